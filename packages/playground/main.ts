@@ -37,7 +37,8 @@ function purchaseLine(
   )
 }
 
-function announce({ api_url, node_url, customer, sandbox, database_url }: LocalService): void {
+function announce(local: LocalService): void {
+  const { api_url, node_url, customer, sandbox, database_url, sign_in } = local
   const [receiver] = sandbox.funded_accounts
   print('')
   print(
@@ -51,6 +52,9 @@ function announce({ api_url, node_url, customer, sandbox, database_url }: LocalS
       'POST /devchain/mine, /advance, /fund, /state)',
   )
   print(`  Database   ${database_url.replace(/:[^:@/]*@/, ':…@')}`)
+  print('')
+  print(`  Portal     ${sign_in.portal}   (signs in, once)`)
+  if (sign_in.console) print(`  Console    ${sign_in.console}   (likewise)`)
   print('')
   print(`  Token      ${customer.token}`)
   print(`  Secret     ${customer.secret}`)

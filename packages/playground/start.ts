@@ -35,6 +35,7 @@ import {
   sandboxPhrase,
   transact,
 } from './sandbox.ts'
+import { type SignInLinks, sandboxSignIn } from './sign_in.ts'
 
 export type CustomerAccess = {
   customer_id: string
@@ -49,6 +50,8 @@ export type LocalService = RunningService & {
   control: Control
   sandbox: Sandbox
   customer: CustomerAccess
+  /** Links that sign in at once, each once: as the customer's owner, and as an admin. */
+  sign_in: SignInLinks
   database_url: string
   /** The sample token, when the chain is the bundled one. */
   token: Token | undefined
@@ -76,11 +79,14 @@ export type LocalOptions = {
 /** What a program needs to use what was started. */
 export function readyText(local: LocalService): string {
   const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
+  const { sign_in } = local
   const { token, secret, deposit_address, customer_id } = customer
   const ready = {
     api_url,
     node_url,
     customer: { token, secret, deposit_address, customer_id },
+    portal_sign_in_url: sign_in.portal,
+    console_sign_in_url: sign_in.console,
     admin: { database_url },
     funded_accounts: sandbox.funded_accounts,
     ...(sample && { token: sample }),
@@ -152,6 +158,7 @@ async function build(
   const serving = await serve({ ...setup, config: { ...config, role: 'all' } })
   closers.push(serving.close)
   const customer = await sandboxCustomer(config.data_dir, serving)
+  const sign_in = await sandboxSignIn(config, serving, customer)
   progress('Waiting for the chain and the first deposit.')
   await fundFirst({ serving, control, sandbox, customer })
   await catchUp(serving, control)
@@ -163,7 +170,7 @@ async function build(
     token: chain?.token,
     broken: database?.broken ?? new Promise<never>(() => {}),
   }
-  return { ...serving, ...reached, control, sandbox, customer, close }
+  return { ...serving, ...reached, control, sandbox, customer, sign_in, close }
 }
 
 async function startDatabase(

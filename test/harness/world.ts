@@ -302,6 +302,7 @@ export class World {
     const needs = { sql, clock, random, log: silentLog, authenticate, noteRefusal, noteCall }
     const api = await buildServer(needs, {
       endpoints: app.endpoints,
+      mounts: app.mounts,
       pages: app.pages,
       check_replies: true,
     })

@@ -120,7 +120,14 @@ async function readPage(endpoint: Endpoint, customer_id: string, body: object): 
     require_external_id: false,
     suspended: false,
   }
-  const asked = { body, customer, request_id: 'r', headers: {}, reply_headers: {} }
+  const asked = {
+    body,
+    customer,
+    request_id: 'r',
+    ip: '192.0.2.1',
+    headers: {},
+    reply_headers: {},
+  }
   return (await endpoint.handle(asked)) as Page
 }
 

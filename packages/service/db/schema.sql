@@ -173,12 +173,19 @@ create table aml_watch (
 create index aml_watch_by_set on aml_watch (label_set);
 create index aml_watch_of_address on aml_watch (address);
 
+create table answered_challenge (
+  challenge_hash text not null,
+  ends_at timestamptz not null,
+  constraint answered_challenge_pkey primary key (challenge_hash)
+);
+create index answered_challenge_by_end on answered_challenge (ends_at);
+
 create table api_key (
   id text not null,
   customer_id text not null,
   name text not null,
-  token_hash text not null,
-  sealed_secret text not null,
+  token_hash text,
+  sealed_secret text,
   scopes text[],
   allowed_networks text[],
   daily_cap_sun bigint,
@@ -195,16 +202,23 @@ create table api_key (
   spends_from text,
   last_used_at timestamptz,
   ending_at timestamptz,
+  user_id text,
   constraint api_key_pkey primary key (id),
   constraint api_key_token_once unique (token_hash),
   constraint api_key_made_by_key foreign key (made_by_key) references api_key(id),
   constraint api_key_of_customer foreign key (customer_id) references customer(id),
+  constraint api_key_of_user foreign key (user_id) references service_user(id),
   constraint api_key_spends_from foreign key (spends_from) references api_key(id),
   constraint api_key_allowed_networks_not_empty check (cardinality(allowed_networks) > 0),
   constraint api_key_daily_cap_not_negative check (daily_cap_sun >= 0),
   constraint api_key_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
   constraint api_key_old_secret_whole check (num_nulls(old_sealed_secret, old_secret_made_at, old_secret_until) in (0, 3)),
   constraint api_key_scopes_known check (scopes <@ array['read', 'buy', 'aml', 'money', 'webhooks', 'manage'] and cardinality(scopes) > 0),
+  constraint api_key_signs_or_is_users check (
+case
+    when user_id is null then num_nulls(token_hash, sealed_secret) = 0
+    else user_id = id and num_nonnulls(token_hash, sealed_secret, old_sealed_secret) = 0
+end),
   constraint api_key_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
 );
 create index api_key_ending on api_key (expires_at) where ((revoked_at is null) and (ending_at is null) and (expires_at is not null));
@@ -381,6 +395,21 @@ create table customer (
   constraint customer_limits check (least(subscriptions_limit, open_orders_limit) >= 0),
   constraint customer_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
   constraint customer_state_known check (state in ('active', 'suspended', 'closed'))
+);
+
+create table customer_action (
+  customer_id text not null,
+  number bigint not null,
+  made_at timestamptz not null,
+  made_by text not null,
+  action text not null,
+  subject text not null,
+  before jsonb,
+  after jsonb,
+  ip text,
+  sha256 text not null,
+  constraint customer_action_pkey primary key (customer_id, number),
+  constraint customer_action_of_customer foreign key (customer_id) references customer(id)
 );
 
 create table customer_setting (
@@ -928,6 +957,40 @@ create index orders_open on orders (customer_id, id) where (state in ('new', 'pe
 create unique index orders_quote_once on orders (quote_id) where (quote_id is not null);
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
 
+create table pairing (
+  id text not null,
+  code_hash text not null,
+  poll_hash text not null,
+  name text not null,
+  ip text not null,
+  made_at timestamptz not null,
+  ends_at timestamptz not null,
+  sealed_key text,
+  taken_at timestamptz,
+  refused_at timestamptz,
+  constraint pairing_pkey primary key (id),
+  constraint pairing_poll_once unique (poll_hash),
+  constraint pairing_name_length check (char_length(name) >= 1 and char_length(name) <= 100)
+);
+create index pairing_by_end on pairing (ends_at);
+create index pairing_of_code on pairing (code_hash);
+
+create table passkey (
+  id text not null,
+  user_id text not null,
+  name text not null,
+  public_key bytea not null,
+  counter bigint not null,
+  transports text[] not null,
+  made_at timestamptz not null,
+  used_at timestamptz,
+  off_at timestamptz,
+  constraint passkey_pkey primary key (id),
+  constraint passkey_user foreign key (user_id) references service_user(id),
+  constraint passkey_name_length check (char_length(name) >= 1 and char_length(name) <= 100)
+);
+create index passkey_of_user on passkey (user_id);
+
 create table plan (
   id integer generated always as identity not null,
   key text not null,
@@ -1040,6 +1103,14 @@ create table quote (
 create index quote_by_end on quote (expires_at);
 create index quote_of_customer on quote (customer_id, expires_at);
 
+create table recovery_code (
+  code_hash text not null,
+  user_id text not null,
+  used_at timestamptz,
+  constraint recovery_code_pkey primary key (user_id, code_hash),
+  constraint recovery_code_user foreign key (user_id) references service_user(id)
+);
+
 create table refusal (
   id bigint generated always as identity not null,
   customer_id text not null,
@@ -1078,6 +1149,50 @@ create table service (
   changed_by text not null,
   constraint service_pkey primary key (name)
 );
+
+create table service_user (
+  id text not null,
+  customer_id text,
+  name text not null,
+  role text not null,
+  sign_in_name text,
+  invited_at timestamptz not null,
+  invited_by text not null,
+  joined_at timestamptz,
+  ended_at timestamptz,
+  constraint service_user_pkey primary key (id),
+  constraint service_user_sign_in_name_once unique (sign_in_name),
+  constraint service_user_of_customer foreign key (customer_id) references customer(id),
+  constraint service_user_name_length check (char_length(name) >= 1 and char_length(name) <= 100),
+  constraint service_user_role_known check (role = any (
+case
+    when customer_id is null then array['auditor', 'operator', 'admin']
+    else array['owner', 'developer', 'finance', 'reader']
+end)),
+  constraint service_user_sign_in_name_form check (sign_in_name ~ '^[a-z0-9._@+-]{3,64}$')
+);
+create index service_user_of_customer on service_user (customer_id, id);
+
+create table sign_in (
+  id text not null,
+  at timestamptz not null,
+  face text not null,
+  way text not null,
+  outcome text not null,
+  name_hash text,
+  user_id text,
+  session_id text,
+  network text not null,
+  ip text not null,
+  browser text not null,
+  constraint sign_in_pkey primary key (id),
+  constraint sign_in_face_known check (face in ('portal', 'console')),
+  constraint sign_in_outcome_known check (outcome in ('trying', 'done', 'failed', 'too_soon')),
+  constraint sign_in_way_known check (way in ('link', 'join', 'passkey', 'password', 'recovery', 'step_up', 'end'))
+);
+create index sign_in_by_age on sign_in (at);
+create index sign_in_of_name on sign_in (name_hash, at) where (name_hash is not null);
+create index sign_in_of_network on sign_in (network, at) where (outcome <> 'done');
 
 create table signing (
   one boolean default true not null,
@@ -1225,6 +1340,48 @@ create index transfer_by_number on transfer using brin (number) with (pages_per_
 create index transfer_of_credit on transfer (credit, made_at);
 create index transfer_of_debit on transfer (debit, made_at);
 
+create table user_link (
+  token_hash text not null,
+  user_id text not null,
+  purpose text not null,
+  made_at timestamptz not null,
+  ends_at timestamptz not null,
+  used_at timestamptz,
+  constraint user_link_pkey primary key (token_hash),
+  constraint user_link_user foreign key (user_id) references service_user(id),
+  constraint user_link_purpose_known check (purpose in ('join', 'sign_in')),
+  constraint user_link_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
+);
+create index user_link_of_user on user_link (user_id);
+
+create table user_password (
+  user_id text not null,
+  hash text not null,
+  sealed_totp text not null,
+  totp_step bigint not null,
+  changed_at timestamptz not null,
+  constraint user_password_pkey primary key (user_id),
+  constraint user_password_user foreign key (user_id) references service_user(id)
+);
+
+create table user_session (
+  id text not null,
+  token_hash text not null,
+  user_id text not null,
+  made_at timestamptz not null,
+  used_at timestamptz not null,
+  ends_at timestamptz not null,
+  stepped_up_until timestamptz,
+  ip text not null,
+  browser text not null,
+  ended_at timestamptz,
+  constraint user_session_pkey primary key (id),
+  constraint user_session_token_once unique (token_hash),
+  constraint user_session_user foreign key (user_id) references service_user(id),
+  constraint user_session_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
+);
+create index user_session_of_user on user_session (user_id, id);
+
 create table wallet_check (
   address text not null,
   checked_at timestamptz not null,
@@ -1295,6 +1452,21 @@ create table webhook_secret (
   constraint webhook_secret_of_webhook foreign key (webhook_id) references webhook(id)
 );
 
+CREATE OR REPLACE FUNCTION chain_customer_action()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  previous customer_action;
+begin
+  perform pg_advisory_xact_lock(720461509, hashtext(new.customer_id));
+  select * into previous from customer_action where customer_id = new.customer_id
+    order by number desc limit 1;
+  new.number := coalesce(previous.number, 0) + 1;
+  new.sha256 := customer_action_sum(coalesce(previous.sha256, ''), new);
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION chain_operator_action()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1310,6 +1482,16 @@ begin
   new.sha256 := operator_action_sum(coalesce(previous.sha256, ''), new);
   return new;
 end $function$;
+
+CREATE OR REPLACE FUNCTION customer_action_sum(previous text, of customer_action)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select encode(sha256(convert_to(previous || jsonb_build_array(of.customer_id, of.number,
+    extract(epoch from of.made_at), of.made_by, of.action, of.subject, of.before, of.after,
+    of.ip)::text, 'UTF8')), 'hex')
+$function$;
 
 CREATE OR REPLACE FUNCTION entry_text(of transfer)
  RETURNS text
@@ -1412,6 +1594,12 @@ create trigger approval_rule_is_not_truncated before truncate on approval_rule f
 create trigger correction_is_append_only before delete or update on correction for each row execute function refuse_change();
 
 create trigger correction_is_not_truncated before truncate on correction for each statement execute function refuse_change();
+
+create trigger customer_action_is_append_only before delete or update on customer_action for each row execute function refuse_change();
+
+create trigger customer_action_is_chained before insert on customer_action for each row execute function chain_customer_action();
+
+create trigger customer_action_is_not_truncated before truncate on customer_action for each statement execute function refuse_change();
 
 create trigger deposit_resolution_is_append_only before delete or update on deposit_resolution for each row execute function refuse_change();
 

@@ -38,6 +38,7 @@ import { publishStep } from './events/publish.ts'
 import { eventBodyPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
 import type { CallTiming } from './http/calls.ts'
+import type { Mount } from './http/mounts.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
 import { invoiceKinds } from './invoices/forms.ts'
@@ -67,6 +68,7 @@ import type { Reads } from './node/reads.ts'
 import { receiverReader } from './node/receivers.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
+import { portalMount } from './portal/portal.ts'
 import { priceKinds } from './prices/forms.ts'
 import { priceReader } from './prices/prices.ts'
 import { routes as priceRoutes } from './prices/routes.ts'
@@ -82,6 +84,8 @@ import { barredReader, heldSenders } from './screening/barred.ts'
 import { lowBalanceStep, settingKinds } from './settings/low_balance.ts'
 import { networkReader } from './settings/network_name.ts'
 import { routes as settingsRoutes } from './settings/routes.ts'
+import { type SignInNeeds, signInRoutes } from './sign_in/routes.ts'
+import { pruneTriesStep } from './sign_in/tries.ts'
 import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
@@ -106,6 +110,9 @@ import {
 import { endingStep, remindStep, solidifyStep } from './transactions/reminders.ts'
 import { routes as transactionRoutes } from './transactions/routes.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
+import { portalFace } from './users/faces.ts'
+import { userKinds } from './users/forms.ts'
+import { openSessions, sessionReader } from './users/sessions.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
@@ -198,6 +205,10 @@ export type KeyRules = {
 
 export type App = {
   endpoints: Endpoint[]
+  /** Other ways in to them: the portal. */
+  mounts: Mount[]
+  /** What a face needs that people sign in to: sessionMount() and signInRoutes() are made of it. */
+  sign_in: Omit<SignInNeeds, 'face'>
   pages: Page[]
   steps: Step[]
   authenticate: Authenticate
@@ -214,6 +225,9 @@ export type App = {
   /** What is told of. */
   kinds: readonly EventKind[]
 }
+
+/** What pages call the house. */
+const BRAND = 'Penstock'
 
 export function buildApp(world: World): App {
   const { sql, clock, random, node, wallets, again } = world
@@ -238,6 +252,7 @@ export function buildApp(world: World): App {
   const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
   const events = eventsOf(world, { new_id, seal })
+  const sign_in = signInOf(world, { new_id, seal })
   const { tryOrder, placeOrder } = orderPlacer({
     sql,
     clock,
@@ -247,30 +262,25 @@ export function buildApp(world: World): App {
     again,
     wake: world.wake,
   })
+  const endpoints = [
+    ...paidOf(world, { new_id, prices, receiver, placeOrder, reads }),
+    ...listsOf(world),
+    ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),
+    forecastRoute({ sql, prices }),
+    ...receiptRoutes({ ...receipts, service: world.webhooks.user_agent }),
+    ...keyRoutes({ ...sign_in, endSubscriptions: endAll }),
+    ...events.endpoints,
+  ]
+  const portal = portalFace(world.about.public_url)
   return {
-    endpoints: [
-      ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
-      ...subscriptionRoutes({ sql, clock, new_id, receiver, again, wake: world.wake }),
-      ...checkRoutes({
-        sql,
-        placeCheck: checkPlacer({ sql, clock, new_id, again, wake: world.wake }),
+    endpoints,
+    mounts: [
+      portalMount({ clock, sessions: sign_in.sessions, streams: events.streams }, portal, {
+        endpoints,
+        sign_in: signInRoutes({ ...sign_in, face: portal }),
       }),
-      ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
-      ...listsOf(world),
-      ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),
-      forecastRoute({ sql, prices }),
-      ...receiptRoutes({ ...receipts, service: world.webhooks.user_agent }),
-      ...keyRoutes({
-        sql,
-        clock,
-        new_id,
-        random,
-        seal,
-        endSubscriptions: endAll,
-        wake: world.wake,
-      }),
-      ...events.endpoints,
     ],
+    sign_in,
     pages: pagesOf(world, prices),
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
@@ -296,6 +306,35 @@ function pagesOf({ sql, clock, node, about, web }: World, prices: SharedParts['p
     ...statusPages({ sql, clock, prices, network }),
     ...referencePages(),
     ...(web ? webPages({ ...web, public_url, network }) : []),
+  ]
+}
+
+/** What everything needs that signs people in. */
+function signInOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>): App['sign_in'] {
+  const { sql, clock, random, wake } = world
+  const sessions = sessionReader({ sql, clock })
+  const network = networkReader(world.node)
+  return { sql, clock, random, new_id, seal, sessions, brand: BRAND, network, wake }
+}
+
+type PaidParts = Pick<App, 'new_id'> &
+  Pick<OrderPlacer, 'placeOrder'> & {
+    prices: ReturnType<typeof priceReader>
+    receiver: ReturnType<typeof receiverReader>
+    reads: Reads
+  }
+
+/** What customers pay for, and what it would cost. */
+function paidOf(
+  { sql, clock, wallets, again, wake }: World,
+  { new_id, prices, receiver, placeOrder, reads }: PaidParts,
+): Endpoint[] {
+  const placeCheck = checkPlacer({ sql, clock, new_id, again, wake })
+  return [
+    ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
+    ...subscriptionRoutes({ sql, clock, new_id, receiver, again, wake }),
+    ...checkRoutes({ sql, placeCheck }),
+    ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
   ]
 }
 
@@ -327,6 +366,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...webhookKinds,
     ...alertKinds,
     ...keyKinds,
+    ...userKinds,
     ...settingKinds,
     ...priceKinds,
     ...customerKinds,
@@ -335,7 +375,15 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
   const calls = { ...webhooks, sql, clock, seal, new_id }
   const on_wire = { ...calls, tellStreams, random, kinds, wake }
   const scopesOf = (key_ids: readonly string[]) => scopesOfKeys(sql, key_ids, clock.now())
-  const streams = new EventStreams({ sql, clock, print: eventBodyPrinter(kinds), scopesOf })
+  const open = (ids: readonly string[]) =>
+    openSessions(sql, portalFace(undefined), { ids, now: clock.now() })
+  const streams = new EventStreams({
+    sql,
+    clock,
+    print: eventBodyPrinter(kinds),
+    scopesOf,
+    openSessions: open,
+  })
   return {
     kinds,
     streams,
@@ -423,6 +471,7 @@ function stepsOf(
     pruneNonces({ sql: long_sql, clock }),
     pruneQuotesStep({ sql: long_sql, clock }),
     ...measuringSteps({ sql: long_sql, clock }),
+    pruneTriesStep({ sql: long_sql, clock }),
   ]
 }
 

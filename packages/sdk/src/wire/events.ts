@@ -775,6 +775,81 @@ export type EventData = {
       until: string | null
     }[]
   }
+  /** Told when somebody is invited to sign in for you */
+  'user.invited': {
+    id: string
+    name: string
+    sign_in_name: string | null
+    /** owner, developer, finance or reader */
+    role: string
+    daily_cap: number | null
+    passkeys: number
+    /** There is a password with codes */
+    totp: boolean
+    invited_at: string
+    joined_at: string | null
+    ended_at: string | null
+  }
+  /** Told when a user has followed the link and signs in from now on */
+  'user.joined': {
+    id: string
+    name: string
+    sign_in_name: string | null
+    /** owner, developer, finance or reader */
+    role: string
+    daily_cap: number | null
+    passkeys: number
+    /** There is a password with codes */
+    totp: boolean
+    invited_at: string
+    joined_at: string | null
+    ended_at: string | null
+  }
+  /** Told when a user's name, role or cap is another, or what the user signs in with */
+  'user.changed': {
+    id: string
+    name: string
+    sign_in_name: string | null
+    /** owner, developer, finance or reader */
+    role: string
+    daily_cap: number | null
+    passkeys: number
+    /** There is a password with codes */
+    totp: boolean
+    invited_at: string
+    joined_at: string | null
+    ended_at: string | null
+  }
+  /** Told when a user may not sign in any more */
+  'user.removed': {
+    id: string
+    name: string
+    sign_in_name: string | null
+    /** owner, developer, finance or reader */
+    role: string
+    daily_cap: number | null
+    passkeys: number
+    /** There is a password with codes */
+    totp: boolean
+    invited_at: string
+    joined_at: string | null
+    ended_at: string | null
+  }
+  /** Told when a user gets a new link, has signed in by a recovery code, or has used it up */
+  'user.recovered': {
+    id: string
+    name: string
+    sign_in_name: string | null
+    /** owner, developer, finance or reader */
+    role: string
+    daily_cap: number | null
+    passkeys: number
+    /** There is a password with codes */
+    totp: boolean
+    invited_at: string
+    joined_at: string | null
+    ended_at: string | null
+  }
   /** Told when less can be spent than you have set; again only after it was a tenth above that */
   'balance.low': {
     /** TRX: what can be spent */

@@ -42,6 +42,11 @@ export const EVENT_TYPES = [
   'key.revoked',
   'key.ending',
   'key.cap_reached',
+  'user.invited',
+  'user.joined',
+  'user.changed',
+  'user.removed',
+  'user.recovered',
   'webhook.enabled',
   'webhook.disabled',
   /** The operator has changed what things cost. */

@@ -28,6 +28,7 @@ const streamsOn = (sql: Sql, keyNow: () => KeyNow = () => ({ scopes: undefined }
       const now = keyNow()
       return new Map(now && [['key', now.scopes]])
     },
+    openSessions: async () => new Set(),
   })
 
 const open = async (streams: EventStreams, gone = new AbortController()) => {
@@ -138,6 +139,7 @@ test('streams of a customer share a reading, and each is told what its key may r
     clock: { now: () => new Date() },
     print: ({ number }, { scopes }) => `${number} ${scopes}`,
     scopesOf: async (ids) => new Map(ids.map((id) => [id, scopes_of(Number(id))])),
+    openSessions: async () => new Set(),
   })
   const all = await Promise.all(
     Array.from({ length: 40 }, async (_, i) => {

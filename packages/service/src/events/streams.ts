@@ -38,6 +38,8 @@ export type Needs = {
   /** The body of an event, as far as this customer's key may read it. */
   print: (event: Event, customer: Customer) => string
   scopesOf: ScopesOf
+  /** Those of these sessions that are not over. */
+  openSessions: (ids: readonly string[]) => Promise<ReadonlySet<string>>
   limits?: StreamLimits
 }
 
@@ -49,9 +51,9 @@ const EVENTS_AT_ONCE = 200
 /** An event, and its lines by the scopes of those who were told. */
 type Reading = { event: Event; lines: Map<string, string> }
 
-type Reader = Pick<Customer, 'customer_id' | 'key_id' | 'scopes'> & {
+type Reader = Pick<Customer, 'customer_id' | 'key_id' | 'scopes' | 'user'> & {
   wake: () => void
-  /** Its key may not read on as it did. */
+  /** Its key, or its session, may not read on as it did. */
   refused: AbortController
 }
 
@@ -109,7 +111,7 @@ export class EventStreams {
     }
   }
 
-  private admit({ customer_id, key_id, scopes }: Customer): Reader {
+  private admit({ customer_id, key_id, scopes, user }: Customer): Reader {
     const own = [...this.readers].filter((one) => one.customer_id === customer_id)
     const { key_max, customer_max, process_max } = this.limits
     if (this.readers.size >= process_max) throw new TooManyRequests(5)
@@ -117,7 +119,7 @@ export class EventStreams {
     if (own.filter((one) => one.key_id === key_id).length >= key_max)
       throw LimitReached('stream', 'Too many streams of this key are open')
     const refused = new AbortController()
-    const reader: Reader = { customer_id, key_id, scopes, wake: () => {}, refused }
+    const reader: Reader = { customer_id, key_id, scopes, user, wake: () => {}, refused }
     this.readers.add(reader)
     if (!this.keeps_looking) void this.keepLooking()
     return reader
@@ -142,13 +144,18 @@ export class EventStreams {
     this.keeps_looking = false
   }
 
-  /** Ends the streams of keys that may not be used any more, or have other scopes. */
+  /** Ends the streams of keys that may not be used any more, or have other scopes, and those of
+   *  sessions that are over. */
   private async endRefused(): Promise<void> {
     const readers = [...this.readers]
-    const scopes_of = await this.needs.scopesOf([...new Set(readers.map(({ key_id }) => key_id))])
-    for (const { key_id, scopes, refused } of readers) {
+    const sessions = readers.flatMap(({ user }) => user?.session_id ?? [])
+    const [scopes_of, open] = await Promise.all([
+      this.needs.scopesOf([...new Set(readers.map(({ key_id }) => key_id))]),
+      sessions.length === 0 ? new Set<string>() : this.needs.openSessions(sessions),
+    ])
+    for (const { key_id, scopes, user, refused } of readers) {
       const same = scopes_of.has(key_id) && `${scopes_of.get(key_id)}` === `${scopes}`
-      if (!same) refused.abort()
+      if (!same || (user && !open.has(user.session_id))) refused.abort()
     }
   }
 

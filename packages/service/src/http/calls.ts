@@ -50,12 +50,20 @@ export type Authenticate = (credentials: Credentials) => Promise<Customer>
 /** What a call passes on its way. */
 export type Door = {
   log: Log
-  authenticate: Authenticate
+  entry: Admission
   gate: Gate
   turns: Turns
-  connections: Connections
+  connections: Pick<Connections, 'isCustomers'>
   /** Undefined: results and refusals are not compared with what is documented. */
   check: CheckReply | undefined
+}
+
+/** Who comes in, and to what. */
+export type Admission = {
+  /** Says who asks; undefined: the endpoint does not want to know. Throws what they are told. */
+  admit(call: Call, body: Uint8Array): Promise<Customer | undefined>
+  /** Throws when the one who asks may not call the endpoint. */
+  mayAsk(call: Call, customer: Customer): void
 }
 
 /** A call of somebody whose token is known that was refused. `signature`: one that was wrong. */
@@ -75,7 +83,7 @@ export type RefusedCall = {
 /** The refusal that an answer is, if there is one whose customer is known. */
 export function refusedCall(
   { endpoint, request }: Call,
-  { answer, asker }: { answer: Answer; asker: Asker },
+  { answer, asker }: AnsweredCall,
   { at, ms }: { at: Date; ms: number },
 ): RefusedCall | undefined {
   if (answer.code === 0 || asker.key_id === undefined) return undefined
@@ -103,6 +111,9 @@ export type CallTiming = {
   ms: number
 }
 
+/** An answer, and who is told it. */
+export type AnsweredCall = { answer: Answer; asker: Asker }
+
 /** Who asked, for the log. */
 export type Asker = {
   customer_id?: string | undefined
@@ -118,16 +129,13 @@ const READS_AT_ONCE_MAX = 64
 const CHANGES_AT_ONCE_MAX = 256
 const NO_BYTES = new Uint8Array()
 
-export async function answerCall(
-  door: Door,
-  call: Call,
-): Promise<{ answer: Answer; asker: Asker }> {
-  const { endpoint, request } = call
+export async function answerCall(door: Door, call: Call): Promise<AnsweredCall> {
+  const { request } = call
   let customer: Customer | undefined
   try {
     const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
-    if (endpoint.auth === 'signature') customer = await admit(door, call, bytes)
-    if (customer) mayAsk(call, customer)
+    customer = await door.entry.admit(call, bytes)
+    if (customer) door.entry.mayAsk(call, customer)
     const answer = await inTurn(door.turns, call, customer, () =>
       handled(door, call, { customer, bytes }),
     )
@@ -143,16 +151,17 @@ export async function openAnswer(
   door: Door,
   call: Call,
   gone: AbortSignal,
-): Promise<{ lines: AsyncIterable<string>; asker: Asker } | { answer: Answer; asker: Asker }> {
+): Promise<{ lines: AsyncIterable<string>; asker: Asker } | AnsweredCall> {
   const { endpoint, request } = call
   let customer: Customer | undefined
   try {
     const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
-    customer = await admit(door, call, bytes)
-    mayAsk(call, customer)
+    customer = (await door.entry.admit(call, bytes))!
+    door.entry.mayAsk(call, customer)
     const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
     const { id: request_id, headers } = request
-    const asked = { body, customer, request_id, headers, reply_headers: {} }
+    const { ip } = callerOf(request)
+    const asked = { body, customer, request_id, ip, headers, reply_headers: {} }
     return { lines: await endpoint.open!(asked, gone), asker: customer }
   } catch (thrown) {
     return refused(door, call, { thrown, customer })
@@ -165,51 +174,59 @@ async function handled(
   { customer, bytes }: { customer: Customer | undefined; bytes: Uint8Array },
 ): Promise<Answer> {
   const { id: request_id, headers } = request
+  const { ip } = callerOf(request)
   const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
   const reply_headers: Record<string, string> = {}
   const result = printJson(
-    await endpoint.handle({ body, customer, request_id, headers, reply_headers }),
+    await endpoint.handle({ body, customer, request_id, ip, headers, reply_headers }),
   )
   check?.(endpoint, result)
   return success(request_id, result, reply_headers)
 }
 
-/** Says who asks. Throws Unauthenticated. */
-async function admit(
-  door: Door,
-  { endpoint, request, reply }: Call,
-  body: Uint8Array,
-): Promise<Customer> {
-  const { token, ip } = callerOf(request)
-  const customer = await door.authenticate({
-    token,
-    signature: once(request, 'x-signature'),
-    v2: {
-      signature: once(request, 'x-signature-v2'),
-      timestamp: once(request, 'x-timestamp'),
-      nonce: once(request, 'x-nonce'),
+/** The way in by a signature, for keys. */
+export function byKey({
+  authenticate,
+  gate,
+  connections,
+}: Pick<Door, 'gate' | 'connections'> & { authenticate: Authenticate }): Admission {
+  return {
+    async admit({ endpoint, request, reply }, body) {
+      if (endpoint.auth !== 'signature') return undefined
+      const { token, ip } = callerOf(request)
+      const customer = await authenticate({
+        token,
+        signature: once(request, 'x-signature'),
+        v2: {
+          signature: once(request, 'x-signature-v2'),
+          timestamp: once(request, 'x-timestamp'),
+          nonce: once(request, 'x-nonce'),
+        },
+        method: request.method,
+        path: endpoint.path,
+        body,
+        idempotency_key: request.headers['idempotency-key']?.toString(),
+        ip,
+        mayReadAgain: () => gate.mayReadAgain(request),
+      })
+      gate.admitted(request, reply)
+      connections.isCustomers(request.raw.socket)
+      return { ...customer, ip }
     },
-    method: request.method,
-    path: endpoint.path,
-    body,
-    idempotency_key: request.headers['idempotency-key']?.toString(),
-    ip,
-    mayReadAgain: () => door.gate.mayReadAgain(request),
-  })
-  door.gate.admitted(request, reply)
-  door.connections.isCustomers(request.raw.socket)
-  return customer
+    mayAsk({ endpoint, request }, customer) {
+      const { scopes } = endpoint
+      if (scopes.length > 0 && !mayDo(customer, scopes)) throw lacksScope(scopes)
+      // Whether it is right has been seen to by the code that said who asks.
+      if (endpoint.second_signature && once(request, 'x-signature-v2') === undefined)
+        throw Unauthenticated('second_signature', 'This endpoint requires X-Signature-V2')
+      refuseSuspended(endpoint, customer)
+    },
+  }
 }
 
-/** Throws when this customer, or this key, may not call the endpoint. */
-function mayAsk({ endpoint, request }: Call, customer: Customer): void {
-  const { scopes } = endpoint
-  if (scopes.length > 0 && !mayDo(customer, scopes)) throw lacksScope(scopes)
-  // Whether it is right has been seen to by the code that said who asks.
-  if (endpoint.second_signature && once(request, 'x-signature-v2') === undefined)
-    throw Unauthenticated('second_signature', 'This endpoint requires X-Signature-V2')
-  if (endpoint.creates && customer.suspended)
-    throw Unauthenticated('suspended', 'This customer is suspended')
+/** Throws when something would be begun for a customer who is suspended. */
+export function refuseSuspended({ creates }: Endpoint, { suspended }: Customer): void {
+  if (creates && suspended) throw Unauthenticated('suspended', 'This customer is suspended')
 }
 
 /** Does the work when it is the caller's turn. */
@@ -241,7 +258,7 @@ function refused(
   { log, gate, check }: Door,
   call: Call,
   { thrown, customer }: { thrown: unknown; customer: Customer | undefined },
-): { answer: Answer; asker: Asker } {
+): AnsweredCall {
   const { request, reply } = call
   if (thrown instanceof TooManyRequests) {
     return { answer: tooMany(request.id, thrown.retry_after_seconds), asker: customer ?? {} }

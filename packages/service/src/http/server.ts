@@ -5,7 +5,6 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Readable } from 'node:stream'
 import {
   type FastifyInstance,
   type FastifyReply,
@@ -23,22 +22,22 @@ import { times } from '../limits/caller.ts'
 import { type ConnectionLimits, Connections } from '../limits/connections.ts'
 import type { RateLimit } from '../limits/rate_limit.ts'
 import { Turns } from '../limits/turns.ts'
-import type { Endpoint, Entry } from '../wire/endpoint.ts'
+import type { Endpoint } from '../wire/endpoint.ts'
 import { type Answer, replyChecker, transportRefusal } from '../wire/replies.ts'
 import { refuseBare, statusOfUnreadable } from './bare.ts'
 import {
+  type AnsweredCall,
   type Asker,
   type Authenticate,
-  answerCall,
+  byKey,
   type Call,
   type CallTiming,
-  type Door,
-  openAnswer,
   type RefusedCall,
   refusedCall,
 } from './calls.ts'
 import { type Counter, type Gate, type KnownTokens, makeGate, tooMany } from './gate.ts'
 import { healthReader } from './health.ts'
+import { type AnswerToSend, addEndpoints, addMounts, type Mount, type Send } from './mounts.ts'
 import type { Page } from './pages.ts'
 import { uuidMaker } from './request_ids.ts'
 import { requestLog } from './request_log.ts'
@@ -68,6 +67,8 @@ export type Needs = {
 export type Options = {
   endpoints: readonly Endpoint[]
   pages?: readonly Page[]
+  /** Other ways in to endpoints. */
+  mounts?: readonly Mount[]
   /** For each token that is known, and for each address of those who show none. Undefined: no
    *  limit. */
   rate_limit?: RateLimit | undefined
@@ -137,7 +138,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   const lines = requestLog(needs)
   const known_tokens = options.known_tokens ?? new Set<string>()
   const gate = makeGate(needs.clock, options.rate_limit, known_tokens)
-  const { pages = [], trusted_proxies = [] } = options
+  const { pages = [], mounts = [], trusted_proxies = [] } = options
   const app = fastify({
     ...SERVER_OPTIONS,
     trustProxy: trusted_proxies.length > 0 ? [...trusted_proxies] : false,
@@ -157,12 +158,6 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     refuseBare(socket, status, request_id)
   }
   lookAfter(app, connections, { total_max: limits.total_max, refuse })
-  app.server.on('connect', (_request, socket: Socket) => refuse(socket, 405))
-  // Node itself would refuse every expectation but 100-continue, without a body. It may be ignored
-  // instead.
-  app.server.on('checkExpectation', (request, response) =>
-    app.server.emit('request', request, response),
-  )
   let closing = false
   app.addHook('preClose', (done) => {
     closing = true
@@ -182,24 +177,27 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     if (asker !== 'unlogged') lines.answered(request, { status, code, ms }, asker)
     const stranger = connections.answered(request.raw.socket)
     const last = answer.last && connections.endStrangers(request.raw.socket)
+    const idle_seconds = Math.floor(limits.stranger_idle_ms_max / 1_000)
     if (closing || last) reply.header('connection', 'close')
-    else if (stranger)
-      reply.header('keep-alive', `timeout=${Math.floor(limits.stranger_idle_ms_max / 1_000)}`)
-    if (headers) reply.headers(headers)
+    else if (stranger) reply.header('keep-alive', `timeout=${idle_seconds}`)
+    const written = { 'content-type': content_type, 'x-request-id': request.id }
     return reply
       .code(status)
-      .header('content-type', content_type)
-      .header('x-request-id', request.id)
+      .headers({ ...headers, ...written })
       .send(body)
   }
 
   addFallbacks(app, pages, { log: needs.log, gate, send })
   const check = options.check_replies ? await replyChecker() : undefined
-  const { log, authenticate } = needs
-  const door = { log, authenticate, gate, connections, check, turns: new Turns(TURN_LIMITS) }
+  const entry = byKey({ authenticate: needs.authenticate, gate, connections })
+  const turns = new Turns(TURN_LIMITS)
   const isHealthy = options.isHealthy ?? healthReader(() => needs.sql`select 1`, needs.clock)
   addHealth(app, isHealthy, { gate, send })
-  addRoutes(app, options, { door, send, note: answerNoter(needs) })
+  const door = { log: needs.log, entry, gate, connections, check, turns }
+  const parts = { door, send, note: answerNoter(needs), passGate }
+  addEndpoints(app, options.endpoints, parts)
+  addMounts(app, mounts, parts)
+  addPages(app, pages, { gate, send })
   return app
 }
 
@@ -233,6 +231,10 @@ function lookAfter(
   { total_max, refuse }: { total_max: number; refuse: (socket: Socket, status: number) => void },
 ): void {
   const { server } = app
+  server.on('connect', (_request, socket: Socket) => refuse(socket, 405))
+  // Node itself would refuse every expectation but 100-continue, without a body. It may be ignored
+  // instead.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   // What comes in between two of our looks is counted by Node.
   server.maxConnections = total_max + ACCEPTED_AT_ONCE
   // Requests are made of all that has come in one piece, also when an answer was the last.
@@ -254,16 +256,6 @@ function lookAfter(
   })
   server.on('close', () => clearInterval(timer))
 }
-
-/** An answer that is whole, or one that stays open. */
-type AnswerToSend = Omit<Answer, 'body'> & { body: Answer['body'] | Readable }
-
-type Send = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  answer: AnswerToSend,
-  asker?: Asker | 'unlogged',
-) => FastifyReply
 
 /** Counts a request and answers it at once if it is one too many. */
 function passGate(gate: Gate, send: Send, by: Counter): onRequestHookHandler {
@@ -318,14 +310,6 @@ function addHealth(
   })
 }
 
-/** Throws when it is an operation of the operators: this server knows no operator. */
-function requireForCustomers({ path, auth }: Entry): void {
-  if (auth === 'operator' || !path.startsWith('/v1/'))
-    throw new Error(`${path} is not for customers: it is not served`)
-}
-
-type AnsweredCall = { answer: Answer; asker: Asker }
-
 /** Takes note of how a call was answered. */
 function answerNoter(needs: Needs): (call: Call, answered: AnsweredCall) => void {
   const { clock, noteRefusal, noteCall } = needs
@@ -340,28 +324,16 @@ function answerNoter(needs: Needs): (call: Call, answered: AnsweredCall) => void
   }
 }
 
-type RouteParts = { door: Door; send: Send; note: ReturnType<typeof answerNoter> }
-
-/** The endpoints and the pages, each behind the gate. */
-function addRoutes(app: FastifyInstance, options: Options, { door, send, note }: RouteParts): void {
-  const { endpoints, pages = [] } = options
-  for (const endpoint of endpoints) {
-    requireForCustomers(endpoint)
-    app.post(endpoint.path, {
-      onRequest: passGate(door.gate, send, 'token'),
-      handler: async (request, reply) => {
-        const call = { endpoint, request, reply }
-        if (endpoint.open) return streamed({ door, send, note }, call)
-        const answered = await answerCall(door, call)
-        note(call, answered)
-        return send(request, reply, answered.answer, answered.asker)
-      },
-    })
-  }
+/** The pages, each behind the gate. */
+function addPages(
+  app: FastifyInstance,
+  pages: readonly Page[],
+  { gate, send }: { gate: Gate; send: Send },
+): void {
   for (const page of pages) {
     app.get<{ Params: Record<string, string> }>(
       page.path,
-      { onRequest: passGate(door.gate, send, 'address') },
+      { onRequest: passGate(gate, send, 'address') },
       async (request, reply) => {
         const { params, headers, id: request_id } = request
         const query = new URLSearchParams(request.url.split('?')[1])
@@ -370,23 +342,6 @@ function addRoutes(app: FastifyInstance, options: Options, { door, send, note }:
       },
     )
   }
-}
-
-/** Answers with what comes, for as long as somebody reads it. */
-async function streamed({ door, send, note }: RouteParts, call: Call): Promise<FastifyReply> {
-  const { request, reply } = call
-  const gone = new AbortController()
-  reply.raw.on('close', () => gone.abort())
-  const opened = await openAnswer(door, call, gone.signal)
-  if ('answer' in opened) {
-    note(call, opened)
-    return send(request, reply, opened.answer, opened.asker)
-  }
-  const body = Readable.from(opened.lines, { objectMode: false })
-  // A proxy that collects answers would keep it to itself.
-  const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
-  const content_type = 'text/event-stream; charset=utf-8'
-  return send(request, reply, { status: 200, code: 0, body, content_type, headers }, opened.asker)
 }
 
 /** A page with a slash at its end is the page without: what it refers to is found from there. */

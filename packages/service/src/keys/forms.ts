@@ -28,6 +28,8 @@ export type KeyRow = {
   old_secret_made_at: Date | null
   old_secret_until: Date | null
   last_used_at: Date | null
+  /** The user for whom it stands; null: it signs. */
+  user_id: string | null
 }
 
 const NETWORKS_MAX = 100
@@ -111,28 +113,31 @@ export const KeyForm = Type.Object({
 
 export type KeyReport = KeyRow & { spent_today_sun: bigint }
 
-/** Keys, newest first. `day`: of which to say what was spent. */
+/** Keys, newest first; those that stand for users only when they are named. `day`: of which to say
+ *  what was spent. `made_by_key`: only those that it has made. */
 export async function reportKeys(
   sql: Sql | Tx,
   wanted: {
     customer_id?: string
     ids?: readonly string[] | undefined
+    made_by_key?: string | undefined
     before?: string | undefined
     limit: number
     day: string
   },
 ): Promise<KeyReport[]> {
-  const { customer_id = null, ids = null, before = null, limit, day } = wanted
+  const { customer_id = null, ids = null, made_by_key = null, before = null, limit, day } = wanted
   return sql<KeyReport>`
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
-      secret_made_at, old_secret_made_at, old_secret_until, last_used_at,
+      secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id,
       coalesce(s.spent_sun, 0)::bigint as spent_today_sun
     from api_key as k left join api_key_spending as s
       on s.key_id = coalesce(k.spends_from, k.id) and s.day = ${day}::date
     where (${customer_id}::text is null or customer_id = ${customer_id})
       and (${before}::text is null or id < ${before})
-      and (${ids}::text[] is null or id = any(${ids}))
+      and (${made_by_key}::text is null or made_by_key = ${made_by_key})
+      and (case when ${ids}::text[] is null then user_id is null else id = any(${ids}) end)
     order by id desc limit ${limit}`
 }
 
@@ -159,8 +164,8 @@ export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {
 }
 
 function secretsOf(key: KeyRow, at: Date) {
-  const { revoked_at, secret_made_at, old_secret_made_at, old_secret_until } = key
-  if (revoked_at) return []
+  const { revoked_at, secret_made_at, old_secret_made_at, old_secret_until, user_id } = key
+  if (revoked_at || user_id) return []
   const newest = { made_at: wireTime(secret_made_at), until: null }
   if (!old_secret_made_at || !old_secret_until || old_secret_until <= at) return [newest]
   return [newest, { made_at: wireTime(old_secret_made_at), until: wireTime(old_secret_until) }]

@@ -1,15 +1,16 @@
-// What customers do with their keys by a key of theirs. A key makes only keys that are no wider
-// than itself, changes only such, and never changes itself: so a thief of one gets nothing more by
-// it. The limits of the key that asks are read under its lock, not as they were when its
-// request was let in.
+// What customers do with their keys, by a key of theirs or as a user. A key makes only keys that
+// are no wider than itself, changes only such, and never changes itself: so a thief of one gets
+// nothing more by it. A user is a key to this; one who may not manage keys sees only those of the
+// user's own making. The limits of the key that asks are read under its lock, not as they were when
+// its request was let in.
 
 import type { Tx } from '../database/sql.ts'
 import { later } from '../lib/clock.ts'
-import { type FaultKind, fault } from '../lib/fault.ts'
 import { isWithin } from '../lib/networks.ts'
 import {
   Conflict,
   type Customer,
+  Forbidden,
   LimitReached,
   NotFound,
   UNNAMED_SCOPES,
@@ -27,8 +28,6 @@ import {
   revokeKey,
   rotateSecret,
 } from './keys.ts'
-
-export const Forbidden: FaultKind = fault(73, 'forbidden', 'This key may not do that')
 
 /** What a customer may have that can still be used. */
 export const KEYS_MAX = 100
@@ -157,19 +156,27 @@ async function lockOther(tx: Tx, asks: Customer, id: string): Promise<[KeyRow, K
  *  Unauthenticated when the key that asks was revoked meanwhile. */
 async function lockAsked(
   tx: Tx,
-  { customer_id, key_id }: Customer,
+  asks: Customer,
   ids: readonly string[],
 ): Promise<[KeyRow, ...KeyRow[]]> {
+  const { customer_id, key_id } = asks
+  const own = ownOnly(asks)
   const keys = await lockKeys(tx, [key_id, ...ids])
   const asking = keys.get(key_id)
   if (!asking || asking.revoked_at) throw unauthenticated('unknown_token', key_id)
   const named = ids.map((id) => {
     const key = keys.get(id)
-    if (key?.customer_id !== customer_id) throw NotFound('key', 'There is no such key')
+    const is_seen = key?.customer_id === customer_id && key.user_id === null
+    if (!is_seen || (own !== undefined && key.made_by_key !== own))
+      throw NotFound('key', 'There is no such key')
     return key
   })
   return [asking, ...named]
 }
+
+/** The user who sees only the keys of that user's own making; undefined: all are seen. */
+export const ownOnly = ({ user }: Customer): string | undefined =>
+  user && !user.scopes.includes('manage') ? user.user_id : undefined
 
 /** Nobody else counts the customer's keys meanwhile. */
 async function lockOwner(tx: Tx, customer_id: string): Promise<void> {

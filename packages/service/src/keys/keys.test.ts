@@ -88,6 +88,7 @@ test('a key is listed with its limits and without anything secret', async (t) =>
     old_secret_made_at: null,
     old_secret_until: null,
     last_used_at: null,
+    user_id: null,
     ...limits,
   })
   const { scopes, allowed_networks, daily_cap_sun, require_v2 } = plain!

@@ -162,8 +162,8 @@ export async function listKeys(sql: Sql | Tx, customer_id: string): Promise<KeyR
   return sql<KeyRow>`
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
-      secret_made_at, old_secret_made_at, old_secret_until, last_used_at
-    from api_key where customer_id = ${customer_id} order by id`
+      secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id
+    from api_key where customer_id = ${customer_id} and user_id is null order by id`
 }
 
 /** Revokes a key of the customer, for good. False when there is none that is not revoked. A server
@@ -174,7 +174,9 @@ export async function revokeKey(
 ): Promise<boolean> {
   const revoked = await tx<{ id: string }>`
     update api_key set revoked_at = ${at}
-    where id = ${key_id} and customer_id = ${customer_id} and revoked_at is null returning id`
+    where id = ${key_id} and customer_id = ${customer_id} and user_id is null
+      and revoked_at is null
+    returning id`
   await noteKeys(
     tx,
     'key.revoked',
@@ -190,8 +192,9 @@ export async function revokeKeys(
   { customer_id, at }: { customer_id: string; at: Date },
 ): Promise<{ id: string; name: string }[]> {
   const revoked = await tx<{ id: string; name: string }>`
-    update api_key set revoked_at = ${at} where customer_id = ${customer_id} and revoked_at is null
-      returning id, name`
+    update api_key set revoked_at = ${at}
+    where customer_id = ${customer_id} and user_id is null and revoked_at is null
+    returning id, name`
   await noteKeys(
     tx,
     'key.revoked',
@@ -265,7 +268,7 @@ export async function lockKeys(
   const keys = await tx<KeyRow>`
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
-      secret_made_at, old_secret_made_at, old_secret_until, last_used_at
+      secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id
     from api_key where id = any(${key_ids}) order by id for no key update`
   return new Map(keys.map((key) => [key.id, key]))
 }
@@ -274,7 +277,7 @@ export async function lockKeys(
 export async function countKeys(tx: Tx, customer_id: string, at: Date): Promise<number> {
   const [count] = await tx<{ keys: bigint }>`
     select count(*) as keys from api_key
-    where customer_id = ${customer_id} and revoked_at is null
+    where customer_id = ${customer_id} and user_id is null and revoked_at is null
       and (expires_at is null or expires_at > ${at})`
   return Number(count!.keys)
 }
@@ -283,7 +286,7 @@ export async function countKeys(tx: Tx, customer_id: string, at: Date): Promise<
 export async function countKeysSince(tx: Tx, customer_id: string, since: Date): Promise<number> {
   const [count] = await tx<{ keys: bigint }>`
     select count(*) as keys from api_key
-    where customer_id = ${customer_id} and id >= ${firstIdAt(since)}`
+    where customer_id = ${customer_id} and user_id is null and id >= ${firstIdAt(since)}`
   return Number(count!.keys)
 }
 
@@ -318,7 +321,8 @@ export async function scopesOfKeys(
 export async function resealSecrets(tx: Tx, seal: Seal): Promise<number> {
   type SealedRow = { id: string; sealed_secret: string; old_sealed_secret: string | null }
   const keys = await tx<SealedRow>`
-    select id, sealed_secret, old_sealed_secret from api_key order by id for update`
+    select id, sealed_secret, old_sealed_secret from api_key where user_id is null
+    order by id for update`
   const again = (id: string, sealed: string) =>
     seal.isCurrent(sealed) ? sealed : seal.seal(seal.open(sealed, sealContext(id)), sealContext(id))
   const fresh = keys.flatMap(({ id, sealed_secret, old_sealed_secret }) => {
@@ -347,7 +351,8 @@ export async function newestSecret(
   sql: Sql | Tx,
 ): Promise<{ id: string; sealed_secret: string } | undefined> {
   const [newest] = await sql<{ id: string; sealed_secret: string }>`
-    select id, sealed_secret from api_key where revoked_at is null order by id desc limit 1`
+    select id, sealed_secret from api_key where revoked_at is null and user_id is null
+    order by id desc limit 1`
   return newest
 }
 

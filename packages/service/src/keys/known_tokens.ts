@@ -45,7 +45,7 @@ export function readTokensStep(
         read_until_ms === undefined ? '' : firstIdAt(new Date(read_until_ms - OVERLAP_MS))
       const keys = await sql<{ beginning: string }>`
         select left(token_hash, ${KEPT_CHARACTERS}::int) as beginning from api_key
-        where id >= ${from_id} and revoked_at is null`
+        where id >= ${from_id} and revoked_at is null and user_id is null`
       for (const { beginning } of keys) known.add(beginning)
       read_until_ms = now_ms
       return false

@@ -10,6 +10,7 @@ import {
   type Customer,
   type Endpoint,
   endpoint,
+  Forbidden,
   InvalidParams,
   LimitReached,
   NotFound,
@@ -30,11 +31,11 @@ import {
 } from './forms.ts'
 import {
   alterKey,
-  Forbidden,
   giveUpKey,
   grantKey,
   KEYS_A_DAY,
   KEYS_MAX,
+  ownOnly,
   rotateKey,
 } from './grants.ts'
 import type { KeyLimits, Needs as MakerNeeds } from './keys.ts'
@@ -113,13 +114,15 @@ const list = ({ sql, clock }: Needs): Endpoint =>
     path: '/v1/keys/list',
     auth: 'signature',
     scope: 'manage',
+    role_scope: 'keys',
     summary: 'Your API keys, newest first, revoked ones too',
     body: Type.Object(listFields()),
     reply: listOf(KeyForm),
     faults: [...LIST_REFUSALS],
-    async handle({ body: { limit, before }, customer: { customer_id } }) {
+    async handle({ body: { limit, before }, customer }) {
       const now = clock.now()
-      const wanted = { customer_id, before, limit: rowsFor(limit), day: dayOf(now) }
+      const seen = { customer_id: customer.customer_id, made_by_key: ownOnly(customer) }
+      const wanted = { ...seen, before, limit: rowsFor(limit), day: dayOf(now) }
       const keys = await reportKeys(sql, wanted)
       return page(keys, limit, { print: (key) => printKey(key, now), placeOf: ({ id }) => id })
     },
@@ -129,8 +132,10 @@ const create = (needs: Needs): Endpoint =>
   endpoint({
     auth: 'signature',
     scope: 'manage',
+    role_scope: 'keys',
     mutating: true,
     second_signature: true,
+    careful: true,
     path: '/v1/key/new',
     summary: 'A new API key, no wider than the one that asks',
     description:
@@ -167,8 +172,10 @@ const change = (needs: Needs): Endpoint =>
   endpoint({
     auth: 'signature',
     scope: 'manage',
+    role_scope: 'keys',
     mutating: true,
     second_signature: true,
+    careful: true,
     path: '/v1/key/change',
     summary: 'Puts other limits on a key; what is left out stays as it is',
     description: 'Every process follows within a second.',
@@ -197,8 +204,10 @@ const rotate = (needs: Needs): Endpoint =>
   endpoint({
     auth: 'signature',
     scope: 'manage',
+    role_scope: 'keys',
     mutating: true,
     second_signature: true,
+    careful: true,
     path: '/v1/key/rotate',
     summary: 'A new secret for a key; the one before signs for a while',
     body: Type.Object({
@@ -238,6 +247,7 @@ const revoke = (needs: Needs): Endpoint =>
   endpoint({
     auth: 'signature',
     scope: 'manage',
+    role_scope: 'keys',
     mutating: true,
     second_signature: true,
     path: '/v1/key/revoke',

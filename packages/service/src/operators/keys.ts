@@ -236,7 +236,7 @@ const SIGNATURE_NOTES = {
 
 async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
   const key = await lockKey(tx, key_id)
-  if (!key) throw refusal(`There is no key ${key_id}.`)
+  if (!key || key.user_id !== null) throw refusal(`There is no key ${key_id}.`)
   return key
 }
 

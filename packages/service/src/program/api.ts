@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '../database/sql.ts'
 import { type EventStreams, STREAMS } from '../events/streams.ts'
 import type { CallTiming } from '../http/calls.ts'
+import type { Mount } from '../http/mounts.ts'
 import type { Page } from '../http/pages.ts'
 import {
   type Authenticate,
@@ -39,6 +40,7 @@ export type ApiConfig = {
 /** What is served. */
 export type ApiParts = {
   endpoints: readonly Endpoint[]
+  mounts: readonly Mount[]
   pages: readonly Page[]
   authenticate: Authenticate
   streams: EventStreams
@@ -79,27 +81,23 @@ export async function startApi(
   const known_tokens = new KnownTokens()
   const readTokens = readTokensStep({ sql, clock }, known_tokens)
   const per_second = config.requests_per_second ?? DEFAULT_RATE_LIMIT.per_second
-  const needs = {
-    sql,
-    log,
-    clock,
-    random: systemRandom,
-    authenticate: app.authenticate,
-    noteRefusal: app.refusals.note,
-    noteCall: app.noteCall,
-  }
+  const { authenticate, refusals, noteCall } = app
+  const noteRefusal = refusals.note
+  const needs = { sql, log, clock, random: systemRandom, authenticate, noteRefusal, noteCall }
   try {
     await readTokens.run()
+    const { endpoints, mounts, pages } = app
     const server = await buildServer(needs, {
-      endpoints: app.endpoints,
-      pages: app.pages,
+      endpoints,
+      mounts,
+      pages,
       known_tokens,
       isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
       connections: connectionLimits(config),
       ...(config.trusted_proxies && { trusted_proxies: config.trusted_proxies }),
     })
-    for (const { path } of app.endpoints) watching.endpoints.add(path)
+    for (const { path } of endpoints) watching.endpoints.add(path)
     if (watching.measures) measureInFlight(server.server, watching.measures)
     const { port, stopListening, close } = await listening(
       () => listenOn(server, { port: config.port, host: config.host }),
@@ -121,7 +119,7 @@ export async function startApi(
         await heard.stop()
         await delay(HEARD_MS)
         await close()
-        await app.refusals.written()
+        await refusals.written()
         await reading.stop()
         await sql.close()
       },

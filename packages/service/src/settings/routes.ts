@@ -97,9 +97,9 @@ const changeRoute = ({ sql, clock }: Needs): Endpoint =>
       const { ending_minutes, billing, balance_low } = body
       const low_sun = isAbsent(balance_low) ? undefined : readMoney(balance_low, 'balance_low')
       if ((low_sun !== undefined || billing !== undefined) && !mayDo(customer, ['money']))
-        throw lacksScope(['money'])
+        throw lacksScope(['money'], customer)
       if (ending_minutes !== undefined && !mayDo(customer, ['webhooks']))
-        throw lacksScope(['webhooks'])
+        throw lacksScope(['webhooks'], customer)
       const wanted = {
         at: clock.now(),
         ...(low_sun !== undefined && { balance_low_sun: low_sun === 0n ? null : low_sun }),

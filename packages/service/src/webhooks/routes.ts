@@ -128,6 +128,7 @@ const webhookNew = (needs: Needs): Endpoint =>
     scope: 'webhooks',
     mutating: true,
     second_signature: true,
+    careful: true,
     path: '/v1/webhook/new',
     summary: 'A new webhook, which is told of what happens from now on',
     body: Type.Object({ url: UrlField, ...WebhookFields }),
@@ -163,6 +164,7 @@ const webhookChange = (needs: Needs): Endpoint =>
     scope: 'webhooks',
     mutating: true,
     second_signature: true,
+    careful: true,
     path: '/v1/webhook/change',
     summary: 'Changes a webhook; what is left out stays as it is',
     body: Type.Object({
@@ -231,6 +233,7 @@ const webhookRotate = (needs: Needs): Endpoint =>
     scope: 'webhooks',
     mutating: true,
     second_signature: true,
+    careful: true,
     path: '/v1/webhook/rotate',
     summary: 'A new secret; the one before stays valid for a while',
     body: Type.Object({

@@ -43,6 +43,7 @@ export const ServiceUnavailable: FaultKind = fault(35, 'service_unavailable', 'S
 export const NotFound: FaultKind = fault(70, 'not_found', 'There is no such thing')
 export const LimitReached: FaultKind = fault(72, 'limit_reached', 'There are as many as may be')
 export const Conflict: FaultKind = fault(74, 'conflict', 'That cannot be done now')
+export const Forbidden: FaultKind = fault(73, 'forbidden', 'This key may not do that')
 export const TooOld: FaultKind = fault(76, 'too_old', 'That is not kept any more')
 export const InternalError: FaultKind = fault(500, 'internal_server_error', 'Internal server error')
 
@@ -68,10 +69,31 @@ export const SCOPES: readonly Scope[] = ['read', 'buy', 'aml', 'money', 'webhook
  *  others have to be named. */
 export const UNNAMED_SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
 
-/** Who asks: the customer and the key that signed. */
+/** What a role can have besides: to make keys of one's own, without managing those of others. */
+export type RoleScope = Scope | 'keys'
+
+/** A person who is signed in. */
+export type User = {
+  readonly user_id: string
+  readonly session_id: string
+  readonly name: string
+  /** Null: the user came by a link and has nothing to sign in with yet. */
+  readonly sign_in_name: string | null
+  readonly role: string
+  readonly scopes: readonly RoleScope[]
+  /** Until then the user has shown to be there. */
+  readonly stepped_up_until: Date | null
+}
+
+/** Who asks: the customer, and the key that signed or the user who is signed in. */
 export type Customer = {
   readonly customer_id: string
+  /** Of a user: the key that stands for the user, which has the same id. */
   readonly key_id: string
+  /** Undefined: a key has signed. */
+  readonly user?: User | undefined
+  /** The address of the caller. */
+  readonly ip?: string | undefined
   /** Undefined: UNNAMED_SCOPES. */
   readonly scopes: readonly Scope[] | undefined
   /** What this key may spend in a day, in sun. Undefined: no limit. */
@@ -89,13 +111,16 @@ export type HandlerInput<Body, Who> = {
   readonly body: Body
   readonly customer: Who
   readonly request_id: string
+  /** The address of the caller. */
+  readonly ip: string
   readonly headers: IncomingHttpHeaders
   /** Headers to send along with the result. */
   readonly reply_headers: Record<string, string>
 }
 
 type Description<Body extends TObject, Reply extends TSchema> = {
-  path: `/v1/${string}`
+  /** Under `/v1` for keys; any other is for those who have signed in, behind a prefix. */
+  path: `/${string}`
   /** Whether a call can change something. */
   mutating?: boolean
   /** Whether a call can begin something that is paid for: refused while the customer is
@@ -104,6 +129,8 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   /** Whether the second signature must be there, whatever the key requires: it binds path, time
    *  and nonce, and no client that is older than it calls such an endpoint. */
   second_signature?: boolean
+  /** Whether a user must have shown within some minutes to be there. */
+  careful?: boolean
   summary: string
   description?: string
   body: Body
@@ -117,9 +144,12 @@ type Description<Body extends TObject, Reply extends TSchema> = {
 }
 
 type SignedSpec<Body, Result> = {
+  /** Who asks must be known. */
   auth: 'signature'
-  /** What a key needs; of several, any one. */
+  /** What a key needs; of several, any one; of none, nothing. */
   scope: Scope | readonly Scope[]
+  /** Of a user this does as well. */
+  role_scope?: RoleScope
   handle(input: HandlerInput<Body, Customer>): Promise<Result>
 }
 
@@ -148,6 +178,9 @@ export type Endpoint = Entry & {
   readonly auth: 'signature' | 'public'
   /** What a key needs, any one of them; none: anybody may call. */
   readonly scopes: readonly Scope[]
+  /** What a user needs, any one of them. */
+  readonly role_scopes: readonly RoleScope[]
+  readonly careful: boolean
   readonly mutating: boolean
   readonly creates: boolean
   /** The error matrix: all refusals, those common to all endpoints included, in the order of the
@@ -200,10 +233,11 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     (SignedSpec<Static<Body>, Static<Reply>> | PublicSpec<Static<Body>, Static<Reply>>),
 ): Endpoint {
   const { path, auth, summary, description, body, reply, mutating = false, creates = false } = spec
-  const { second_signature = false } = spec
+  const { second_signature = false, careful = false } = spec
   const has_parameters = Object.keys(body.properties).length > 0
   const reads = auth === 'signature' || has_parameters
   const scopes = spec.auth === 'signature' ? [spec.scope].flat() : []
+  const { role_scope } = spec as { role_scope?: RoleScope }
   const faults = [
     ...(scopes.length > 0 ? authRefusals(scopes) : []),
     ...(second_signature ? [refuses(Unauthenticated, SECOND, 'second_signature')] : []),
@@ -218,6 +252,8 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     path,
     auth,
     scopes,
+    role_scopes: role_scope === undefined ? scopes : [...scopes, role_scope],
+    careful,
     mutating,
     creates,
     second_signature,
@@ -248,9 +284,14 @@ export const mayDo = (
   wanted: readonly Scope[],
 ): boolean => wanted.some((scope) => scopes.includes(scope))
 
-/** Refuses a key that lacks all of these scopes. */
-export const lacksScope = (wanted: readonly Scope[]): Fault =>
-  Unauthenticated('scope', `This key lacks the scope ${wanted.join(' or ')}`)
+/** Refuses a key that lacks all of these scopes, or a user whose role does. */
+export const lacksScope = (
+  wanted: readonly RoleScope[],
+  { user }: Pick<Customer, 'user'> = {},
+): Fault =>
+  user
+    ? Forbidden('role', `The role ${user.role} lacks the scope ${wanted.join(' or ')}`)
+    : Unauthenticated('scope', `This key lacks the scope ${wanted.join(' or ')}`)
 
 /** The caller's own id for what a call begins: of the body, else of the header `Idempotency-Key`.
  *  Throws 2 when the header is longer than 128 characters, and when there is neither although the

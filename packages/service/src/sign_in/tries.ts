@@ -1,0 +1,131 @@
+// Who tried to sign in, from where, and what came of it: kept for half a year, and what makes those
+// wait who guess. A try is noted before it is judged, so that many at once count as many. What was
+// typed as a name is kept as its sum, known or not, so that both are the same work.
+//
+//   trying -> done | failed | too_soon
+
+import { hash } from 'node:crypto'
+import type { Sql, Tx } from '../database/sql.ts'
+import { type Clock, later } from '../lib/clock.ts'
+import { TooManyRequests } from '../lib/fault.ts'
+import { firstIdAt, type NewId } from '../lib/ids.ts'
+import { networkOf } from '../lib/networks.ts'
+import type { Step } from '../steps/step.ts'
+import type { Place } from '../users/sessions.ts'
+
+export type Way = 'link' | 'join' | 'passkey' | 'password' | 'recovery' | 'step_up' | 'end'
+
+export type Needs = { sql: Sql; clock: Clock; new_id: NewId }
+
+/** Free failures: of one name since it was last signed in with, and of one network in an hour. */
+const NAME_FAILURES = 5
+const NETWORK_FAILURES = 20
+const NAME_MS = 24 * 3_600_000
+const NETWORK_MS = 3_600_000
+const WAIT_SECONDS_MAX = 900
+const KEPT_MS = 180 * 24 * 3_600_000
+const PRUNED_AT_ONCE = 1_000
+
+export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }
+
+const nameHash = (name: string): string => hash('sha256', `sign_in_name:${name}`)
+
+/** Notes a try that guessing would gain by. Throws TooManyRequests while the name, or the network,
+ *  has to wait. `name`: what was typed, as far as anything was. */
+export async function beginTry(
+  { sql, clock, new_id }: Needs,
+  { face, way, place }: Attempt,
+  name: string | undefined,
+): Promise<string> {
+  const now = clock.now()
+  const id = new_id()
+  const name_hash = name === undefined ? null : nameHash(name)
+  const network = networkOf(place.ip)
+  await sql`
+    insert into sign_in (id, at, face, way, outcome, name_hash, network, ip, browser)
+    values (${id}, ${now}, ${face}, ${way}, 'trying', ${name_hash}, ${network}, ${place.ip},
+      ${place.browser})`
+  const [before] = await sql<Failures>`
+    with of_name as (
+      select count(*) as failures, max(at) as last from sign_in
+      where name_hash = ${name_hash} and id < ${id} and at > ${later(clock, -NAME_MS)}
+        and outcome in ('failed', 'trying') and id > coalesce((
+          select max(id) from sign_in where name_hash = ${name_hash} and outcome = 'done'), '')
+    ), of_network as (
+      select count(*) as failures, max(at) as last from sign_in
+      where network = ${network} and id < ${id} and at > ${later(clock, -NETWORK_MS)}
+        and outcome <> 'done' and outcome in ('failed', 'trying')
+    )
+    select of_name.failures as name_failures, of_name.last as name_last,
+      of_network.failures as network_failures, of_network.last as network_last
+    from of_name, of_network`
+  const wait_ms = Math.max(
+    waitMs(before!.name_failures, before!.name_last, { free: NAME_FAILURES, now }),
+    waitMs(before!.network_failures, before!.network_last, { free: NETWORK_FAILURES, now }),
+  )
+  if (wait_ms <= 0) return id
+  await endTry(sql, id, { outcome: 'too_soon' })
+  throw new TooManyRequests(Math.ceil(wait_ms / 1_000))
+}
+
+type Failures = {
+  name_failures: bigint
+  name_last: Date | null
+  network_failures: bigint
+  network_last: Date | null
+}
+
+/** How long one has still to wait after so many failures: 2, 4, 8 … seconds since the last. */
+function waitMs(
+  failures: bigint,
+  last: Date | null,
+  { free, now }: { free: number; now: Date },
+): number {
+  const beyond = Number(failures) - free
+  if (beyond < 0 || last === null) return 0
+  const seconds = Math.min(WAIT_SECONDS_MAX, 2 ** Math.min(beyond + 1, 20))
+  return last.getTime() + seconds * 1_000 - now.getTime()
+}
+
+/** Whose it was, as far as that is known. */
+export type Outcome = {
+  outcome: 'done' | 'failed' | 'too_soon'
+  user_id?: string | undefined
+  session_id?: string | undefined
+}
+
+export async function endTry(sql: Sql | Tx, id: string, ended: Outcome): Promise<void> {
+  const { outcome, user_id = null, session_id = null } = ended
+  await sql`
+    update sign_in set outcome = ${outcome}, user_id = ${user_id}, session_id = ${session_id}
+    where id = ${id}`
+}
+
+/** Notes what could not have been guessed, or what has ended. */
+export async function noteTry(
+  sql: Sql | Tx,
+  { clock, new_id }: Omit<Needs, 'sql'>,
+  { face, way, place }: Attempt,
+  { outcome, user_id, session_id }: Outcome,
+): Promise<void> {
+  await sql`
+    insert into sign_in (id, at, face, way, outcome, user_id, session_id, network, ip, browser)
+    values (${new_id()}, ${clock.now()}, ${face}, ${way}, ${outcome}, ${user_id ?? null},
+      ${session_id ?? null}, ${networkOf(place.ip)}, ${place.ip}, ${place.browser})`
+}
+
+/** Forgets tries after half a year. */
+export function pruneTriesStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+  return {
+    name: 'prune_sign_ins',
+    rest_ms: 60_000,
+    async run() {
+      const pruned = await sql`
+        delete from sign_in where id in (
+          select id from sign_in where id < ${firstIdAt(later(clock, -KEPT_MS))}
+          order by id limit ${PRUNED_AT_ONCE})
+        returning 1`
+      return pruned.length === PRUNED_AT_ONCE
+    },
+  }
+}

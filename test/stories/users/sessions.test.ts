@@ -1,0 +1,97 @@
+// Signing in by a link, and what a session is good for: calls from our own pages, by the role of
+// the user, until it is over.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
+import { Visitor } from '../../harness/visitor.ts'
+import { makeWorld, type World } from '../../harness/world.ts'
+
+/** The token of a link that signs in a new user of a customer, or of the house. */
+async function signInLink(
+  world: World,
+  customer_id: string | null,
+  { role = 'owner', daily_cap_sun = null }: { role?: string; daily_cap_sun?: bigint | null } = {},
+): Promise<{ token: string; user_id: string }> {
+  const { sql, app } = world
+  return sql.begin(async (tx) => {
+    const wanted = { customer_id, name: 'Anna', role, daily_cap_sun, invited_by: 'test' }
+    const { id: user_id } = await inviteUser(tx, app.sign_in, wanted)
+    const { token } = await makeLink(tx, app.sign_in, { user_id, purpose: 'sign_in' })
+    return { token, user_id }
+  })
+}
+
+async function signedIn(world: World, customer_id: string, role = 'owner'): Promise<Visitor> {
+  const { token } = await signInLink(world, customer_id, { role })
+  const visitor = new Visitor(world.api)
+  await visitor.ask('/session/link', { token })
+  return visitor
+}
+
+test('a link signs in once, for the face that it is for', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { token } = await signInLink(world, customer_id)
+  const house = await signInLink(world, null, { role: 'admin' })
+  const visitor = new Visitor(world.api)
+  const { session, sign_in_possible } = await visitor.ask('/session/begin')
+  assert.deepEqual([session, sign_in_possible], [null, true])
+  const foreign = await visitor.call('/session/link', { token: house.token })
+  assert.equal(foreign.key, 'auth.link')
+  assert.equal(visitor.cookie, undefined)
+  const { headers } = await visitor.call('/session/link', { token })
+  assert.match(
+    String(headers['set-cookie']),
+    /^__Host-penstock=[\w-]{43}; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+  )
+  const begun = (await visitor.ask('/session/begin')).session as Record<string, unknown>
+  assert.deepEqual((begun.user as { role: string }).role, 'owner')
+  assert.deepEqual(begun.scopes, ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'])
+  const again = await new Visitor(world.api).call('/session/link', { token })
+  const unknown = await new Visitor(world.api).call('/session/link', { token: 'x'.repeat(43) })
+  assert.deepEqual([again.key, again.error], [unknown.key, unknown.error])
+})
+
+test('two who follow one link at once: one is signed in', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { token } = await signInLink(world, customer_id)
+  const visitors = Array.from({ length: 8 }, () => new Visitor(world.api))
+  const all = await Promise.all(visitors.map((one) => one.call('/session/link', { token })))
+  assert.deepEqual(all.map(({ code }) => code).sort(), [0, 1, 1, 1, 1, 1, 1, 1])
+})
+
+test('the endpoints answer a session what they answer a key of the same scopes', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 1_000 })
+  const visitor = await signedIn(world, anna.id)
+  const by_key = await anna.call('/v1/balance')
+  assert.deepEqual(await visitor.ask('/v1/balance'), by_key.result)
+  const { key } = (await visitor.ask('/v1/whoami')) as { key: { name: string } }
+  assert.equal(key.name, 'Anna')
+  const { items } = (await visitor.ask('/v1/keys/list')) as { items: { name: string }[] }
+  assert.equal(items.length, 1)
+})
+
+test('a session ends when its user says so, and when it was not used for too long', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const visitor = await signedIn(world, customer_id)
+  const { cookie } = visitor
+  await visitor.ask('/session/end')
+  assert.equal(visitor.cookie, undefined)
+  visitor.cookie = cookie
+  assert.equal((await visitor.call('/v1/balance')).key, 'auth.session')
+  const other = await signedIn(world, customer_id)
+  world.wait(12 * 3_600 - 1)
+  assert.equal((await other.call('/v1/balance')).code, 0)
+  world.wait(12 * 3_600 + 61)
+  assert.equal((await other.call('/v1/balance')).key, 'auth.session')
+  const third = await signedIn(world, customer_id)
+  for (let hours = 0; hours < 7 * 24; hours += 6) {
+    assert.equal((await third.call('/v1/balance')).code, 0)
+    world.wait(6 * 3_600)
+  }
+  assert.equal((await third.call('/v1/balance')).key, 'auth.session')
+})
