@@ -36,7 +36,7 @@ const TABLES: Record<string, string> = {
   subscriptions: 'plan subscription subscription_supply subscription_use',
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',
-  monitoring: 'alert loosened_setting process',
+  monitoring: 'alert database_loss loosened_setting process',
   status: 'incident metric metric_progress status_page',
 }
 

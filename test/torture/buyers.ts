@@ -132,24 +132,30 @@ export class Buyers {
   async lost(): Promise<number> {
     const fresh = [...this.accepted.values()].slice(this.checked)
     this.checked = this.accepted.size
-    return this.missing(fresh)
+    return (await this.missing(fresh)).length
   }
 
   /** How many of all accepted orders are not there, or not at their end. */
   async lostAtRest(): Promise<number> {
     const open = await this.rig.sql`select 1 from orders where state in ('new', 'pending')`
-    return open.length + (await this.missing([...this.accepted.values()]))
+    return open.length + (await this.gone()).length
+  }
+
+  /** The ids of all accepted orders that are not there. */
+  gone(): Promise<string[]> {
+    return this.missing([...this.accepted.values()])
   }
 
   private async missing(
     accepted: { customer_id: string; external_id: string; id: string }[],
-  ): Promise<number> {
+  ): Promise<string[]> {
     const column = (name: 'id' | 'customer_id' | 'external_id') => accepted.map((one) => one[name])
-    const found = await this.rig.sql`
-      select 1 from orders join unnest(${column('id')}::text[], ${column('customer_id')}::text[],
+    const found = await this.rig.sql<{ id: string }>`
+      select id from orders join unnest(${column('id')}::text[], ${column('customer_id')}::text[],
                                        ${column('external_id')}::text[])
         as told (id, customer_id, external_id) using (id, customer_id, external_id)`
-    return accepted.length - found.length
+    const there = new Set(found.map(({ id }) => id))
+    return column('id').filter((id) => !there.has(id))
   }
 }
 

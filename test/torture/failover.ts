@@ -9,6 +9,7 @@ import { Misuse } from 'penstock-service/lib/fault.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { Dice } from '../simulator/dice.ts'
 import { Buyers } from './buyers.ts'
+import { isRight, letOneReturn, type Return } from './returns.ts'
 import { Rig, type Role } from './rig.ts'
 import { type Server, Servers } from './servers.ts'
 
@@ -50,8 +51,9 @@ export async function run(args: string[]): Promise<boolean> {
     texts: ['manner', 'seed'],
   })
   const { manner = 'kill', seed = 'failover' } = texts
+  if (manner === 'returns') return letReturn(numbers.cycles, json)
   const lose = Object.hasOwn(MANNERS, manner) ? MANNERS[manner] : undefined
-  if (!lose) throw new Misuse(`--manner is one of ${Object.keys(MANNERS).join(', ')}.`)
+  if (!lose) throw new Misuse(`--manner is one of ${Object.keys(MANNERS).join(', ')}, returns.`)
   const dice = new Dice(seed)
   const servers = await Servers.open(numbers.servers)
   const rig = await Rig.open({ postgres: servers, env: { PENSTOCK_STANDBYS: '1' } })
@@ -100,6 +102,28 @@ export async function run(args: string[]): Promise<boolean> {
   // Who names a purchase does not notice that another server takes over on purpose.
   const noticed = manner === 'switchover' && buyers.failed > 0
   return lost === 0 && findings.size === 0 && !noticed && cycles.length === numbers.cycles
+}
+
+/** The old primary comes back, so many times. */
+async function letReturn(cycles: number, json: boolean): Promise<boolean> {
+  const returns: Return[] = []
+  while (returns.length < cycles && returns.every(isRight)) {
+    returns.push(await letOneReturn())
+    if (!json) say(JSON.stringify(returns.at(-1)))
+  }
+  const sum = (what: 'sold_after' | 'lost' | 'unnamed') =>
+    returns.reduce((total, one) => total + one[what], 0)
+  const result = {
+    manner: 'returns',
+    cycles: returns.length,
+    stopped_within_ms: spread(returns.map(({ stopped_within_ms }) => stopped_within_ms)),
+    sold_after: sum('sold_after'),
+    lost: sum('lost'),
+    unnamed: sum('unnamed'),
+    alerted: returns.every(({ alerted }) => alerted),
+  }
+  say(JSON.stringify(result, null, json ? 0 : 2))
+  return returns.every(isRight)
 }
 
 /** Loses the primary, promotes another, waits until an order was sold, and brings the lost one

@@ -25,7 +25,7 @@ import { atEnd } from '../../tools/ending.ts'
 
 const WAIT_MS_MAX = 60_000
 /** A commit waits for any one standby. */
-const QUORUM = 'ANY 1 (*)'
+export const QUORUM = 'ANY 1 (*)'
 
 /** One server, running or not. */
 export type Server = { folder: string; port: number; running: Postgres | undefined }
@@ -63,8 +63,7 @@ export class Servers implements Postgres {
     const servers = new Servers(parent, all)
     try {
       await Promise.all(all.slice(1).map((server) => servers.join(server)))
-      await servers.ask(first, `alter system set synchronous_standby_names = '${QUORUM}'`)
-      await servers.ask(first, 'select pg_reload_conf()')
+      await servers.commitWith(first, QUORUM)
       await servers.untilReplicated()
     } catch (thrown) {
       await servers.stop()
@@ -111,6 +110,12 @@ export class Servers implements Postgres {
     await appendFile(config, `${lines.join('\n')}\n`)
     if (server.running) await this.ask(server, 'select pg_reload_conf()')
     else await writeAs(server, 'standby.signal', '')
+  }
+
+  /** Which standbys a commit waits for: `QUORUM`, or none when the text is empty. */
+  async commitWith(server: Server, standbys: string): Promise<void> {
+    await this.ask(server, `alter system set synchronous_standby_names = '${standbys}'`)
+    await this.ask(server, 'select pg_reload_conf()')
   }
 
   /** A commit waits for a standby, and there is one. */

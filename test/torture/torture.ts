@@ -6,7 +6,8 @@
 //              [--runs N] [--seed N] [--only TEXT]
 //   kill       SIGKILL of every role under load   [--cycles N] [--seed TEXT]
 //   failover   the machine of the database is lost under load, and a standby is promoted
-//              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover] [--seed TEXT]
+//              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover|returns]
+//              [--seed TEXT]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
 //   strangers  all that somebody without a key can do

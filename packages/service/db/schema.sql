@@ -428,6 +428,20 @@ create table customer_setting (
 create index customer_setting_balance_low on customer_setting (customer_id) where (balance_low_sun is not null);
 create index customer_setting_ending on customer_setting (customer_id) where (ending_minutes is not null);
 
+create table database_loss (
+  process_id text not null,
+  found_at timestamptz not null,
+  host text not null,
+  role text not null,
+  beat bigint not null,
+  beat_found bigint,
+  missing text[] not null,
+  accepted_at timestamptz,
+  constraint database_loss_pkey primary key (process_id, found_at),
+  constraint database_loss_beat check (beat >= 0)
+);
+create index database_loss_open on database_loss (found_at) where (accepted_at is null);
+
 create table delegation (
   id text not null,
   order_id text not null,

@@ -133,6 +133,8 @@ export type World = {
   steps_sql?: Sql
   /** How what a customer waits for is tried again that the database could not do. */
   again?: Again | undefined
+  /** Told of what customers are told of: `order:ID`, `check:ID`, `subscription:ID`. */
+  told?: ((name: string) => void) | undefined
   /** A connection of the follower's own: when it is late, everything that is sold is refused. */
   follow_sql?: Sql
   clock: Clock
@@ -230,7 +232,7 @@ export type App = {
 const BRAND = 'Penstock'
 
 export function buildApp(world: World): App {
-  const { sql, clock, random, node, wallets, again } = world
+  const { sql, clock, random, node, wallets, again, told, wake } = world
   const new_id = idMaker(clock, random)
   const seal = sealWith(world.sealing, random)
   const { allow_wide_keys, found, stopped_here = () => false } = world.keys
@@ -253,15 +255,8 @@ export function buildApp(world: World): App {
   const receipts = { sql, clock, seal, network: networkReader(node) }
   const events = eventsOf(world, { new_id, seal })
   const sign_in = signInOf(world, { new_id, seal })
-  const { tryOrder, placeOrder } = orderPlacer({
-    sql,
-    clock,
-    new_id,
-    prices,
-    receiver,
-    again,
-    wake: world.wake,
-  })
+  const placing = { sql, clock, new_id, again, told, wake }
+  const { tryOrder, placeOrder } = orderPlacer({ ...placing, prices, receiver })
   const endpoints = [
     ...paidOf(world, { new_id, prices, receiver, placeOrder, reads }),
     ...listsOf(world),
@@ -326,13 +321,13 @@ type PaidParts = Pick<App, 'new_id'> &
 
 /** What customers pay for, and what it would cost. */
 function paidOf(
-  { sql, clock, wallets, again, wake }: World,
+  { sql, clock, wallets, again, told, wake }: World,
   { new_id, prices, receiver, placeOrder, reads }: PaidParts,
 ): Endpoint[] {
-  const placeCheck = checkPlacer({ sql, clock, new_id, again, wake })
+  const placeCheck = checkPlacer({ sql, clock, new_id, again, told, wake })
   return [
     ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
-    ...subscriptionRoutes({ sql, clock, new_id, receiver, again, wake }),
+    ...subscriptionRoutes({ sql, clock, new_id, receiver, again, told, wake }),
     ...checkRoutes({ sql, placeCheck }),
     ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
   ]

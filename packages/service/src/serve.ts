@@ -10,7 +10,7 @@ import about from '../package.json' with { type: 'json' }
 import { type App, buildApp, type KeyRules, type WebhookCalls } from './app.ts'
 import { chainView } from './audit/chain.ts'
 import { type Config, Misuse } from './config.ts'
-import { againFor } from './database/again.ts'
+import { type Again, againFor } from './database/again.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
@@ -86,9 +86,15 @@ function connectAll(url: string, watching: Monitor) {
     books_sql: open('books', BOOKS),
   }
   const { books_sql, ...for_app } = pools
+  // Somebody may have waited until the database went back.
+  const placing: Again = (work, how) =>
+    again(async () => {
+      if (watching.wentBack()) throw new Outage('a database that has what it had')
+      return work()
+    }, how)
   return {
     books_sql,
-    for_app: { ...for_app, again },
+    for_app: { ...for_app, again: placing, told: watching.told },
     disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())),
   }
 }

@@ -36,6 +36,8 @@ export type Needs = {
   new_id: NewId
   /** How a check is tried again that the database could not place. */
   again?: Again | undefined
+  /** Told of each check whose customer is told of it. */
+  told?: ((name: string) => void) | undefined
   wake: (step: string) => void
 }
 
@@ -62,6 +64,7 @@ export function checkPlacer(needs: Needs): (wanted: NewCheck) => Promise<CheckPl
     const repeatable = wanted.idempotency_key !== null
     const outcome = await again(() => place(wanted), { repeatable })
     if (outcome instanceof Fault) throw outcome
+    needs.told?.(`check:${outcome.check.id}`)
     if (!outcome.replayed) needs.wake('screen')
     return outcome
   }

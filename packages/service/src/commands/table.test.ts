@@ -11,6 +11,7 @@ import { sender, subscribe, wanted } from 'penstock-test/harness/subscribers.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { buildServer } from '../http/server.ts'
 import { systemRandom } from '../lib/ids.ts'
+import { insertLoss } from '../monitoring/database_losses.ts'
 import { bodyReader } from '../wire/body.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
 import { readArguments } from './arguments.ts'
@@ -45,6 +46,7 @@ const WORDS: Record<string, string> = {
     'show replay report state changes allow deny withdraw entries watch unwatch watches ' +
     'policy publish backfill rebuild',
   books: 'check roots',
+  database: 'losses accept',
   webhooks: 'list show enable disable remove add rotate allow deny networks',
   notices: 'list',
   events: 'show set list',
@@ -150,6 +152,8 @@ test('what each operation prints as JSON is what it documents', async (t) => {
   const post = ['incidents', 'post', 'Slow', 'A node is away.', '--part', 'delivering']
   const { id: incident } = await json<{ id: string }>(...post)
   const reason = ['--reason', 'a test']
+  const lost = { process_id: 'p', host: 'h', role: 'api', beat: 2n, beat_found: 1n }
+  await insertLoss(world.sql, { ...lost, found_at: new Date(0), missing: [`order:${order.id}`] })
   const run: string[][] = [
     ...['status', 'actions list', 'customers list', 'orders list', 'delegations list'].map(split),
     ...['subscriptions list', 'pool show', 'pool forecast', 'chain show', 'signer status'].map(
@@ -200,6 +204,8 @@ test('what each operation prints as JSON is what it documents', async (t) => {
     ['aml', 'watch', anna.id, address],
     ['aml', 'unwatch', anna.id, address],
     ['books', 'check'],
+    ['database', 'losses'],
+    ['database', 'accept', ...reason],
     ['webhooks', 'list', '--customer', 'house'],
     ['webhooks', 'show', house],
     ['webhooks', 'rotate', house],

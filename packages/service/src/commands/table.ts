@@ -7,6 +7,7 @@ import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
 import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
+import { databaseOperations } from '../money_operators/database_losses.ts'
 import { invoiceOperations } from '../money_operators/invoices.ts'
 import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
@@ -45,6 +46,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...policyOperations,
   ...indexOperations,
   ...bookOperations,
+  ...databaseOperations,
   ...webhookOperations,
   ...noticeOperations,
   ...eventOperations,

@@ -10,6 +10,8 @@ export type ServerSeen = {
   /** By the server's own clock. */
   now: Date
   standby: boolean
+  /** Which one it is: another after a fail-over, a restart or a promotion. */
+  identity: string
 }
 
 /** So many looks without an answer are the end of every connection. */
@@ -32,7 +34,7 @@ export function lookout({ sql, clock, corrected, drop }: Needs): () => Promise<S
   let before: string | undefined
   return async () => {
     const began = clock.now()
-    const [server] = await sql<ServerSeen & { identity: string }>`
+    const [server] = await sql<ServerSeen>`
       select clock_timestamp() as now, pg_is_in_recovery() as standby,
         concat_ws(' ', (select system_identifier from pg_control_system()),
           case when not pg_is_in_recovery()
@@ -45,10 +47,10 @@ export function lookout({ sql, clock, corrected, drop }: Needs): () => Promise<S
       },
     )
     misses = 0
-    const { identity, ...seen } = server!
-    corrected.learn({ began, ended: clock.now(), said: seen.now })
+    const { identity, now } = server!
+    corrected.learn({ began, ended: clock.now(), said: now })
     if (before !== undefined && before !== identity) drop()
     before = identity
-    return seen
+    return server!
   }
 }

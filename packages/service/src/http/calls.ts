@@ -15,6 +15,7 @@ import {
   InternalError,
   lacksScope,
   mayDo,
+  ServiceUnavailable,
   Unauthenticated,
 } from '../wire/endpoint.ts'
 import {
@@ -54,6 +55,8 @@ export type Door = {
   gate: Gate
   turns: Turns
   connections: Pick<Connections, 'isCustomers'>
+  /** False: nothing may be changed now, whoever asks. Left out: it always may. */
+  mayChange?: (() => boolean) | undefined
   /** Undefined: results and refusals are not compared with what is documented. */
   check: CheckReply | undefined
 }
@@ -130,12 +133,13 @@ const CHANGES_AT_ONCE_MAX = 256
 const NO_BYTES = new Uint8Array()
 
 export async function answerCall(door: Door, call: Call): Promise<AnsweredCall> {
-  const { request } = call
+  const { endpoint, request } = call
   let customer: Customer | undefined
   try {
     const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
     customer = await door.entry.admit(call, bytes)
     if (customer) door.entry.mayAsk(call, customer)
+    if (endpoint.mutating && door.mayChange?.() === false) throw ServiceUnavailable()
     const answer = await inTurn(door.turns, call, customer, () =>
       handled(door, call, { customer, bytes }),
     )

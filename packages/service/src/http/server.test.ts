@@ -257,6 +257,16 @@ test('a key without the scope of the endpoint is refused', async () => {
   assert.deepEqual({ code, key }, { code: 1, key: 'auth.scope' })
 })
 
+test('while nothing may be changed, what changes is refused with 35, and the rest works', async () => {
+  let may_change = false
+  const endpoints = [{ ...buy, scopes: ['read' as const] }, balance]
+  const { signed } = await server({ endpoints, mayChange: () => may_change, check_replies: false })
+  const code = async (url: string) => (await signed(url, '{}')).json().code
+  assert.deepEqual([await code('/v1/buy'), await code('/v1/balance')], [35, 0])
+  may_change = true
+  assert.equal(await code('/v1/buy'), 0)
+})
+
 test('a body is parsed only when its signature is right', async () => {
   const { signed } = await server()
   for (const body of ['{', '{"a":1,"a":2}', '[1]', 'null', '{"note":1}']) {

@@ -76,6 +76,8 @@ export type Options = {
    *  right signature. */
   known_tokens?: KnownTokens
   connections?: Partial<ConnectionLimits>
+  /** False: what changes something is answered with 35, whatever it is. Left out: never. */
+  mayChange?: () => boolean
   /** What /health answers. Left out: whether the database does. */
   isHealthy?: () => Promise<boolean>
   /** Addresses or networks of proxies whose X-Forwarded-For is believed. */
@@ -193,7 +195,8 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   const turns = new Turns(TURN_LIMITS)
   const isHealthy = options.isHealthy ?? healthReader(() => needs.sql`select 1`, needs.clock)
   addHealth(app, isHealthy, { gate, send })
-  const door = { log: needs.log, entry, gate, connections, check, turns }
+  const { mayChange } = options
+  const door = { log: needs.log, entry, gate, connections, check, turns, mayChange }
   const parts = { door, send, note: answerNoter(needs), passGate }
   addEndpoints(app, options.endpoints, parts)
   addMounts(app, mounts, parts)

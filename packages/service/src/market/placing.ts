@@ -85,6 +85,8 @@ export type Needs = {
   receiver: ReceiverReader
   /** How a purchase is tried again that the database could not place. */
   again?: Again | undefined
+  /** Told of each order whose customer is told of it. */
+  told?: ((name: string) => void) | undefined
   wake: (step: string) => void
 }
 
@@ -123,6 +125,7 @@ export function orderPlacer(needs: Needs): OrderPlacer {
         throw thrown
       },
     )
+    if (!(outcome instanceof Fault) && !internal) needs.told?.(`order:${outcome.order.id}`)
     const placed = outcome instanceof Fault || outcome.replayed ? undefined : outcome.order
     if (counted && !placed) open_orders.remove(customer_id)
     if (placed) needs.wake(placed.to_delegate ? 'delegate' : 'activate')

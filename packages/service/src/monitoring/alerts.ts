@@ -146,6 +146,11 @@ export const ALERTS: Record<
     where state = 'disabled' and called_at > ${now}::timestamptz - interval '1 day'
        or state = 'on' and failing_since < ${now}::timestamptz - interval '1 hour'
     having count(*) > 0`,
+  database_went_back: ({ sql }) => sql`
+    select min(found_at) as since, format('the database lacks what it had acknowledged; customers '
+        'were told of %s', coalesce(nullif(string_agg(array_to_string(missing, ', '), ', '
+        order by found_at) filter (where cardinality(missing) > 0), ''), 'none of it')) as what
+    from database_loss where accepted_at is null having count(*) > 0`,
   standby_missing: ({ sql }) => sql`
     select null as since,
       format('standbys that confirm commits: %s, asked for: %s', confirming, asked) as what

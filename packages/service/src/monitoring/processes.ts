@@ -5,6 +5,8 @@
 import type { Sql } from '../database/sql.ts'
 import type { CorrectedClock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
+import type { Marks } from './database_marks.ts'
+import type { DatabaseMemory } from './database_memory.ts'
 
 export type ProcessFacts = {
   id: string
@@ -17,32 +19,52 @@ export type ProcessFacts = {
   standbys: number
 }
 
-type Needs = { sql: Sql; corrected: CorrectedClock; unreplicated(): number; facts: ProcessFacts }
+type Needs = {
+  sql: Sql
+  corrected: CorrectedClock
+  unreplicated(): number
+  facts: ProcessFacts
+  /** Remembers which beat was acknowledged, and finds out when it is not there. */
+  memory: DatabaseMemory
+  marks: Marks
+}
 
 /** A process that has not said that it is there for this long is not. */
 export const GONE_SECONDS = 15
 
 /** Says that this process is there; run every second. */
-export function beatStep({ sql, corrected, unreplicated, facts }: Needs): Step {
+export function beatStep({ sql, corrected, unreplicated, facts, memory, marks }: Needs): Step {
   const { id, role, host, version, schema, started_at, standbys } = facts
-  let beat = 0n
+  const begin = async () => {
+    // What has ended without a word is kept for a day: its alerts are.
+    await sql`delete from process where seen_at < clock_timestamp() - interval '1 day'`
+    await sql`
+      insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+        clock_offset_ms, unreplicated_commits)
+      values (${id}, ${role}, ${host}, ${version}, ${schema}, ${started_at}::timestamptz,
+        clock_timestamp(), 1, ${standbys}, ${offset()}, ${BigInt(unreplicated())})
+      on conflict (id) do update set beat = 1`
+    return true
+  }
+  const offset = () => BigInt(Math.round(corrected.offset_ms()))
+  // A lower beat stays as it is: it says that the database went back.
+  const goOn = async (acknowledged: bigint, beat: bigint) => {
+    const rows = await sql`
+      update process set beat = ${beat}, seen_at = clock_timestamp(),
+        clock_offset_ms = ${offset()}, unreplicated_commits = ${BigInt(unreplicated())}
+      where id = ${id} and beat >= ${acknowledged} returning 1`
+    return rows.length > 0
+  }
   return {
     name: 'beat',
     rest_ms: 1_000,
     async run() {
-      // What has ended without a word is kept for a day: its alerts are.
-      if (beat === 0n)
-        await sql`delete from process where seen_at < clock_timestamp() - interval '1 day'`
-      beat += 1n
-      await sql`
-        insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
-          clock_offset_ms, unreplicated_commits)
-        values (${id}, ${role}, ${host}, ${version}, ${schema}, ${started_at}::timestamptz,
-          clock_timestamp(), ${beat}, ${standbys}, ${BigInt(Math.round(corrected.offset_ms()))},
-          ${BigInt(unreplicated())})
-        on conflict (id) do update set seen_at = excluded.seen_at, beat = excluded.beat,
-          clock_offset_ms = excluded.clock_offset_ms,
-          unreplicated_commits = excluded.unreplicated_commits`
+      await memory.writeLosses(sql)
+      const { beat: acknowledged } = memory.mark
+      const beat = acknowledged + 1n
+      if (!(await (acknowledged === 0n ? begin() : goOn(acknowledged, beat)))) return false
+      memory.noteBeat(beat)
+      await marks.write(memory.mark)
       return false
     },
   }

@@ -13,6 +13,7 @@ import type { Sql } from '../database/sql.ts'
 import { newestSecret, sealContext } from '../keys/keys.ts'
 import type { Clock, CorrectedClock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
+import type { DatabaseMemory } from './database_memory.ts'
 
 export type Reason = { reason: string; what: string }
 export type Readiness = { ready: boolean; reasons: Reason[]; notices: Reason[] }
@@ -35,6 +36,8 @@ type Needs = {
   corrected: CorrectedClock
   /** Ends every other connection of the process, to a server that does not answer any more. */
   drop?: () => void
+  /** Knows what the database had acknowledged; undefined: nobody does. */
+  memory?: DatabaseMemory
   seal: Seal
   /** The number of the newest migration that this program knows. */
   known_schema: number
@@ -61,6 +64,7 @@ const CLOCK_OFFSET_MS_MAX = 30_000
 
 export function watchReadiness(needs: Needs): ReadinessWatch {
   const { sql, clock, corrected, seal, known_schema, loosened = [], drop = () => {} } = needs
+  const { memory } = needs
   const lookAtServer = lookout({ sql, clock, corrected, drop })
   let said_at_ms = 0
   let phase: Phase = 'starting'
@@ -70,7 +74,8 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
       name: 'look',
       rest_ms: LOOK_EVERY_MS,
       async run() {
-        const { standby } = await lookAtServer()
+        const { standby, identity } = await lookAtServer()
+        await memory?.compare(sql, identity)
         last = { ...(await lookAt(sql, seal)), standby, at_ms: clock.now().getTime() }
         if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
           await sayLoosened(sql, loosened, new Date(last.at_ms))
@@ -79,7 +84,7 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
         return false
       },
     },
-    readiness: () => judge({ phase, last, known_schema, clock, corrected }),
+    readiness: () => judge({ phase, last, known_schema, clock, corrected, memory }),
     clockOffset: () => last && corrected.offset_ms() / 1_000,
     enter(next) {
       phase = next
@@ -126,9 +131,11 @@ type ReadinessFacts = {
   known_schema: number
   clock: Clock
   corrected: CorrectedClock
+  memory: DatabaseMemory | undefined
 }
 
-function judge({ phase, last, known_schema, clock, corrected }: ReadinessFacts): Readiness {
+function judge(facts: ReadinessFacts): Readiness {
+  const { phase, last, known_schema, clock, corrected, memory } = facts
   const reasons: Reason[] = []
   const add = (wrong: boolean, reason: string, what: string) =>
     wrong && reasons.push({ reason, what })
@@ -153,6 +160,8 @@ function judge({ phase, last, known_schema, clock, corrected }: ReadinessFacts):
   add(Math.abs(offset_ms) > CLOCK_OFFSET_MS_MAX, 'clock_off', clocks)
   add(!last.secrets_open, 'sealing_key', 'the sealing key does not open the newest secret')
   const notices = noticesOf(last, corrected)
+  if (memory?.wentBack())
+    notices.push({ reason: 'database_went_back', what: 'the database lacks what it had' })
   // A newer program is taking over: until it has, this one goes on.
   if (last.schema > known_schema) notices.push({ reason: 'schema_new', what: versions })
   return { ready: reasons.length === 0, reasons, notices }

@@ -2,6 +2,7 @@
 // port is open from the first moment of a start, so that anyone who waits for the process sees that
 // it is starting.
 
+import { join } from 'node:path'
 import about from '../../package.json' with { type: 'json' }
 import type { Seal } from '../customers/seal.ts'
 import { readMigrations } from '../database/migrate.ts'
@@ -9,6 +10,7 @@ import type { Observer } from '../database/sql.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type AdminAnswers, openAdminPort } from '../monitoring/admin_port.ts'
+import { marksIn } from '../monitoring/database_marks.ts'
 import { type Measures, measureStep } from '../monitoring/metrics.ts'
 import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
 import { watchAlertsStep } from '../monitoring/watch_alerts.ts'
@@ -50,12 +52,16 @@ export type WatchConfig = {
   /** Undefined: no admin port. */
   admin_port: number | undefined
   admin_host: string
+  /** Where the process keeps what it remembers. */
+  data_dir: string
   /** How many standbys must confirm commits. */
   standbys: number | undefined
   /** The settings in force that make the service less safe than it is by default. */
   loosened: readonly string[]
 }
 
+/** In the data folder. */
+const MARKS_FOLDER = 'database_marks'
 const STARTING: Readiness = {
   ready: false,
   reasons: [{ reason: 'starting', what: 'the process is not up yet' }],
@@ -79,7 +85,7 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
   let read_at: () => Date | undefined = () => undefined
   const readiness = () => watch?.readiness() ?? STARTING
   let started = false
-  const database = watchDatabase(measures)
+  const database = watchDatabase(config.role, measures)
   const port =
     measures &&
     (await openPort(config, { measures, loads, readiness, started: () => started, prepare }))
@@ -98,18 +104,23 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     readiness,
     ...database.given,
     observer: (pool) => measures && poolObserver(pool, measures, loads),
-    steps: (steps) => (measures ? steps.map((step) => measuredStep(step, measures)) : steps),
+    steps(steps) {
+      const resting = steps.map((step) => restingStep(step, database.given.wentBack))
+      return measures ? resting.map((step) => measuredStep(step, measures)) : resting
+    },
     transport: (transport, nodes) =>
       measures ? measuredTransport(transport, nodes, measures) : transport,
     async begin({ database_url: url, seal }) {
       const { role, standbys, loosened } = config
-      const seen = database.open({ url, role, schema, standbys })
-      const { sql, corrected, drop, beat } = seen
+      const marks = marksIn(join(config.data_dir, MARKS_FOLDER), given_log)
+      const seen = database.open({ url, schema, standbys, marks })
+      const { sql, corrected, drop, beat, memory } = seen
       disconnect = async () => void (await seen.close())
       const clock = systemClock
       const known = { known_schema: schema, loosened }
-      const looking = watchReadiness({ sql, clock, corrected, drop, seal, ...known })
+      const looking = watchReadiness({ sql, clock, corrected, drop, memory, seal, ...known })
       await looking.step.run()
+      await seen.compareNoted()
       watch = looking
       // Who runs no steps leaves what the database says to those who do.
       const measuring =
@@ -131,6 +142,11 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     },
   }
 }
+
+/** A step that rests while the database lacks what it had, because it would act by that. Blocks are
+ *  read all the same. */
+const restingStep = (step: Step, rests: () => boolean): Step =>
+  step.name === 'follow' ? step : { ...step, run: async () => !rests() && step.run() }
 
 type Port = {
   measures: Measures

@@ -92,6 +92,7 @@ export async function startApi(
       mounts,
       pages,
       known_tokens,
+      mayChange: () => !watching.wentBack(),
       isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
       connections: connectionLimits(config),

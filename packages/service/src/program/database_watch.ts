@@ -6,6 +6,8 @@ import about from '../../package.json' with { type: 'json' }
 import { type Connections, connect } from '../database/sql.ts'
 import { type Clock, type CorrectedClock, correctedClock, systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
+import type { Marks } from '../monitoring/database_marks.ts'
+import { DatabaseMemory } from '../monitoring/database_memory.ts'
 import type { Measures } from '../monitoring/metrics.ts'
 import { beatStep } from '../monitoring/processes.ts'
 import type { Step } from '../steps/step.ts'
@@ -15,13 +17,24 @@ export type DatabaseWatch = {
   /** Goes as the database's does, once it has answered: what processes decide together goes by
    *  it. */
   clock: Clock
+  /** A customer is told of `order:ID`, `check:ID` or `subscription:ID`: it must be there for
+   *  ever. */
+  told(name: string): void
+  /** Whether the database lacks what it had acknowledged: nothing may be changed by it. */
+  wentBack(): boolean
   /** Told of each commit that was not replicated. */
   unreplicated(): void
   /** Ends connections to a database that does not answer any more. */
   whenLost(drop: () => void): void
 }
 
-type Beginning = { url: string; role: string; schema: number; standbys: number | undefined }
+type Beginning = {
+  url: string
+  schema: number
+  standbys: number | undefined
+  /** Where processes note what they remember. */
+  marks: Marks
+}
 
 type WatchedDatabase = {
   given: DatabaseWatch
@@ -33,6 +46,9 @@ type Looking = {
   sql: Connections
   corrected: CorrectedClock
   drop(): void
+  memory: DatabaseMemory
+  /** Compares with what processes before have noted. */
+  compareNoted(): Promise<void>
   beat: Step
   close(): Promise<unknown>
 }
@@ -45,12 +61,17 @@ const LOOKING = {
   answer_timeout_ms: 2_000,
 }
 
-export function watchDatabase(measures: Measures | undefined): WatchedDatabase {
+export function watchDatabase(role: string, measures: Measures | undefined): WatchedDatabase {
   const corrected = correctedClock(systemClock)
   const drops: (() => void)[] = []
   let commits = 0
+  const id = idMaker(systemClock, systemRandom)()
+  const named = { id, role, host: hostname() }
+  const memory = new DatabaseMemory(systemClock, named)
   const given: DatabaseWatch = {
     clock: corrected,
+    told: (name) => memory.noteTold(name),
+    wentBack: () => memory.wentBack(),
     unreplicated() {
       commits += 1
       measures?.count('commit_unreplicated_total')
@@ -59,22 +80,33 @@ export function watchDatabase(measures: Measures | undefined): WatchedDatabase {
   }
   return {
     given,
-    open({ url, role, schema, standbys = 0 }) {
+    open({ url, schema, standbys = 0, marks }) {
       const sql = connect({ url, ...LOOKING })
       // A commit may have to wait for a standby; who looks must not wait for that.
       const beating = connect({ url, connections_max: 1 })
       given.whenLost(beating.drop)
-      const id = idMaker(systemClock, systemRandom)()
       const { version } = about
-      const of_process = { id, role, host: hostname(), version, schema, standbys }
-      const facts = { ...of_process, started_at: systemClock.now() }
+      const facts = { ...named, version, schema, standbys, started_at: systemClock.now() }
       return {
         sql,
         corrected,
         drop() {
           for (const drop of drops) drop()
         },
-        beat: beatStep({ sql: beating, corrected, unreplicated: () => commits, facts }),
+        memory,
+        async compareNoted() {
+          const noted = await marks.read()
+          for (const mark of noted) await memory.compareMark(sql, mark)
+          await marks.removeEnded(noted, systemClock.now())
+        },
+        beat: beatStep({
+          sql: beating,
+          corrected,
+          unreplicated: () => commits,
+          facts,
+          memory,
+          marks,
+        }),
         close: () => Promise.all([sql.close(), beating.close()]),
       }
     },

@@ -40,6 +40,8 @@ export type Needs = {
   receiver: ReceiverReader
   /** How a start is tried again that the database could not do. */
   again?: Again | undefined
+  /** Told of each subscription whose customer is told of it. */
+  told?: ((name: string) => void) | undefined
   wake: (step: string) => void
 }
 
@@ -65,6 +67,7 @@ export async function startSubscription(
     throw thrown
   })
   if (started instanceof Fault) throw started
+  needs.told?.(`subscription:${started.subscription.id}`)
   if (!started.replayed) wake('supply')
   return started
 }
