@@ -1,8 +1,9 @@
 // `npm run torture -- failover --manner returns`: a manager that does not fence. The primary stands
 // still, another is promoted and sells; then the old one goes on and takes writes again, without
 // what was acknowledged meanwhile, and the others begin anew as copies of it. Every process must
-// stop selling at once, and name each order that is gone, until an operator accepts it. Each time on
-// servers and a chain of its own: what was delivered for orders that are gone stays on the chain.
+// stop selling at once, and name each order that is gone, until an operator accepts it. Each time
+// on servers and a chain of its own: what was delivered for orders that are gone stays on the
+// chain.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { signedCall } from '../../bench/load.ts'

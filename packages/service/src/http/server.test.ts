@@ -257,7 +257,7 @@ test('a key without the scope of the endpoint is refused', async () => {
   assert.deepEqual({ code, key }, { code: 1, key: 'auth.scope' })
 })
 
-test('while nothing may be changed, what changes is refused with 35, and the rest works', async () => {
+test('while nothing may be changed, what changes is refused with 35, the rest is not', async () => {
   let may_change = false
   const endpoints = [{ ...buy, scopes: ['read' as const] }, balance]
   const { signed } = await server({ endpoints, mayChange: () => may_change, check_replies: false })

@@ -36,8 +36,8 @@ export const databaseOperations = [
     careful: true,
     summary: 'go on with a database that lacks what it had acknowledged',
     description:
-      'First find out which server is right. What is missing is lost by this: customers were told ' +
-      'of it, and the list is all that is left.',
+      'First find out which server is right. What is missing is lost by this: customers were ' +
+      'told of it, and the list is all that is left.',
     body: NOTHING,
     reply: Type.Object({ accepted: Count, missing: Type.Array(Text) }),
     async handle({ tx, at, reason }) {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import about from '../../package.json' with { type: 'json' }
 import type { Seal } from '../customers/seal.ts'
 import { readMigrations } from '../database/migrate.ts'
-import type { Observer } from '../database/sql.ts'
+import type { Observer, Sql } from '../database/sql.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type AdminAnswers, openAdminPort } from '../monitoring/admin_port.ts'
@@ -116,19 +116,14 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       const seen = database.open({ url, schema, standbys, marks })
       const { sql, corrected, drop, beat, memory } = seen
       disconnect = async () => void (await seen.close())
-      const clock = systemClock
-      const known = { known_schema: schema, loosened }
-      const looking = watchReadiness({ sql, clock, corrected, drop, memory, seal, ...known })
+      const known = { clock: systemClock, known_schema: schema, loosened }
+      const looking = watchReadiness({ sql, corrected, drop, memory, seal, ...known })
       await looking.step.run()
       await seen.compareNoted()
       watch = looking
-      // Who runs no steps leaves what the database says to those who do.
-      const measuring =
-        measures && role !== 'api' ? measureStep({ sql, clock, measures }) : undefined
-      if (measuring) read_at = measuring.readAt
-      const watching = role === 'api' ? [] : [watchAlertsStep({ sql, clock })]
-      const steps = [looking.step, ...(measuring ? [measuring] : []), ...watching, beat]
-      running = startSteps(steps, given_log)
+      const { steps, readAt } = reporting(role, { sql, measures })
+      read_at = readAt
+      running = startSteps([looking.step, ...steps, beat], given_log)
     },
     serving() {
       started = true
@@ -141,6 +136,19 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       await disconnect()
     },
   }
+}
+
+/** What says how the service is doing. Who runs no steps leaves that to those who do. */
+function reporting(
+  role: WatchConfig['role'],
+  { sql, measures }: { sql: Sql; measures: Measures | undefined },
+): { steps: Step[]; readAt: () => Date | undefined } {
+  const clock = systemClock
+  if (role === 'api') return { steps: [], readAt: () => undefined }
+  const watching = watchAlertsStep({ sql, clock })
+  if (!measures) return { steps: [watching], readAt: () => undefined }
+  const measuring = measureStep({ sql, clock, measures })
+  return { steps: [measuring, watching], readAt: measuring.readAt }
 }
 
 /** A step that rests while the database lacks what it had, because it would act by that. Blocks are

@@ -105,9 +105,7 @@ export async function startApi(
       config.port,
     )
     const reading = startSteps([readTokens, ...app.api_steps], log)
-    const poke = (name: string) => {
-      if (name === STREAMS) app.streams.poke()
-    }
+    const poke = (name: string) => (name === STREAMS ? app.streams.poke() : undefined)
     const heard = listenForWakes(database_url, poke, watching.whenLost)
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {
