@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { againFor } from 'penstock-service/database/again.ts'
+import { requireDurable } from 'penstock-service/database/durable.ts'
 import { NothingDone } from 'penstock-service/database/outages.ts'
 import { connect } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
@@ -33,6 +34,9 @@ test('a standby is left for the next host, a dead server for the promoted one', 
   )
   assert.equal(ours.length, 0)
   await assert.rejects(connect({ url: servers.urlOf(standby!) })`select 1`, NothingDone)
+
+  await requireDurable(sql, 1)
+  await assert.rejects(requireDurable(sql, 2), /asks for 2, and 1 standbys confirm commits/)
 
   // Nobody confirms a commit any more; its wait is cut short.
   let unreplicated = 0

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freshDatabase, testCluster } from 'penstock-test/harness/database.ts'
@@ -206,6 +207,12 @@ test('a connection is used again after the refusal of a statement, and no other'
       await look()
       await sql`alter table changing add column b int`
       await look()
+    },
+    'has a statement by that name already': async () => {
+      const text = 'select 42 as answer'
+      const name = createHash('sha1').update(text).digest('base64url')
+      await sql([`prepare "${name}" as ${text}`] as unknown as TemplateStringsArray)
+      await sql`select 42 as answer`
     },
     'has lost its prepared statements': async () => {
       await look()

@@ -167,7 +167,7 @@ export const ALERTS: Record<
     from process where unreplicated_commits > 0 having count(*) > 0`,
   clock_off: ({ sql }) => sql`
     select null as since, format('the clock of %s (%s) is %s s off the clock of the database',
-      host, role, round(clock_offset_ms / 1000.0)) as what
+      host, role, round(clock_offset_ms / 1000.0, 1)) as what
     from process
     where abs(clock_offset_ms) > 1000
       and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
