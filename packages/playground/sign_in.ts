@@ -15,7 +15,7 @@ const USERS = [
 
 export async function sandboxSignIn(
   { public_url }: Pick<Config, 'public_url'>,
-  { sql, app, api_url }: RunningService,
+  { sql, app, api_url, console_url }: RunningService,
   { customer_id }: { customer_id: string },
 ): Promise<SignInLinks> {
   const tokens = await sql.begin(async (tx) => {
@@ -36,7 +36,8 @@ export async function sandboxSignIn(
   const [portal, house] = tokens as [string, string]
   // An address can be no name of a passkey: what is local goes by its name.
   const api = public_url ?? `http://localhost:${new URL(api_url!).port}`
-  return { portal: linkUrl(`${api}/portal`, portal), console: consoleLink(house) }
+  return {
+    portal: linkUrl(`${api}/portal`, portal),
+    console: console_url && linkUrl(`${console_url}/console`, house),
+  }
 }
-
-const consoleLink = (_token: string): string | undefined => undefined

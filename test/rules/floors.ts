@@ -28,6 +28,7 @@ const FLOORS = [
   ['aml_operators', 'money_operators'],
   ['program'],
   ['commands'],
+  ['console'],
 ]
 const ROOF = FLOORS.length
 

@@ -34,7 +34,10 @@ create table alert (
   what text not null,
   since timestamptz,
   raised_at timestamptz not null,
-  constraint alert_pkey primary key (alert)
+  seen_at timestamptz,
+  seen_by text,
+  constraint alert_pkey primary key (alert),
+  constraint alert_seen check ((seen_at is null) = (seen_by is null))
 );
 
 create table aml_answer (

@@ -72,6 +72,26 @@ test('nodes are paired with their solid sides', () => {
   ])
 })
 
+test('the console is at this machine alone, unless something ends TLS in front of it', () => {
+  const placeOf = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const { console_host, console_port, console_port_any, console_url } = readConfig(args, env)
+    return [console_host, console_port, console_port_any, console_url]
+  }
+  assert.deepEqual(placeOf([]), ['127.0.0.1', 8081, true, undefined])
+  assert.deepEqual(placeOf(['--port', '0']), ['127.0.0.1', 0, true, undefined])
+  assert.deepEqual(placeOf(['--console-port', '9']), ['127.0.0.1', 9, false, undefined])
+  assert.deepEqual(placeOf(['--console-port', 'off']), ['127.0.0.1', undefined, false, undefined])
+  const url = 'https://console.example.com'
+  const elsewhere = ['--console-host', '10.0.0.4']
+  assert.deepEqual(placeOf(elsewhere, { PENSTOCK_CONSOLE_URL: `${url}/` }), [
+    ...['10.0.0.4', 8081, true, url],
+  ])
+  assert.deepEqual(placeOf([...elsewhere, '--console-port', 'off'])[1], undefined)
+  assert.throws(() => placeOf(elsewhere), /Set PENSTOCK_CONSOLE_URL/)
+  for (const wrong of ['http://console.example.com', 'https://a.example/x', 'nonsense'])
+    assert.throws(() => placeOf([], { PENSTOCK_CONSOLE_URL: wrong }), Misuse)
+})
+
 test('what makes no sense is one sentence', () => {
   const wrong: [args: string[], env?: NodeJS.ProcessEnv][] = [
     [['--port', '']],

@@ -7,15 +7,14 @@ import { readSealingKeys } from './customers/seal.ts'
 import { hostUrls } from './database/hosts.ts'
 import { Misuse } from './lib/fault.ts'
 import { sunOf } from './lib/json.ts'
-import { isNetwork } from './lib/networks.ts'
+import { isLoopback, isNetwork } from './lib/networks.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './node/configured.ts'
 import { isDatabasePrivate } from './node/plaintext.ts'
+import { ROLES, type Role } from './program/roles.ts'
 import type { ProviderKeys } from './providers/configured.ts'
 import { type Explorer, readExplorer } from './web/explorer.ts'
 
 export { Misuse }
-
-export type Role = 'api' | 'worker' | 'all'
 
 export type Config = {
   host: string
@@ -32,6 +31,13 @@ export type Config = {
   /** The port that machines ask about this process. Undefined: none. */
   admin_port: number | undefined
   admin_host: string
+  /** The port of the operators' console. Undefined: none; 0: any free one. */
+  console_port: number | undefined
+  /** Nobody has named it: when it is taken, any free one will do. */
+  console_port_any: boolean
+  console_host: string
+  /** Where operators reach the console. Undefined: on this machine, as localhost. */
+  console_url: string | undefined
   ready_file: string | undefined
   /** The file with the wallets that the service acts for; made by `start` on a devchain. */
   wallets_file: string | undefined
@@ -108,7 +114,11 @@ export const OPTIONS = {
     value: 'PORT',
     help: 'port of the devchain (8090, or any free one)',
   },
-  role: { type: 'string', value: 'ROLE', help: 'what this process does: api, worker or all (all)' },
+  role: {
+    type: 'string',
+    value: 'ROLE',
+    help: `what this process does: ${ROLES.join(', ')} (all)`,
+  },
   'admin-port': {
     type: 'string',
     value: 'PORT',
@@ -118,6 +128,16 @@ export const OPTIONS = {
     type: 'string',
     value: 'HOST',
     help: 'address of the admin port (127.0.0.1): it has no password',
+  },
+  'console-port': {
+    type: 'string',
+    value: 'PORT',
+    help: "port of the operators' console (8081; any free one with --port 0; off: none)",
+  },
+  'console-host': {
+    type: 'string',
+    value: 'HOST',
+    help: 'address of the console (127.0.0.1); another one needs PENSTOCK_CONSOLE_URL',
   },
   'ready-file': {
     type: 'string',
@@ -142,6 +162,7 @@ export const ENVIRONMENT = {
     'yes: TLS ends in front of the API, and --host may be reached by that alone',
   PENSTOCK_PUBLIC_URL: 'where customers reach the API, like https://api.example.com',
   PENSTOCK_EXPLORER: 'templates of links, with {tx_id} and {address}, if not those of Tronscan',
+  PENSTOCK_CONSOLE_URL: 'where operators reach the console, like https://console.example.com',
   PENSTOCK_INVOICE_ISSUER: "a line of the house's own on every invoice",
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
@@ -201,6 +222,7 @@ export function readConfig(
     role: roleOf(given.role ?? 'all'),
     admin_port: number('admin-port'),
     admin_host: given['admin-host'] ?? '127.0.0.1',
+    ...consoleOf(given, env),
     ready_file: given['ready-file'],
     wallets_file: PENSTOCK_WALLETS || undefined,
     secret_key: PENSTOCK_SECRET_KEY || undefined,
@@ -213,7 +235,11 @@ export function readConfig(
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES
       ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES)
       : undefined,
-    public_url: publicUrlOf(env.PENSTOCK_PUBLIC_URL || undefined),
+    public_url: urlOf(
+      'PENSTOCK_PUBLIC_URL',
+      'https://api.example.com',
+      env.PENSTOCK_PUBLIC_URL || undefined,
+    ),
     explorer: readExplorer(env.PENSTOCK_EXPLORER || undefined),
     invoice_issuer: env.PENSTOCK_INVOICE_ISSUER || undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
@@ -324,10 +350,40 @@ function loosenedBy(
 }
 
 function roleOf(text: string): Role {
-  if (text !== 'api' && text !== 'worker' && text !== 'all')
-    throw new Misuse(`--role ${text}: it is api, worker or all.`)
-  return text
+  const role = ROLES.find((one) => one === text)
+  if (role === undefined)
+    throw new Misuse(`--role ${text}: it is ${ROLES.slice(0, -1).join(', ')} or ${ROLES.at(-1)}.`)
+  return role
 }
+
+const CONSOLE_PORT = 8081
+
+/** Where the console listens and is reached. Others on the network may reach it only through what
+ *  ends TLS in front of it, which has a name. */
+function consoleOf(given: ReturnType<typeof readOptions>, env: NodeJS.ProcessEnv) {
+  const { 'console-port': port, 'console-host': console_host = '127.0.0.1' } = given
+  const console_port = consolePortOf(port, given.port)
+  const url = env.PENSTOCK_CONSOLE_URL || undefined
+  const console_url = urlOf('PENSTOCK_CONSOLE_URL', 'https://console.example.com', url)
+  if (console_url !== undefined && !isSafeOrigin(new URL(console_url)))
+    throw new Misuse('PENSTOCK_CONSOLE_URL is https://, or http://localhost.')
+  if (console_port !== undefined && !isLoopback(console_host) && console_url === undefined)
+    throw new Misuse(
+      `--console-host ${console_host}: others reach the console there. Set PENSTOCK_CONSOLE_URL ` +
+        'to where TLS ends in front of it.',
+    )
+  return { console_port, console_port_any: port === undefined, console_host, console_url }
+}
+
+function consolePortOf(port: string | undefined, of_api: string | undefined): number | undefined {
+  if (port === 'off') return undefined
+  if (port !== undefined) return portOf(port, 'console-port')
+  return of_api === '0' ? 0 : CONSOLE_PORT
+}
+
+/** Whether nobody on the way can read what is typed there. */
+const isSafeOrigin = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || hostname === 'localhost'
 
 /** The variable as a whole number; undefined when it is not set. Throws Misuse. */
 function wholeOf(
@@ -373,11 +429,11 @@ function rechargeAtOf(text: string): 'inclusion' | 'solid' {
 }
 
 /** Throws Misuse when it is no place of the web without a path. */
-function publicUrlOf(text: string | undefined): string | undefined {
+function urlOf(name: string, like: string, text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   const url = URL.canParse(text) ? new URL(text) : undefined
   const plain = url && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '')
-  if (!plain) throw new Misuse('PENSTOCK_PUBLIC_URL is not like https://api.example.com.')
+  if (!plain) throw new Misuse(`${name} is not like ${like}.`)
   return url.origin
 }
 

@@ -13,6 +13,7 @@ import { isLoopback } from './lib/networks.ts'
 import { httpTransport } from './node/node.ts'
 import { requireSafeNode } from './program/node_version.ts'
 import { askedToStop, clearReady, print, processLog, runProgram } from './program/program.ts'
+import { hasApi, hasSteps } from './program/roles.ts'
 import { readWallets } from './wallets/wallet_file.ts'
 
 async function serveOnly(config: Config): Promise<void> {
@@ -28,13 +29,13 @@ async function serveOnly(config: Config): Promise<void> {
   )
   const log = processLog()
   if (mended_in !== undefined) log('node_outdated', { version: process.version, mended_in })
-  if (!isLoopback(config.host) && !config.tls_in_front && config.role !== 'worker')
+  if (!isLoopback(config.host) && !config.tls_in_front && hasApi(config.role))
     log('api_in_the_clear', {
       host: config.host,
       what: 'no TLS: see docs/operating.md, or PENSTOCK_TLS_IN_FRONT=yes',
     })
   await clearReady(config.ready_file)
-  const wallets = await readWallets(wallets_file, config.role === 'api' ? 'refused' : 'needed')
+  const wallets = await readWallets(wallets_file, hasSteps(config.role) ? 'needed' : 'refused')
   // A command loads nothing of the server.
   const { serve } = await import('./serve.ts')
   const serving = await serve({
@@ -46,11 +47,16 @@ async function serveOnly(config: Config): Promise<void> {
     recharge_at: config.recharge_at,
   })
   try {
-    const { api_url, admin_url } = serving
-    const urls = { api_url: api_url ?? null, ...(admin_url && { admin_url }) }
+    const { api_url, admin_url, console_url } = serving
+    const urls = {
+      api_url: api_url ?? null,
+      ...(admin_url && { admin_url }),
+      ...(console_url && { console_url }),
+    }
     if (config.ready_file !== undefined)
       await writeWhole(config.ready_file, `${JSON.stringify(urls)}\n`)
     print(api_url ? `Penstock serves ${api_url}/v1` : 'Penstock works')
+    if (console_url) print(`Operators sign in at ${console_url}`)
     stop.ready()
     await stop.asked
     await clearReady(config.ready_file)

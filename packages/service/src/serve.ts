@@ -10,6 +10,7 @@ import about from '../package.json' with { type: 'json' }
 import { type App, buildApp, type KeyRules, type WebhookCalls } from './app.ts'
 import { chainView } from './audit/chain.ts'
 import { type Config, Misuse } from './config.ts'
+import { type RunningConsole, startConsole } from './console/start.ts'
 import { type Again, againFor } from './database/again.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
@@ -27,6 +28,7 @@ import { readBudget } from './node/read_budget.ts'
 import { nodeReads, type Reads } from './node/reads.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
+import { hasApi, hasConsole, hasSteps } from './program/roles.ts'
 import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
@@ -43,6 +45,8 @@ export type RunningService = {
   api_url: string | undefined
   /** Undefined without an admin port. */
   admin_url: string | undefined
+  /** Undefined when this process has no console. */
+  console_url: string | undefined
   app: App
   sql: Sql
   node: Node
@@ -69,6 +73,8 @@ const STEPS_CONNECTIONS = 2
 /** A check of the books has connections of its own, and its statements take as long as they
  *  take. */
 const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
+/** What operators ask for takes as long as on the command line, and makes no customer wait. */
+const OPERATORS = { connections_max: 4, statement_timeout_ms: 3_600_000 }
 
 /** The pools of connections of a process, and the end of them all. */
 function connectAll(url: string, watching: Monitor) {
@@ -84,8 +90,9 @@ function connectAll(url: string, watching: Monitor) {
     steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
     follow_sql: open('follow', { connections_max: 1 }),
     books_sql: open('books', BOOKS),
+    console_sql: open('console', OPERATORS),
   }
-  const { books_sql, ...for_app } = pools
+  const { books_sql, console_sql, ...for_app } = pools
   // Somebody may have waited until the database went back.
   const placing: Again = (work, how) =>
     again(async () => {
@@ -94,6 +101,7 @@ function connectAll(url: string, watching: Monitor) {
     }, how)
   return {
     books_sql,
+    console_sql,
     for_app: { ...for_app, again: placing, told: watching.told },
     disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())),
   }
@@ -128,7 +136,7 @@ export async function serve(setup: Setup): Promise<RunningService> {
 async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningService> {
   const { config, log, database_url, nodes } = setup
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
-  const { for_app, books_sql, disconnect } = connectAll(database_url, watching)
+  const { for_app, books_sql, console_sql, disconnect } = connectAll(database_url, watching)
   const { sql } = for_app
   let running: StepRunner | undefined
   let listening_for: Listener | undefined
@@ -138,9 +146,10 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   try {
     await requireMigrated(sql, setup)
     const sealing = await keysAtStart(config, sql)
-    const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
+    const works = hasSteps(config.role)
+    const roots_file = works ? await rootsFile(config, log) : undefined
     const found = await narrowKeys(config, node, setup.wallets)
-    const signed = config.role === 'api' ? memoryLog() : await signedLog(config)
+    const signed = works ? await signedLog(config) : memoryLog()
     const app = buildApp({
       ...for_app,
       node,
@@ -153,21 +162,17 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       recharge_at: setup.recharge_at,
       roots_file,
       ...outside,
-      books: {
-        sql: books_sql,
-        chain: chainView(nodes, httpTransport),
-        notedRoots: () => notedRoots(roots_file),
-      },
+      books: booksSources(books_sql, nodes, roots_file),
       webhooks: webhookCalls(caller, config),
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
     await watching.begin({ database_url, seal: app.seal })
-    const api =
-      config.role === 'worker'
-        ? undefined
-        : await startApi(config, { database_url, log, app, watching })
-    if (config.role !== 'api') {
+    const operators = await operatorsConsole(setup, { app, node, sql: console_sql, watching })
+    const api = hasApi(config.role)
+      ? await startApi(config, { database_url, log, app, watching })
+      : undefined
+    if (works) {
       const started = startSteps(watching.steps(app.steps), log)
       running = started
       listening_for = listenForWakes(database_url, started.wake, watching.whenLost)
@@ -179,8 +184,10 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       node,
       api_url: api?.url,
       admin_url: watching.admin_url,
+      console_url: operators?.url,
       async close() {
         watching.stopping()
+        await operators?.close()
         await api?.close()
         await listening_for?.stop()
         await running?.stop()
@@ -196,6 +203,39 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   }
 }
 
+const booksSources = (sql: Sql, nodes: Setup['nodes'], roots_file: string | undefined) => ({
+  sql,
+  chain: chainView(nodes, httpTransport),
+  notedRoots: () => notedRoots(roots_file),
+})
+
+type OfConsole = { app: App; node: Node; sql: Sql; watching: Monitor }
+
+/** The console, where this process has one. What it changes, it tells every process of. */
+async function operatorsConsole(
+  { config, database_url, nodes, log }: Setup,
+  { app, node, sql, watching }: OfConsole,
+): Promise<RunningConsole | undefined> {
+  const { console_port, public_url, port } = config
+  if (!hasConsole(config.role) || console_port === undefined) return undefined
+  return startConsole(
+    { ...config, console_port },
+    {
+      sql,
+      database_url,
+      clock: watching.clock,
+      random: systemRandom,
+      log,
+      wait: TIMER.wait,
+      node,
+      chain: chainView(nodes, httpTransport),
+      public_url: public_url ?? `http://localhost:${port}`,
+      app,
+      wake: wakeOthers(sql),
+    },
+  )
+}
+
 const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
   ...(found && { found }),
   allow_wide_keys: config.allow_wide_keys,
@@ -204,7 +244,9 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
 
 /** What browsers are shown, put together from now on; nothing where no API is. */
 const webOf = ({ role, data_dir, explorer }: Config, log: Log) =>
-  role === 'worker' ? undefined : { assets: openAssets(join(data_dir, 'web'), log), explorer }
+  !hasApi(role) && !hasConsole(role)
+    ? undefined
+    : { assets: openAssets(join(data_dir, 'web'), log), explorer }
 
 /** What is the same for every process, or in its configuration. */
 const outsideOf = (config: Config, clock: Clock, log: Log) => ({
@@ -241,14 +283,14 @@ async function requireAnswering(sql: Sql, standbys: number | undefined): Promise
   })
 }
 
-/** What the chain says of the hot keys; undefined for an API alone, which signs nothing, and starts
- *  while no node answers. Throws Misuse when a key can do more, or less, than its line. */
+/** What the chain says of the hot keys; undefined for a process that signs nothing: it starts while
+ *  no node answers. Throws Misuse when a key can do more, or less, than its line. */
 async function narrowKeys(
   config: Config,
   node: Node,
   wallets: Wallets,
 ): Promise<KeyFindings | undefined> {
-  if (config.role === 'api') return undefined
+  if (!hasSteps(config.role)) return undefined
   const found = await lookAtKeys(node, wallets)
   if (found.complaints.length > 0 && !config.allow_wide_keys) {
     const complaints = found.complaints.map(({ said }) => said).join('\n')

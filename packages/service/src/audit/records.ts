@@ -2,7 +2,7 @@
 // is in force is what was recorded last.
 
 import { createHash } from 'node:crypto'
-import type { Tx } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import { readPlainly } from '../ledger/seals.ts'
 import { epochText } from '../lib/canonical.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
@@ -41,6 +41,13 @@ const NO_RECORD: Pick<RecordRow, 'number' | 'sha256' | 'made_role'> = {
 /** The sum of a record, as the trigger that writes it works it out: of the sum before and of a list
  *  in JSON. */
 export function recordSum(previous: string, record: RecordRow): string {
+  return createHash('sha256')
+    .update(`${previous}${recordText(record)}`)
+    .digest('hex')
+}
+
+/** What the sum of a record is of, after the sum before. */
+function recordText(record: RecordRow): string {
   const { number, made_at, made_by, reason, action, subject, before, after, made_role, made_from } =
     record
   const words = [made_by, reason, action, subject].map((text) => JSON.stringify(text))
@@ -53,7 +60,34 @@ export function recordSum(previous: string, record: RecordRow): string {
     after ?? 'null',
     ...seen,
   ].join(', ')
-  return createHash('sha256').update(`${previous}[${list}]`).digest('hex')
+  return `[${list}]`
+}
+
+/** A record as its sum was made: SHA-256 of the sum before and the text, whatever reads it. */
+export type RecordProof = {
+  number: bigint
+  previous_sha256: string
+  text: string
+  sha256: string
+}
+
+/** Records with what proves that they are whole, newest first. */
+export function proveRecords(
+  sql: Sql,
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<RecordProof[]> {
+  return sql.begin(async (tx) => {
+    await readPlainly(tx)
+    const rows = await tx<RecordRow>`
+      select number, made_at::text as made_at, made_by, reason, action, subject,
+        before::text as before, after::text as after, made_role, made_from, sha256
+      from operator_action where ${before ?? null}::bigint is null or number < ${before ?? null}
+      order by number desc limit ${limit + 1}`
+    return rows.slice(0, limit).map((row, i) => {
+      const previous_sha256 = rows[i + 1]?.sha256 ?? ''
+      return { number: row.number, previous_sha256, text: recordText(row), sha256: row.sha256 }
+    })
+  })
 }
 
 /** Records that are not what was written: worked out here, from plain columns. */

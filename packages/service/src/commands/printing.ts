@@ -6,14 +6,17 @@ import type { CommandLine, Progress, TerminalAnswer } from '../operation/operati
 
 /** JSON with whole integers and times as text. Control characters that JSON lets through are
  *  written as escapes. */
-export function jsonText(value: unknown): string {
+export function jsonOf(value: unknown, indent?: number): string {
   const text = JSON.stringify(
     value,
     (_key, one: unknown) => (typeof one === 'bigint' ? JSON.rawJSON(one.toString()) : one),
-    2,
+    indent,
   )
-  return `${text.replace(/[\x7f-\x9f]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)}\n`
+  return text.replace(/[\x7f-\x9f]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)
 }
+
+/** The same for reading. */
+export const jsonText = (value: unknown): string => `${jsonOf(value, 2)}\n`
 
 /** The value for reading, or the text that stands for it, and the note below. */
 export function answerText({ value, text, note }: TerminalAnswer, cli: CommandLine): string {

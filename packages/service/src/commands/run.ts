@@ -1,18 +1,17 @@
 // Runs one command of the operators in this process, on the database itself: also at three in the
 // morning, when no API answers.
 
-import { createReadStream, existsSync } from 'node:fs'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chainView } from '../audit/chain.ts'
 import { depositAddresses } from '../customers/deposit_addresses.ts'
 import { sealWith } from '../customers/seal.ts'
-import { hostUrls } from '../database/hosts.ts'
 import type { Sql } from '../database/sql.ts'
 import { httpDownload } from '../labels/lists.ts'
 import type { Clock } from '../lib/clock.ts'
 import { failureOf, refusal } from '../lib/fault.ts'
-import { requireWritable, writeWhole } from '../lib/files.ts'
+import { appendText, readWhole, writeWhole } from '../lib/files.ts'
 import { idMaker, type Random } from '../lib/ids.ts'
 import type { NodeConfig } from '../node/configured.ts'
 import { type Transport, tronNode } from '../node/node.ts'
@@ -25,10 +24,11 @@ import type {
 } from '../operation/operation.ts'
 import { keptSealingKeys } from '../program/sealing_keys.ts'
 import { wakeOthers } from '../steps/wake.ts'
-import { isPublicKey, readWallets, stopFile } from '../wallets/wallet_file.ts'
+import { isPublicKey, readWallets } from '../wallets/wallet_file.ts'
 import { type Arguments, readArguments } from './arguments.ts'
 import { withDatabase } from './database.ts'
 import { helpOf, overview } from './help.ts'
+import { databasePlace, stopSigningHere } from './place.ts'
 import { answerText, jsonText, progressText } from './printing.ts'
 import { OPERATIONS } from './table.ts'
 import { findOperation } from './words.ts'
@@ -157,18 +157,12 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
   }
 }
 
-/** Where a database is, without what opens it. */
-function placeOf(url: string): string {
-  const { hostname, port, pathname } = new URL(url)
-  return `${hostname}:${port || 5432}${pathname}`
-}
-
 function needsOf(setting: CommandSetting & { sql: Sql; url: string; outside: LocalNeeds }): Needs {
   const { sql, url, outside, settings, io } = setting
   return {
     ...outside,
     sql,
-    database: hostUrls(url).map(placeOf).join(','),
+    database: databasePlace(url),
     async seal() {
       const keys = await keptSealingKeys(settings)
       if (keys) return sealWith(keys, io.random)
@@ -189,7 +183,9 @@ const terminalOf = (io: Io): Terminal => ({
     readFile(name, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
       throw unreadable(name, thrown)
     }),
+  findFile: readWhole,
   writeFile: writeWhole,
+  appendFile: appendText,
   async openFile(name) {
     const about = await stat(name).catch((thrown: NodeJS.ErrnoException) => {
       throw thrown.code === 'ENOENT'
@@ -204,19 +200,6 @@ const terminalOf = (io: Io): Terminal => ({
 
 const unreadable = (name: string, { code }: NodeJS.ErrnoException) =>
   refusal(`${name} cannot be read: ${code}.`)
-
-async function stopSigningHere(
-  data_dir: string,
-  wanted: { stopped?: boolean | undefined; by?: string | undefined },
-) {
-  const file = stopFile(data_dir)
-  if (wanted.stopped === true) {
-    await requireWritable(data_dir)
-    await writeWhole(file, `stopped by ${wanted.by}\n`)
-  }
-  if (wanted.stopped === false) await rm(file, { force: true })
-  return existsSync(file)
-}
 
 /** The extended public key that deposit addresses are derived from: the operator's, or the one that
  *  `npm start` has noted in its data folder. */

@@ -6,6 +6,7 @@ import { indexOperations } from '../aml_operators/index_reach.ts'
 import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
+import { bookOperations } from '../money_operators/books.ts'
 import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
 import { databaseOperations } from '../money_operators/database_losses.ts'
 import { invoiceOperations } from '../money_operators/invoices.ts'
@@ -18,12 +19,13 @@ import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
-import { bookOperations, signerOperations, statusOperations } from '../operators/status.ts'
+import { figureOperations, signerOperations, statusOperations } from '../operators/status.ts'
 import { walletOperations } from '../operators/wallets.ts'
 import { webhookOperations } from '../operators/webhooks.ts'
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
+  ...figureOperations,
   ...customerOperations,
   ...correctionOperations,
   ...limitOperations,

@@ -12,13 +12,13 @@ import { drain } from '../steps/step.ts'
 import { sealStep } from './journal.ts'
 import { customerAccount, move, openAccount, WORLD } from './ledger.ts'
 import {
-  appendRoots,
   checkRoots,
   finishedRoots,
   missingRoots,
   noteRootsStep,
   readRoots,
   rootLine,
+  rootsAfter,
 } from './roots.ts'
 import { checkJournal } from './seals.ts'
 
@@ -45,7 +45,7 @@ async function journal(t: TestContext, days: readonly string[]) {
 async function exportRoots(sql: Sql, clock: Clock, file: string) {
   const text = await readFile(file, 'utf8').catch(() => '')
   const roots = await missingRoots(sql, clock, { name: file, text })
-  await appendRoots(file, text, roots)
+  await appendFile(file, rootsAfter(text, roots))
   return roots
 }
 

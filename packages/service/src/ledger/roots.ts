@@ -115,16 +115,11 @@ export async function missingRoots(
   return finishedRoots(sql, clock, noted.at(-1)?.day)
 }
 
-/** Writes roots at the end of the file that has the text. */
-export async function appendRoots(
-  file: string,
-  text: string,
-  roots: readonly Root[],
-): Promise<void> {
+/** What is written at the end of a text of roots to add some. */
+export function rootsAfter(text: string, roots: readonly Root[]): string {
   // What a crash cut short keeps a line of its own.
   const begin = text === '' || text.endsWith('\n') ? '' : '\n'
-  // With none, too: that the file cannot be written must not first be heard when there is one.
-  await appendText(file, roots.length > 0 ? begin + roots.map(rootLine).join('') : '')
+  return roots.length > 0 ? begin + roots.map(rootLine).join('') : ''
 }
 
 /** Notes the root of each day that is over: in the log and, where there is one, in the file. */
@@ -144,7 +139,8 @@ export function noteRootsStep(needs: {
       noted_until ??=
         file === undefined ? dayOf(later(clock, -2 * 86_400_000)) : readRoots(text).at(-1)?.day
       const roots = await finishedRoots(sql, clock, noted_until)
-      if (file !== undefined) await appendRoots(file, text, roots)
+      // With none, too: that the file cannot be written must not first be heard when there is one.
+      if (file !== undefined) await appendText(file, rootsAfter(text, roots))
       for (const { day, number, last_entry, sha256 } of roots) {
         log('journal_root', { day, number, last_entry, sha256 })
         noted_until = day

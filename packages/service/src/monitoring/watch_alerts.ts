@@ -1,10 +1,10 @@
 // Tells the house when something needs a person, and when it is over: as events, which its own
 // webhooks are told of. Several workers look; the one that writes the row first tells.
 //
-//   (found) -> alert -> (not found any more)
+//   (found) -> alert: raised -> seen -> (not found any more)
 
 import { type Static, Type } from 'typebox'
-import type { Sql } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import { HOUSE } from '../events/events.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import { noteEvents } from '../events/notes.ts'
@@ -66,6 +66,15 @@ export function watchAlertsStep({ sql, clock }: { sql: Sql; clock: Clock }): Ste
           from unnest(${names}::text[], ${found.map(({ what }) => what)}::text[],
                       ${found.map(({ since }) => since)}::timestamptz[]) as t (alert, what, since)
           order by alert on conflict do nothing returning alert, what, since`
+        // What is found changes while it lasts: three orders wait, and then four.
+        await tx`
+          with found as (
+            select * from unnest(${names}::text[], ${found.map(({ what }) => what)}::text[],
+              ${found.map(({ since }) => since)}::timestamptz[]) as t (alert, what, since)),
+          locked as (select alert from alert where alert = any(${names}) order by alert for update)
+          update alert as a set what = f.what, since = f.since
+          from found as f join locked using (alert)
+          where a.alert = f.alert and (a.what, a.since) is distinct from (f.what, f.since)`
         const cleared = await tx<Alert>`
           delete from alert where alert in (
             select alert from alert where not alert = any(${names}) order by alert for update)
@@ -83,3 +92,18 @@ export function watchAlertsStep({ sql, clock }: { sql: Sql; clock: Clock }): Ste
     },
   }
 }
+
+/** raised -> seen: somebody has seen to it, and it is still found. Undefined: it is not raised. */
+export async function seeAlert(
+  tx: Tx,
+  { alert, by, at }: { alert: string; by: string; at: Date },
+): Promise<{ before: Seen; after: Seen } | undefined> {
+  const [before] = await tx<Seen>`
+    select seen_at, seen_by from alert where alert = ${alert} for update`
+  if (!before) return undefined
+  if (before.seen_at !== null) return { before, after: before }
+  await tx`update alert set seen_at = ${at}, seen_by = ${by} where alert = ${alert}`
+  return { before, after: { seen_at: at, seen_by: by } }
+}
+
+type Seen = { seen_at: Date | null; seen_by: string | null }

@@ -93,8 +93,12 @@ export type Answer<Value = unknown> = {
 /** The files of the person who types, and the key that is typed. */
 export type Terminal = {
   readFile(name: string): Promise<string>
+  /** Undefined: there is no such file. */
+  findFile(name: string): Promise<string | undefined>
   /** Readable by its owner only, in place of what was there. */
   writeFile(name: string, text: string): Promise<void>
+  /** At the end of what was there. */
+  appendFile(name: string, text: string): Promise<void>
   openFile(name: string): Promise<Upload>
   /** Standard input, to its end. */
   readInput(): Promise<string>

@@ -2,11 +2,14 @@
 
 import { Type } from 'typebox'
 import { type Change, listActions } from '../ledger/actions.ts'
+import { later } from '../lib/clock.ts'
 import { misuse } from '../lib/fault.ts'
 import type { Resource } from '../node/node.ts'
 import { type Answer, change, LIMIT, limit, look, readTrx } from '../operation/operation.ts'
 import { changeText, type PriceChange } from '../prices/bounds.ts'
 import { feeHistory, feesInForce, setFee } from '../prices/fees.ts'
+import type { NewTier } from '../prices/forms.ts'
+import { repriceOrders } from '../prices/repricing.ts'
 import { setSwitches, switches } from '../prices/switches.ts'
 import {
   asTable,
@@ -44,6 +47,10 @@ const RANGE = {
   min_amount: Type.Integer({ minimum: 0 }),
   max_amount: Type.Integer({ minimum: 0 }),
 }
+const tiersField = Type.Array(Type.Object({ ...RANGE, price_sun: Type.Integer({ minimum: 0 }) }), {
+  title: 'FROM-TO=PRICE',
+  description: 'such as 32000-130999=0.045',
+})
 const Amounts = { resource: Text, min_amount: Whole, max_amount: Whole, price_sun: Sun }
 const Tiers = ListOf({
   ...Amounts,
@@ -79,6 +86,11 @@ const rangeOf = ({ min_amount, max_amount }: Record<keyof Range, number>): Range
   max_amount: BigInt(max_amount),
 })
 
+const tierOf = ({ price_sun, ...range }: Record<keyof Range | 'price_sun', number>): NewTier => ({
+  ...rangeOf(range),
+  price_sun: BigInt(price_sun),
+})
+
 /** What a change leads to; its note says what was changed, or that there was nothing to change. */
 function changed<Row, Value = Row[]>(
   { result, actions, changes = [] }: Change<Row[]> & { changes?: readonly PriceChange[] },
@@ -108,12 +120,7 @@ const prices = [
       'now needs --yes.',
     body: Type.Object({
       resource,
-      tiers: optional(
-        Type.Array(Type.Object({ ...RANGE, price_sun: Type.Integer({ minimum: 0 }) }), {
-          title: 'FROM-TO=PRICE',
-          description: 'such as 32000-130999=0.045',
-        }),
-      ),
+      tiers: optional(tiersField),
       replace: flag('end every other tier of the resource'),
       yes,
     }),
@@ -123,12 +130,38 @@ const prices = [
       const { resource, tiers = [], replace = false, yes = false } = body
       if (tiers.length === 0)
         throw misuse('prices set: no tier was given, such as 32000-130999=0.045.')
-      const wanted = tiers.map(({ price_sun, ...range }) => ({
-        ...rangeOf(range),
-        price_sun: BigInt(price_sun),
-      }))
+      const wanted = tiers.map(tierOf)
       const how = { replace, confirmed: yes, at, changed_by: by }
       return changed(await setPrices(tx, { resource, tiers: wanted, ...how }), asTable)
+    },
+  }),
+  look({
+    path: '/operator/prices/preview',
+    summary: 'what the orders of the last hours would have cost with tiers that are not in force',
+    description:
+      'Given like those of `prices set`, and nothing is changed. Customers may order otherwise ' +
+      'at another price: what is shown is what they did order.',
+    body: Type.Object({
+      resource,
+      tiers: optional(tiersField),
+      replace: flag('as if every other tier of the resource were ended'),
+      hours: optional(whole('N', 'of so many hours (24)', { max: 744 })),
+    }),
+    reply: ListOf({
+      min_amount: Whole,
+      max_amount: Whole,
+      price_sun_before: OrNull(Sun),
+      price_sun_after: OrNull(Sun),
+      orders: Whole,
+      units: Whole,
+      before_sun: Sun,
+      after_sun: Sun,
+    }),
+    cli: { operands: ['resource', 'tiers'], read: { tiers: readTier } },
+    async handle({ sql, clock, body: { resource, tiers = [], replace = false, hours = 24 } }) {
+      const since = later(clock, -3_600_000 * hours)
+      const wanted = { resource, tiers: tiers.map(tierOf), replace, since }
+      return { value: await repriceOrders(sql, wanted) }
     },
   }),
   change({

@@ -1,17 +1,17 @@
 // How the service is doing: status, alerts, what operators have changed, whether anything is
 // signed, and the check of the books.
 
-import { Type } from 'typebox'
-import { checkAllBooks, type RuleReport } from '../audit/books.ts'
+import { type Static, Type } from 'typebox'
+import { proveRecords } from '../audit/records.ts'
 import { showChain } from '../chain/progress.ts'
 import type { Sql } from '../database/sql.ts'
 import { listActions } from '../ledger/actions.ts'
-import { appendRoots, missingRoots, readRoots } from '../ledger/roots.ts'
-import { misuse, refusal } from '../lib/fault.ts'
-import { readWhole } from '../lib/files.ts'
+import { refusal } from '../lib/fault.ts'
 import { alerts } from '../monitoring/alerts.ts'
+import { figuresReader, raisedAlerts } from '../monitoring/figures.ts'
 import { runningProcesses } from '../monitoring/processes.ts'
-import { change, LIMIT, limit, look, momentOf } from '../operation/operation.ts'
+import { seeAlert } from '../monitoring/watch_alerts.ts'
+import { change, LIMIT, limit, look } from '../operation/operation.ts'
 import { poolRows } from '../pool/figures.ts'
 import { switches } from '../prices/switches.ts'
 import { screeningState } from '../screening/state.ts'
@@ -23,10 +23,10 @@ import {
   flag,
   ListOf,
   Moment,
-  moment,
   NOTHING,
   OrNull,
   optional,
+  Sun,
   Text,
   text,
   Whole,
@@ -121,6 +121,22 @@ export const statusOperations = [
       const ok = found.length === 0
       return { value, ok, note: ok ? 'No alerts.' : undefined }
     },
+  }),
+  look({
+    path: '/operator/actions/prove',
+    summary: 'what operators have changed with what proves the record whole, newest first',
+    description:
+      'Each sum is the SHA-256 of the sum before it and the text, a list in JSON: number, time, ' +
+      'who, why, action, subject, before, after, and the role and address that the database saw. ' +
+      'A record that was altered or taken out breaks every sum after it.',
+    body: Type.Object({
+      before: optional(whole('NUMBER', 'only those before this one: the next page')),
+      limit,
+    }),
+    reply: ListOf({ number: Whole, previous_sha256: Text, text: Text, sha256: Text }),
+    handle: async ({ sql, body: { before, limit = LIMIT } }) => ({
+      value: await proveRecords(sql, { before, limit }),
+    }),
   }),
   look({
     path: '/operator/actions/list',
@@ -238,159 +254,80 @@ export const signerOperations = [
   }),
 ]
 
-/** One line for each rule, and the findings below those that are broken. */
-function reportText(reports: readonly RuleReport[]): string {
-  const lines = reports.flatMap(({ rule, says, state, note, findings }) => [
-    `${rule.padEnd(4)} ${state.padEnd(11)} ${says}${note === null ? '' : ` (${note})`}`,
-    ...findings.map(({ subject, found }) => `       ${subject}: ${found}`),
-  ])
-  const broken = reports.filter(({ state }) => state === 'broken').length
-  const summary =
-    broken === 0
-      ? 'Everything that was checked holds.'
-      : `${broken} of ${reports.length} rules are broken.`
-  return `${[...lines, '', summary].join('\n')}\n`
-}
+const Alert = Type.Object({
+  alert: Text,
+  what: Text,
+  since: OrNull(Moment),
+  raised_at: Moment,
+  seen_at: OrNull(Moment),
+  seen_by: OrNull(Text),
+})
 
-const Root = {
-  day: Text,
-  number: Whole,
-  last_entry: Whole,
-  sealed_at: optional(Moment),
-  sha256: Text,
-}
-const ExportedRoots = Type.Object({ file: Text, written: Count, last_day: OrNull(Text) })
+/** What a tick of the console says, too. */
+const FiguresForm = Type.Object({
+  at: Moment,
+  alerts: Type.Array(Alert),
+  off_sale: Type.Array(Text),
+  orders_last_minute: Whole,
+  ended: Whole,
+  delivered: Whole,
+  broadcast_p50_ms: OrNull(Count),
+  broadcast_p95_ms: OrNull(Count),
+  block_p50_ms: OrNull(Count),
+  block_p95_ms: OrNull(Count),
+  pool: ListOf({ resource: Text, room: Whole, reserved: Whole }),
+  chain: OrNull(
+    Type.Object({
+      head_number: Count,
+      solid_number: Count,
+      behind_seconds: Count,
+      silent_seconds: Count,
+    }),
+  ),
+  earned_today_sun: Sun,
+  orders_open: Whole,
+  deposits_held: Whole,
+  deposits_open: Whole,
+  signing_stopped: Flag,
+  attempts: ListOf({ state: Text, attempts: Whole }),
+})
 
-export const bookOperations = [
+export const figureOperations = [
   look({
-    path: '/operator/books/check',
-    summary:
-      'work everything out again and compare: ledger, orders, delegations, deposits, and the ' +
-      'chain with --node-url',
+    path: '/operator/figures/show',
+    summary: 'the figures of the moment: what is sold, how fast it is delivered, what is open',
     description:
-      'What seems broken is looked at again ten seconds later, and only what is found both ' +
-      'times counts. The exit code is 1 when a rule is broken, or when a node was named and ' +
-      'could not be asked.',
-    body: Type.Object({
-      since: optional(
-        moment('read only blocks from then on from the node; the rest is always checked whole'),
-      ),
-      noted: optional(Type.Array(Text, { description: 'texts of roots, to compare with' })),
-    }),
-    reply: Type.Object({
-      books_balanced: Flag,
-      rules: ListOf({
-        rule: Text,
-        says: Text,
-        state: Text,
-        note: OrNull(Text),
-        stops_selling: Flag,
-        findings: ListOf({ subject: Text, found: Text }),
-      }),
-      roots_compared: Count,
-      record_sha256: OrNull(Text),
-      journal_sha256: OrNull(Text),
-    }),
-    cli: {
-      node: 'solid',
-      extras: Type.Object({
-        roots: optional(
-          Type.Array(
-            text('FILE', 'roots that were noted outside of the database, to compare with'),
-          ),
-        ),
-      }),
-      filled: ['noted'],
-      before: async ({ roots = [] }) => ({
-        body: { noted: await Promise.all(roots.map(wholeFile)) },
-      }),
-      text: (value) => reportText(value.rules as RuleReport[]),
-    },
-    async handle({ sql, wait, body: { since, noted: texts = [] }, ...needs }) {
-      const chain = needs.chain()
-      const noted = texts.flatMap(readRoots)
-      const looking = { sql, wait, chain, notedRoots: async () => noted }
-      const rules = await checkAllBooks(looking, momentOf(since))
-      const [last] = await sql<{ sha256: string }>`
-        select sha256 from operator_action order by number desc limit 1`
-      const [seal] = await sql<{ number: bigint; sha256: string }>`
-        select number, sha256 from journal order by number desc limit 1`
-      const ok = rules.every(
-        ({ state }) => state === 'holds' || (state === 'not checked' && !chain),
-      )
-      const value = {
-        books_balanced: !rules.some(({ state }) => state === 'broken'),
-        rules,
-        roots_compared: noted.length,
-        record_sha256: last?.sha256 ?? null,
-        journal_sha256: seal?.sha256 ?? null,
-      }
-      const ends = [
-        ...(seal ? [`The journal ends with seal ${seal.number}, ${seal.sha256}.`] : []),
-        ...(last ? [`Records of changes end with ${last.sha256}.`] : []),
-      ]
-      return { value, ok, note: ends.length > 0 ? ends.join('\n') : undefined }
-    },
-  }),
-  look({
-    path: '/operator/books/roots',
-    summary: 'the root of each day: one sum that stands for every entry and record until then',
-    description:
-      'Keep them somewhere else. `books check --roots FILE` proves that the entries still lead ' +
-      'to each of them. --export writes those of the days that are over at the end of a file, ' +
-      'unless it has them.',
-    body: Type.Object({
-      since: optional(moment('only days from then on')),
-      noted: optional(
-        Type.Object(
-          { name: Text, text: Text },
-          { description: 'a text of roots: only those of the days that are over and not in it' },
-        ),
-      ),
-    }),
-    reply: ListOf(Root),
-    cli: {
-      extras: Type.Object({
-        export: optional(text('FILE', 'write them at the end of FILE, a line of JSON each')),
-      }),
-      filled: ['noted'],
-      before: async ({ export: file }) =>
-        file === undefined
-          ? {}
-          : { body: { noted: { name: file, text: (await readWhole(file)) ?? '' } } },
-      async after(answer, { export: file }) {
-        if (file === undefined) return answer
-        const roots = answer.value
-        const noted = (await readWhole(file)) ?? ''
-        await appendRoots(file, noted, roots).catch((thrown: Error) => {
-          throw refusal(`${file} cannot be written: ${thrown.message}.`)
-        })
-        const last_day = roots.at(-1)?.day ?? null
-        return { ...answer, value: { file, written: roots.length, last_day } }
-      },
-      prints: Type.Union([ListOf(Root), ExportedRoots]),
-    },
-    async handle({ sql, clock, body: { since, noted } }) {
-      if (noted !== undefined && since !== undefined)
-        throw misuse('--export writes all that the file lacks: leave --since out.')
-      if (noted !== undefined) return { value: await missingRoots(sql, clock, noted) }
-      const from = momentOf(since) ?? null
-      const value = await sql<{
-        day: string
-        number: bigint
-        last_entry: bigint
-        sealed_at: Date
-        sha256: string
-      }>`
-        select day::text, number, last_entry, sealed_at, sha256 from journal_root
-        where ${from}::timestamptz is null or sealed_at >= ${from} order by day`
+      'Latencies are those of the newest 500 orders of the last hour: from acceptance to the ' +
+      'broadcast, and to the time of the block. A day begins at 00:00 UTC.',
+    body: NOTHING,
+    reply: FiguresForm,
+    async handle({ sql, clock }) {
+      const value: Static<typeof FiguresForm> = await figuresReader({ sql, clock })()
       return { value }
     },
   }),
+  look({
+    path: '/operator/alerts/list',
+    summary: 'what a worker has found and a person should look at, what nobody has seen to first',
+    description: '`status` looks anew; this is what webhooks were told of, and what was seen to.',
+    body: NOTHING,
+    reply: Type.Array(Alert),
+    handle: async ({ sql }) => ({ value: await raisedAlerts(sql) }),
+  }),
+  change({
+    path: '/operator/alerts/seen',
+    summary: 'say that you look after an alert; it stays until its cause is gone',
+    body: Type.Object({ alert: text('ALERT', 'its name, like deposit_held') }),
+    reply: Type.Object({ alert: Text, seen_at: OrNull(Moment), seen_by: OrNull(Text) }),
+    cli: { operands: ['alert'] },
+    async handle({ tx, at, by, body: { alert } }) {
+      const seen = await seeAlert(tx, { alert, by, at })
+      if (!seen) throw refusal(`The alert ${alert} is not raised.`)
+      const { before, after } = seen
+      const is_new = before.seen_at === null
+      const actions = is_new ? [{ subject: `alert:${alert}`, before: null, after }] : []
+      const note = is_new ? undefined : `${before.seen_by} has seen to it before.`
+      return { result: { value: { alert, ...after }, note }, actions }
+    },
+  }),
 ]
-
-async function wholeFile(name: string): Promise<string> {
-  const text = await readWhole(name)
-  if (text === undefined) throw refusal(`There is no file ${name}.`)
-  return text
-}

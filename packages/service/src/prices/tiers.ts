@@ -82,19 +82,7 @@ export async function setPrices(
   // Operators change prices one after another; readers are not held up.
   await tx`lock table price in share row exclusive mode`
   const before = await tiersOf(tx, resource)
-  const kept = tiers.filter((tier) =>
-    before.some((old) => sameRange(old, tier) && old.price_sun === tier.price_sun),
-  )
-  const fresh = tiers.filter((tier) => !kept.includes(tier))
-  const ends = (old: PriceRow) =>
-    fresh.some((tier) => sameRange(old, tier)) ||
-    (replace && !kept.some((tier) => sameRange(old, tier)))
-  const ended = before.filter(ends)
-  refuseOverlap(
-    resource,
-    fresh,
-    before.filter((old) => !ends(old)),
-  )
+  const { ended, fresh } = planTiers(before, { resource, tiers, replace })
   const changes = priceChanges(fresh, before)
   requireWithin(changes, BOUNDS[resource], confirmed)
   for (const { min_amount } of ended) await endTier(tx, { resource, min_amount, at })
@@ -107,6 +95,24 @@ export async function setPrices(
   if (ended.length + fresh.length === 0) return { result: after, actions: [], changes }
   noteTiers(tx, { resource, tiers: after, at })
   return { result: after, actions: [tiersChanged(resource, before, after)], changes }
+}
+
+/** Which tiers end and which begin when these are put in force, and which stay. Throws Misuse when
+ *  two would answer for one amount. */
+export function planTiers(
+  before: readonly PriceRow[],
+  { resource, tiers, replace }: Pick<TierChange, 'resource' | 'tiers' | 'replace'>,
+): { ended: PriceRow[]; fresh: NewTier[]; staying: PriceRow[] } {
+  const kept = tiers.filter((tier) =>
+    before.some((old) => sameRange(old, tier) && old.price_sun === tier.price_sun),
+  )
+  const fresh = tiers.filter((tier) => !kept.includes(tier))
+  const ends = (old: PriceRow) =>
+    fresh.some((tier) => sameRange(old, tier)) ||
+    (replace && !kept.some((tier) => sameRange(old, tier)))
+  const staying = before.filter((old) => !ends(old))
+  refuseOverlap(resource, fresh, staying)
+  return { ended: before.filter(ends), fresh, staying }
 }
 
 /** Ends the tier of a resource with exactly this range. */
@@ -150,7 +156,7 @@ async function endTier(
     where resource = ${resource} and min_amount = ${min_amount} and until is null`
 }
 
-function tiersOf(tx: Tx, resource: Resource): Promise<PriceRow[]> {
+export function tiersOf(tx: Sql | Tx, resource: Resource): Promise<PriceRow[]> {
   return tx<PriceRow>`
     select resource, min_amount, max_amount, price_sun, since, until, changed_by from price
     where resource = ${resource} and until is null order by min_amount`

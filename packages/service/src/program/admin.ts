@@ -26,6 +26,7 @@ import {
   poolObserver,
 } from './instruments.ts'
 import { listening } from './listen.ts'
+import { hasSteps, type Role } from './roles.ts'
 
 export type Monitor = DatabaseWatch & {
   /** Undefined without an admin port: then nothing below wraps anything. */
@@ -48,7 +49,7 @@ export type Monitor = DatabaseWatch & {
 }
 
 export type WatchConfig = {
-  role: 'api' | 'worker' | 'all'
+  role: Role
   /** Undefined: no admin port. */
   admin_port: number | undefined
   admin_host: string
@@ -140,11 +141,11 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
 
 /** What says how the service is doing. Who runs no steps leaves that to those who do. */
 function reporting(
-  role: WatchConfig['role'],
+  role: Role,
   { sql, measures }: { sql: Sql; measures: Measures | undefined },
 ): { steps: Step[]; readAt: () => Date | undefined } {
   const clock = systemClock
-  if (role === 'api') return { steps: [], readAt: () => undefined }
+  if (!hasSteps(role)) return { steps: [], readAt: () => undefined }
   const watching = watchAlertsStep({ sql, clock })
   if (!measures) return { steps: [watching], readAt: () => undefined }
   const measuring = measureStep({ sql, clock, measures })

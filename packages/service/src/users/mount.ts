@@ -34,7 +34,10 @@ export const MOUNT_REFUSALS: readonly Refusal[] = [
 ]
 
 /** Throws unless a request comes from a page of this face; the origin of the face. */
-export function requireOwnPage(face: Face, { method, headers, port }: Visit): string {
+export function requireOwnPage(
+  face: Face,
+  { method, headers, port }: Pick<Visit, 'method' | 'headers' | 'port'>,
+): string {
   const own = originOf(face, port)
   const site = headers['sec-fetch-site']
   const is_own =

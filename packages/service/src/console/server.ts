@@ -1,0 +1,240 @@
+// The console's server: the operators' operations over HTTP, for people who are signed in. The
+// order of work is: rate, the name it is called by, the page that calls it, who is signed in, what
+// that person may do, and only then the body. It is another server than the customers' and on
+// another port, so that nothing of the one can be reached through the other.
+
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
+import { refuseBare, statusOfUnreadable } from '../http/bare.ts'
+import { type AnswerToSend, addSoleMount, type Send } from '../http/mounts.ts'
+import { uuidMaker } from '../http/request_ids.ts'
+import { requestLog } from '../http/request_log.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Fault, Misuse, Outage, Refused, TooManyRequests } from '../lib/fault.ts'
+import type { Random } from '../lib/ids.ts'
+import { type Log, thrownFields } from '../lib/log.ts'
+import { callerOf } from '../limits/caller.ts'
+import { type RateLimit, rateLimiter } from '../limits/rate_limit.ts'
+import type { Operation } from '../operation/operation.ts'
+import { type SignInNeeds, signInRoutes } from '../sign_in/routes.ts'
+import type { Face } from '../users/faces.ts'
+import { sessionMount } from '../users/mount.ts'
+import { parseBody } from '../wire/body.ts'
+import { Conflict, InternalError, InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
+import { type Answer, refusal, transportRefusal } from '../wire/replies.ts'
+import { isForUs, type OperatorSession, operatorOf } from './entrance.ts'
+import type { ConsoleLive } from './live.ts'
+import { answerStream } from './progress.ts'
+import { operationRunner, type RunAnswer, type RunNeeds, requireAllowed } from './runs.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    operator: OperatorSession | undefined
+  }
+}
+
+export type ConsoleNeeds = RunNeeds & {
+  clock: Clock
+  random: Random
+  log: Log
+  /** Where people reach it, and what signing in needs. */
+  face: Face
+  sign_in: Omit<SignInNeeds, 'face'>
+  live: ConsoleLive
+  operations: readonly Operation[]
+  /** Requests of one network; left out: what a person needs. */
+  rate?: RateLimit
+}
+
+/** A person, or the pages that a person has open. */
+const RATE = { per_second: 50, burst: 300 }
+const CONNECTIONS_MAX = 256
+const BODY_BYTES_MAX = 64 * 1024
+/** Of operations that take files: lists of labels are long. */
+const FILES_BYTES_MAX = 64 * 1024 * 1024
+const REQUEST_MS_MAX = 120_000
+const HEADERS_MS_MAX = 10_000
+
+/** Builds the server, not yet listening. */
+export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
+  const lines = requestLog(needs)
+  const newRequestId = uuidMaker(needs.random)
+  const refuse = (socket: Socket, status: number) => refuseBare(socket, status, newRequestId())
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    http: { headersTimeout: HEADERS_MS_MAX, requireHostHeader: false },
+    return503OnClosing: false,
+    genReqId: newRequestId,
+    clientErrorHandler: ({ code }, socket) => refuse(socket, statusOfUnreadable(code)),
+    frameworkErrors: (_error, request, reply) =>
+      send(request, reply, transportRefusal(request.id, 404)),
+  })
+  app.server.maxConnections = CONNECTIONS_MAX
+  app.decorateRequest('caller')
+  app.decorateRequest('arrived_at_ms')
+  app.decorateRequest('operator')
+
+  const send: Send = (request, reply, { status, code, body, headers, content_type }) => {
+    const ms = Math.round(reply.elapsedTime)
+    const by = request.operator?.by
+    const { id: request_id } = request
+    if (by === undefined) lines.answered(request, { status, code, ms }, {})
+    else {
+      const { url } = request.routeOptions
+      needs.log('console', { path: url, status, code, ms, request_id, by })
+    }
+    return reply
+      .code(status)
+      .headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers })
+      .header('content-type', content_type ?? 'application/json; charset=utf-8')
+      .header('x-request-id', request_id)
+      .send(body)
+  }
+
+  receive(app, needs, send)
+  const { sign_in, face, log, clock, check } = needs
+  const endpoints = signInRoutes({ ...sign_in, face })
+  const mount = sessionMount(sign_in, face, { endpoints, streams: [] })
+  addSoleMount(app, mount, { log, clock, send, check })
+  addRuns(app, needs, send)
+  addEvents(app, needs, send)
+  return app
+}
+
+/** What is done with every request before it is known what it asks for. */
+function receive(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
+  const rate = rateLimiter(needs.rate ?? RATE, needs.clock)
+  app.addHook('onRequest', async (request, reply) => {
+    const { allowed, retry_after_seconds } = rate.take(callerOf(request).network)
+    const answer = allowed
+      ? strayRefusal(needs.face, request)
+      : transportRefusal(request.id, 429, { 'retry-after': String(retry_after_seconds || 1) })
+    if (answer) return send(request, reply, answer)
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+  app.setNotFoundHandler((request, reply) =>
+    send(request, reply, transportRefusal(request.id, 404)),
+  )
+  app.setErrorHandler((thrown: unknown, request, reply) => {
+    const status =
+      thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500
+    if (status >= 400 && status < 500)
+      return send(request, reply, transportRefusal(request.id, status))
+    return send(request, reply, refusedAnswer(needs, request, thrown))
+  })
+}
+
+/** The refusal of what is not for us. */
+const strayRefusal = (face: Face, request: FastifyRequest): Answer | undefined =>
+  isForUs(face, request) ? undefined : transportRefusal(request.id, 421)
+
+/** Says who is signed in, before the body is read. Throws Unauthenticated. */
+async function admit(
+  request: FastifyRequest,
+  { face, sign_in: { sessions } }: ConsoleNeeds,
+): Promise<OperatorSession> {
+  request.operator = await operatorOf(request, { face, sessions })
+  return request.operator
+}
+
+/** Each operation that the service can run for somebody else, at its own path. */
+function addRuns(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
+  const run = operationRunner(needs)
+  for (const operation of needs.operations) {
+    // What works on the files and keys of a person's own machine is not served.
+    if (operation.local) continue
+    app.post(
+      `/console/run/${operation.cli.words.replaceAll(' ', '/')}`,
+      {
+        bodyLimit: operation.cli.before ? FILES_BYTES_MAX : BODY_BYTES_MAX,
+        async onRequest(request) {
+          requireAllowed(operation, await admit(request, needs), needs.clock.now())
+        },
+      },
+      async (request, reply) => {
+        const bytes = request.body instanceof Uint8Array ? request.body : new Uint8Array()
+        const given = parseBody(bytes)
+        const operator = request.operator!
+        if (request.headers.accept !== 'text/event-stream') {
+          const answer = await run({ operation, operator, given, progress: () => {} })
+          return send(request, reply, success(request.id, answer))
+        }
+        const body = answerStream(async (progress) => {
+          try {
+            return success(request.id, await run({ operation, operator, given, progress })).body
+          } catch (thrown) {
+            return refusedAnswer(needs, request, thrown).body
+          }
+        })
+        return send(request, reply, eventStream(body))
+      },
+    )
+  }
+}
+
+/** What happens, as it happens, and every few seconds what the first page shows. */
+function addEvents(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
+  app.get('/console/events', async (request, reply) => {
+    const { session } = await admit(request, needs)
+    const gone = new AbortController()
+    reply.raw.on('close', () => gone.abort())
+    const lines = await needs.live.open(session, lastEventId(request), gone.signal)
+    return send(request, reply, eventStream(Readable.from(lines, { objectMode: false })))
+  })
+}
+
+/** Where a reader goes on; undefined: from now on. */
+function lastEventId({ headers }: FastifyRequest): bigint | undefined {
+  const given = headers['last-event-id']
+  return typeof given === 'string' && /^\d{1,18}$/.test(given) ? BigInt(given) : undefined
+}
+
+function success(request_id: string, { result, ok, note }: RunAnswer): Answer & { body: string } {
+  const more = `"ok":${ok},"note":${JSON.stringify(note)}`
+  const body = `{"code":0,"request_id":"${request_id}","result":${result},${more}}`
+  return { status: 200, code: 0, body }
+}
+
+/** An answer that stays open. A proxy that collects answers would keep it to itself. */
+const eventStream = (body: Readable): AnswerToSend => ({
+  status: 200,
+  code: 0,
+  body,
+  content_type: 'text/event-stream; charset=utf-8',
+  headers: { 'x-accel-buffering': 'no' },
+})
+
+/** What a person is told who asked for what is not done: the sentence of the command line. What is
+ *  our failure is logged, and its details stay here. */
+function refusedAnswer(
+  { log }: ConsoleNeeds,
+  request: FastifyRequest,
+  thrown: unknown,
+): Answer & { body: string } {
+  const { id } = request
+  if (thrown instanceof TooManyRequests) {
+    const headers = { 'retry-after': String(thrown.retry_after_seconds) }
+    return transportRefusal(id, 429, headers) as Answer & { body: string }
+  }
+  const fault = faultOf(thrown)
+  if (fault === undefined)
+    log('console_failed', {
+      path: request.routeOptions.url,
+      request_id: id,
+      ...thrownFields(thrown),
+    })
+  return refusal(id, fault ?? InternalError()) as Answer & { body: string }
+}
+
+function faultOf(thrown: unknown): Fault | undefined {
+  if (thrown instanceof Fault) return thrown
+  if (thrown instanceof Misuse) return InvalidParams('option', thrown.message)
+  if (thrown instanceof Refused) return Conflict('refused', thrown.message)
+  if (thrown instanceof Outage)
+    return ServiceUnavailable(undefined, `It does not answer: ${thrown.message}.`)
+  return undefined
+}

@@ -1,0 +1,117 @@
+// Starts the console of a process.
+
+import type { AddressInfo } from 'node:net'
+import type { ChainView } from '../audit/chain.ts'
+import { databasePlace, stopSigningHere } from '../commands/place.ts'
+import { jsonOf } from '../commands/printing.ts'
+import { OPERATIONS } from '../commands/table.ts'
+import type { DepositAddress } from '../customers/deposit_addresses.ts'
+import type { Seal } from '../customers/seal.ts'
+import type { Sql } from '../database/sql.ts'
+import { httpDownload } from '../labels/lists.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Misuse, refusal } from '../lib/fault.ts'
+import type { NewId, Random } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
+import { figuresReader } from '../monitoring/figures.ts'
+import type { Node } from '../node/node.ts'
+import { listening } from '../program/listen.ts'
+import type { SignInNeeds } from '../sign_in/routes.ts'
+import { consoleFace, originOf } from '../users/faces.ts'
+import { ConsoleLive } from './live.ts'
+import { buildConsole } from './server.ts'
+
+export type ConsoleConfig = {
+  console_host: string
+  /** 0: any free one. */
+  console_port: number
+  /** Nobody has named the port: when it is taken, any free one will do. */
+  console_port_any: boolean
+  /** Where people reach it; undefined: as localhost. */
+  console_url: string | undefined
+  data_dir: string
+}
+
+export type ConsoleParts = {
+  /** Connections of the console's own: what it asks must not make customers wait. */
+  sql: Sql
+  database_url: string
+  clock: Clock
+  random: Random
+  log: Log
+  wait(ms: number): Promise<void>
+  node: Node
+  chain: ChainView
+  public_url: string
+  app: {
+    new_id: NewId
+    seal: Seal
+    deposit_address: DepositAddress
+    sign_in: Omit<SignInNeeds, 'face'>
+  }
+  wake(step: string): void
+}
+
+export type RunningConsole = { url: string; close(): Promise<void> }
+
+/** Listens when it can serve. Throws Misuse when a port that was named cannot be had. */
+export async function startConsole(
+  config: ConsoleConfig,
+  parts: ConsoleParts,
+): Promise<RunningConsole> {
+  const { sql, clock, log, random } = parts
+  const { sign_in } = parts.app
+  const face = consoleFace(config.console_url)
+  const figures = figuresReader({ sql, clock })
+  const live = new ConsoleLive({
+    sql,
+    clock,
+    log,
+    face,
+    tick: async () => jsonOf(await figures()),
+  })
+  const operation_needs = operationNeeds(config, parts)
+  const operations = OPERATIONS
+  const needs = { clock, random, log, face, sign_in, live, operations, operation_needs }
+  const app = buildConsole(needs)
+  const { console_host: host, console_port, console_port_any } = config
+  const listen = (port: number) => listening(() => app.listen({ host, port }), port)
+  await listen(console_port).catch((thrown: unknown) => {
+    if (thrown instanceof Misuse && console_port_any) return listen(0)
+    throw thrown
+  })
+  const { port } = app.server.address() as AddressInfo
+  return {
+    url: originOf(face, port),
+    async close() {
+      live.close()
+      app.server.closeIdleConnections()
+      await app.close()
+    },
+  }
+}
+
+/** What operations work on here: this process's database, node and data folder. */
+function operationNeeds(
+  { data_dir }: ConsoleConfig,
+  { sql, database_url, public_url, app: { seal, deposit_address, new_id }, ...parts }: ConsoleParts,
+) {
+  const { clock, random, wait, node, chain, wake } = parts
+  return {
+    clock,
+    random,
+    new_id,
+    wait,
+    wake,
+    sql,
+    database: databasePlace(database_url),
+    download: httpDownload,
+    node: () => node,
+    chain: () => chain,
+    publicUrl: () => public_url,
+    stopHere: (stopped?: boolean, by?: string) => stopSigningHere(data_dir, { stopped, by }),
+    seal: async () => seal,
+    depositAddress: async () => deposit_address,
+    wallets: () => Promise.reject(refusal('Wallets are looked after on the command line.')),
+  }
+}

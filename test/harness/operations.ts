@@ -1,0 +1,130 @@
+// Calls of the operators' operations, on a world where each finds something: of all that need no
+// file, index or node of their own.
+
+import { insertLoss } from 'penstock-service/monitoring/database_losses.ts'
+import { watchAlertsStep } from 'penstock-service/monitoring/watch_alerts.ts'
+import { sender, subscribe, wanted } from './subscribers.ts'
+import type { World } from './world.ts'
+
+export type OperationRunner = {
+  /** Runs what is typed, whatever it comes to. */
+  run(words: readonly string[]): Promise<void>
+  /** The answer of what succeeds, as JSON. */
+  ask<Value>(...words: string[]): Promise<Value>
+}
+
+/** Runs them in an order in which each has something to do. Returns what was typed. */
+export async function runMostOperations(
+  world: World,
+  { run: runOne, ask }: OperationRunner,
+): Promise<readonly (readonly string[])[]> {
+  const { address } = world.person('bob', 1)
+  const anna = await world.customer({ trx: 500 })
+  const order = await anna.buyEnergy(address, 65_000)
+  const supplied = sender(world)
+  const { id: subscription } = await subscribe(world, anna, wanted(supplied.address))
+  await world.settle()
+  await world.solidify()
+  const [attempt] = await ask<{ id: string }[]>('attempts', 'list')
+  const [deposit] = await ask<{ tx_id: string }[]>('deposits', 'list', '--customer', anna.id)
+  const { id: entry } = await ask<{ id: string }>('aml', 'deny', address, 'a thief')
+  const { key_id: key } = await ask<{ key_id: string }>('keys', 'issue', anna.id)
+  await ask('webhooks', 'allow', 'house', '10.1.0.0/16')
+  const { id: house } = await ask<{ id: string }>('webhooks', 'add', 'http://10.1.0.1/hook')
+  const post = ['incidents', 'post', 'Slow', 'A node is away.', '--part', 'delivering']
+  const { id: incident } = await ask<{ id: string }>(...post)
+  const lost = { process_id: 'p', host: 'h', role: 'api', beat: 2n, beat_found: 1n }
+  await insertLoss(world.sql, { ...lost, found_at: new Date(0), missing: [`order:${order.id}`] })
+  await ask('signer', 'stop')
+  await watchAlertsStep({ sql: world.sql, clock: { now: () => world.now } }).run()
+  const reason = ['--reason', 'a test']
+  const run: string[][] = [
+    ...[
+      'status',
+      'figures show',
+      'alerts list',
+      'actions list',
+      'actions prove',
+      'customers list',
+      'orders list',
+      'delegations list',
+    ].map(split),
+    ...['subscriptions list', 'pool show', 'pool forecast', 'chain show', 'signer status'].map(
+      split,
+    ),
+    ...['lists show', 'lists show operator', 'lists diff 0', 'aml show', 'aml entries'].map(split),
+    ...['aml policy', 'aml watches', 'aml changes --since 2026-01-01', 'books roots'].map(split),
+    ...[
+      'prices list',
+      'prices preview energy 32000-130999=0.05',
+      'prices set energy 32000-130999=0.05',
+      'prices history',
+    ].map(split),
+    ...['prices remove energy 32000-130999', 'fees list', 'fees history'].map(split),
+    ...['fees set aml_hash 1.6', 'plans list', 'plans set unlimited_energy --price 3'].map(split),
+    ...['plans history', 'plans remove energy_pack_100', 'services list'].map(split),
+    ...['services off energy', 'services on --all', 'services history'].map(split),
+    ...[
+      'offers show',
+      'offers set --quote-seconds 120',
+      'alerts seen signing_stopped',
+      'signer stop',
+      'signer go',
+      'lists schedule operator --off',
+      'keys reseal',
+      'receipts rotate',
+    ].map(split),
+    ['customers', 'show', anna.id],
+    ['customers', 'suspend', anna.id],
+    ['customers', 'resume', anna.id],
+    ['customers', 'statement', anna.id],
+    ['customers', 'limits', anna.id, '--subscriptions', '7'],
+    ['customers', 'credit', anna.id, '1', ...reason],
+    ['customers', 'debit', anna.id, '1', ...reason],
+    ['customers', 'corrections', anna.id],
+    ['approvals', 'set', 'name', '--from', '2'],
+    ['customers', 'credit', anna.id, '2', '--id', 'ticket 1', ...reason],
+    ['approvals', 'list', '--open'],
+    ['approvals', 'give', 'ticket 1', '--by', 'bea'],
+    ['approvals', 'show'],
+    ['invoices', 'list', '--month', '2026-10'],
+    ['keys', 'list', anna.id],
+    ['keys', 'change', key, '--name', 'shop'],
+    ['keys', 'rotate', key, '--overlap-hours', '1'],
+    ['keys', 'revoke', key],
+    ['orders', 'show', order.id],
+    ['deposits', 'show', deposit!.tx_id],
+    ['deposits', 'recount', anna.deposit_address, ...reason],
+    ['attempts', 'show', attempt!.id],
+    ['subscriptions', 'show', subscription],
+    ['subscriptions', 'stop', subscription],
+    ['aml', 'allow', address, 'a friend', '--customer', anna.id],
+    ['aml', 'withdraw', entry],
+    ['aml', 'watch', anna.id, address],
+    ['aml', 'unwatch', anna.id, address],
+    ['books', 'check'],
+    ['database', 'losses'],
+    ['database', 'accept', ...reason],
+    ['webhooks', 'list', '--customer', 'house'],
+    ['webhooks', 'show', house],
+    ['webhooks', 'rotate', house],
+    ['webhooks', 'disable', house, ...reason],
+    ['webhooks', 'enable', house, '--from-now'],
+    ['webhooks', 'remove', house],
+    ['webhooks', 'networks', 'house'],
+    ['webhooks', 'deny', 'house', '10.1.0.0/16'],
+    ['notices', 'list', 'house'],
+    ['events', 'show'],
+    ['events', 'set', '--order-created', 'untold'],
+    ['events', 'list', anna.id],
+    ['incidents', 'list'],
+    ['incidents', 'close', incident, 'it was the node'],
+    ['status-page', 'show'],
+    ['status-page', 'set', '--pool', 'hidden'],
+    ['customers', 'close', anna.id],
+  ]
+  for (const words of run) await runOne(words)
+  return run
+}
+
+const split = (line: string) => line.split(' ')
