@@ -147,12 +147,15 @@ export class Instance {
     }
   }
 
-  /** Runs those of these steps that were woken, `follow`, which hears of nothing, and on demand all
-   *  that have rested since the clock last moved; then whom they wake, until none moves. */
+  /** Runs those of these steps that were woken, those that have rested for as long as they may, as
+   *  in production, and `follow`, which hears of nothing; on demand all that have rested since the
+   *  clock last moved; then whom they wake, until none moves. */
   async drain(steps: readonly Step[], { rested }: { rested: boolean }): Promise<void> {
     const now_ms = this.clock.now().getTime()
-    for (const { name } of steps)
-      if (name === 'follow' || (rested && this.began_ms.get(name) !== now_ms)) this.woken.add(name)
+    for (const { name, rest_ms } of steps) {
+      const rest = now_ms - (this.began_ms.get(name) ?? 0)
+      if (name === 'follow' || rest >= (rested ? 1 : rest_ms)) this.woken.add(name)
+    }
     const running = steps.map((step) => ({ ...step, run: () => this.run(step) }))
     await drain(running, { due: this.woken, rounds_max: 50 })
   }

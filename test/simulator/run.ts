@@ -593,10 +593,7 @@ class Run {
     const needed = steps.filter(
       ({ name, rest_ms }) => rest_ms <= REST_MS_MAX && !this.byways.has(name),
     )
-    // What wallets have changes seldom, and reading it is the dearest of all.
-    const cheap = needed.filter(({ name }) => name !== 'survey')
-    const chosen = { woken: cheap, rested: needed, all: steps }[which]
-    await instance.drain(chosen, { rested: which !== 'woken' })
+    await instance.drain(which === 'all' ? steps : needed, { rested: which !== 'woken' })
   }
 
   private get place() {

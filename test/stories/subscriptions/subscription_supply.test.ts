@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { drain } from 'penstock-service/steps/step.ts'
 import {
   check,
   energyLeft,
@@ -384,4 +385,43 @@ test('two processes count, charge and supply each transaction once', async (t) =
   for (const item of items) assert.deepEqual([item.transactions_used, item.total_price], [4, 11.6])
   assert.equal(await anna.balance(), Math.round(100 * (100 - 3 * (11.6 + 2.8))) / 100)
   for (const one of people) assert.ok((await energyLeft(world, one)) < 3 * PER_TRANSACTION)
+})
+
+test('a supply that was ordered just before a crash is noted, though it has arrived', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  type Supplied = { supplies: number; order_id: string }
+  const supplied = async () => {
+    const [row] = await world.sql<Supplied>`
+      select supplies, order_id from subscription where id = ${id}`
+    return row!
+  }
+  const known = () =>
+    world.sql`select order_id from subscription_supply where subscription_id = ${id}`
+  const run = (...names: string[]) =>
+    drain(world.app.steps.filter(({ name }) => names.includes(name)))
+  sendTokens(world, bob)
+  world.mine()
+  await run('follow', 'confirm', 'use', 'supply')
+  const first = await supplied()
+  // The process has placed the order, and dies before it says so.
+  const [{ order_id } = { order_id: '' }] = await world.sql<{ order_id: string }>`
+    delete from subscription_supply where order_id = ${first.order_id} returning order_id`
+  await world.sql`
+    update subscription set supplies = supplies - 1, order_id =
+        (select order_id from subscription_supply where subscription_id = ${id})
+    where id = ${id}`
+  assert.deepEqual([first.supplies, (await known()).length], [2, 1])
+  for (const _ of [1, 2]) {
+    await run('delegate', 'sign', 'send')
+    world.mine()
+    await run('follow', 'confirm', 'settle')
+  }
+  assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION, 'its energy is there')
+  world.wait(60)
+  await world.drain()
+  assert.deepEqual(await supplied(), { supplies: 2, order_id })
+  assert.equal((await known()).length, 2)
 })

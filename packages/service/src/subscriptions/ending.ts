@@ -3,7 +3,6 @@
 //   withdraw_supply    takes back what one that has ended, or rests, still has, then gives back
 //                      what is held for it
 
-import { SUBSCRIPTIONS } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -17,6 +16,7 @@ import {
   failSubscriptions,
   findSubscription,
   type Names,
+  noteLostSupplies,
   type Subscription,
   type SubscriptionRef,
 } from './subscriptions.ts'
@@ -126,14 +126,15 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
     after: ['use', 'supply'],
     before: ['reclaim'],
     async run() {
-      // One that was placed before a crash and not noted; after the end nobody else looks for it.
-      await sql`
-        insert into subscription_supply (subscription_id, order_id)
-        select s.id, o.id from subscription as s
-        join orders as o on o.customer_id = ${SUBSCRIPTIONS}
-          and o.external_id = s.id || '/' || (s.supplies + 1)
-        where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
-        on conflict do nothing`
+      // Nobody looks for the next supply of one that has ended or rests.
+      const withdrawing = await sql<{ id: string }>`
+        select id from subscription
+        where (state in ('stopped', 'expired', 'error') or resting is not null) and not withdrawn`
+      if (withdrawing.length === 0) return false
+      await noteLostSupplies(
+        sql,
+        withdrawing.map(({ id }) => id),
+      )
       const due = await sql.begin(async (tx) => {
         const supplied = await suppliedOrders(tx)
         endDelegationsNow(tx, supplied)

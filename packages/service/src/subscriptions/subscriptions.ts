@@ -7,6 +7,7 @@
 // released when it cannot be given. One is begun in starting.ts, supplied in supply.ts, and ended
 // in ending.ts.
 
+import { SUBSCRIPTIONS } from '../customers/customers.ts'
 import { holdPrices, releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
@@ -146,6 +147,17 @@ export async function supplySubscriptions(
     select id, customer_id from supplied order by id`
   await noteSubscriptions(tx, 'subscription.supplied', supplied, { at: now })
   return supplied
+}
+
+/** Notes what a process ordered for a next supply of theirs, and died before it noted so. */
+export async function noteLostSupplies(sql: Sql | Tx, ids: readonly string[]): Promise<void> {
+  await sql`
+    insert into subscription_supply (subscription_id, order_id)
+    select s.id, o.id from subscription as s
+    join orders as o on o.customer_id = ${SUBSCRIPTIONS}
+      and o.external_id = s.id || '/' || (s.supplies + 1)
+    where s.id = any(${ids})
+    on conflict do nothing`
 }
 
 /** pending -> active: the addresses have their first energy, and the starts are charged. The caller

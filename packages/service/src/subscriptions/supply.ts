@@ -63,6 +63,8 @@ type RunningSubscription = Subscription &
     idle_hours: number
     order_state: string | null
     customer_state: CustomerState
+    /** What was ordered for its next supply and not noted: the process died in between. */
+    lost_order_id: string | null
   }
 
 export function supplyStep(needs: Needs): Step {
@@ -141,6 +143,9 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   const running = await findRunning(sql, id)
   if (!running) return false
   const now = clock.now()
+  // Before anything is read of the address: its energy may be there already.
+  if (running.lost_order_id !== null)
+    return countSupply(needs, running, { order_id: running.lost_order_id, look_at: now })
   // Its energy came in between: it is the other half's.
   if (running.state === 'pending' && running.order_state === 'success') return false
   const starting = running.state !== 'active'
@@ -179,9 +184,11 @@ async function findRunning(sql: Sql | Tx, id: string): Promise<RunningSubscripti
   const [running] = await sql<RunningSubscription>`
     select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.energy_per_transaction,
       plan.included, plan.price_sun, plan.idle_hours,
-           o.state as order_state, c.state as customer_state
+           o.state as order_state, c.state as customer_state, lost.id as lost_order_id
     from subscription as s join plan on plan.id = plan_id join customer as c on c.id = s.customer_id
     left join orders as o on o.id = order_id
+    left join orders as lost on lost.customer_id = ${SUBSCRIPTIONS}
+      and lost.external_id = s.id || '/' || (s.supplies + 1)
     where s.id = ${id} and s.state in ('new', 'pending', 'active')`
   return running
 }
@@ -312,8 +319,8 @@ async function topUp(
     internal: { agreed_sun: 0n },
   })
   if (placed instanceof Fault) {
-    // The order of before a crash asked for another amount.
-    if (is(placed, InvalidParams)) return skipSupply(needs, running)
+    // Another process has just ordered another amount: the next look notes that order.
+    if (is(placed, InvalidParams)) return lookAgain(needs, id, LOOK_AGAIN_MS)
     // The address may not be supplied any more: it was blacklisted, or has become a contract.
     if (is(placed, InvalidAddress)) return end(needs, running, placed.message)
     // The pool is empty, for example: the next look settles it.
@@ -348,13 +355,4 @@ async function end(
     endSubscription(tx, running, { reason, now: clock.now(), as, begun }),
   )
   return ended !== undefined
-}
-
-/** Takes over the order that was placed before a crash under this number. */
-async function skipSupply(needs: Needs, running: RunningSubscription): Promise<boolean> {
-  const external_id = `${running.id}/${running.supplies + 1}`
-  const [order] = await needs.sql<{ id: string }>`
-    select id from orders where customer_id = ${SUBSCRIPTIONS} and external_id = ${external_id}`
-  if (!order) return false
-  return countSupply(needs, running, { order_id: order.id, look_at: needs.clock.now() })
 }

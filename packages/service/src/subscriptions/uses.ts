@@ -23,6 +23,7 @@ import {
   activateSubscriptions,
   endSubscriptions,
   narrower,
+  noteLostSupplies,
   noteSubscriptions,
   type Subscription,
 } from './subscriptions.ts'
@@ -63,6 +64,10 @@ async function noteUses(tx: Tx, clock: Clock, blocks: StoredBlock[]): Promise<vo
     select id, customer_id, address from subscription
     where address = any(${[...owners]}) and state in ('stopped', 'expired') and not withdrawn`
   if (subscribed.length === 0) return
+  await noteLostSupplies(
+    tx,
+    subscribed.map(({ id }) => id),
+  )
   // All accounts at once, in the order of their ids: one by one could deadlock with a purchase.
   await lockAccounts(tx, [...new Set(subscribed.map((one) => customerAccount(one.customer_id)))])
   const by_address = Map.groupBy(subscribed, (one) => one.address)
