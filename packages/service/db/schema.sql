@@ -565,6 +565,7 @@ create table event (
 );
 create index event_by_subject on event (customer_id, subject, number);
 create index event_by_time on event (at);
+create index event_by_type on event (customer_id, type, number);
 
 create table event_counter (
   customer_id text not null,

@@ -54,22 +54,59 @@ export type EventFilter = {
   limit: number
 }
 
-export async function listEvents(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
-  const { customer_id, after, before = null, types = null, subject = null, limit } = wanted
+/** Each way has an index that it is read by, so that what is rare costs no more than what is not. */
+export function listEvents(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
+  if (wanted.subject !== undefined) return eventsOfSubject(sql, wanted)
+  return wanted.types ? eventsOfTypes(sql, wanted, wanted.types) : eventsOfAll(sql, wanted)
+}
+
+function eventsOfAll(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
+  const { customer_id, after, before = null, limit } = wanted
   if (after !== undefined) {
     return sql<Event>`
-      select ${EVENT_COLUMNS} from event
-      where customer_id = ${customer_id} and number > ${after}
-        and (${types}::text[] is null or type = any(${types}))
-        and (${subject}::text is null or subject = ${subject})
+      select ${EVENT_COLUMNS} from event where customer_id = ${customer_id} and number > ${after}
       order by number limit ${limit}`
   }
   return sql<Event>`
     select ${EVENT_COLUMNS} from event
     where customer_id = ${customer_id} and (${before}::bigint is null or number < ${before})
-      and (${types}::text[] is null or type = any(${types}))
-      and (${subject}::text is null or subject = ${subject})
     order by number desc limit ${limit}`
+}
+
+function eventsOfTypes(
+  sql: Sql | Tx,
+  { customer_id, after, before = null, limit }: EventFilter,
+  types: readonly string[],
+): Promise<Event[]> {
+  if (after !== undefined) {
+    return sql<Event>`
+      select event.${EVENT_COLUMNS} from (select distinct unnest(${types}::text[]) as type) as wanted
+      cross join lateral (
+        select ${EVENT_COLUMNS} from event
+        where customer_id = ${customer_id} and event.type = wanted.type and number > ${after}
+        order by number limit ${limit}) as event
+      order by number limit ${limit}`
+  }
+  return sql<Event>`
+    select event.${EVENT_COLUMNS} from (select distinct unnest(${types}::text[]) as type) as wanted
+    cross join lateral (
+      select ${EVENT_COLUMNS} from event
+      where customer_id = ${customer_id} and event.type = wanted.type
+        and (${before}::bigint is null or number < ${before})
+      order by number desc limit ${limit}) as event
+    order by number desc limit ${limit}`
+}
+
+/** One thing has few events: all of them are sorted. */
+function eventsOfSubject(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
+  const { customer_id, after = null, before = null, types = null, subject, limit } = wanted
+  return sql<Event>`
+    select ${EVENT_COLUMNS} from event
+    where customer_id = ${customer_id} and subject = ${subject}
+      and (${after}::bigint is null or number > ${after})
+      and (${before}::bigint is null or number < ${before})
+      and (${types}::text[] is null or type = any(${types}))
+    order by case when ${after}::bigint is null then -number else number end limit ${limit}`
 }
 
 export async function findEvent(

@@ -120,3 +120,42 @@ test('what is longer than an event may be is told without its data', async (t) =
     ['{"text":""}', 'null'],
   )
 })
+
+test('lists by type and subject are parts of the whole, from wherever they are read', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const TYPES = ['order.created', 'order.success', 'key.ending']
+  const SUBJECTS = ['a', 'b', 'c']
+  for (let n = 0; n < 60; n++) {
+    const type = TYPES[n % 20 === 7 ? 2 : n % 2]
+    await sql`
+      insert into event_note (customer_id, type, subject, at, data)
+      values ('anna', ${type}, ${SUBJECTS[n % 3]}, now(), '{}')`
+  }
+  await drain([step(sql)])
+  const all = await listEvents(sql, { customer_id: 'anna', after: 0n, limit: 100 })
+  assert.equal(all.length, 60)
+  const numbersOf = (events: readonly { number: bigint }[]) => events.map(({ number }) => number)
+  for (const types of [undefined, ['key.ending'], ['key.ending', 'order.created', 'key.ending']])
+    for (const subject of [undefined, 'a', 'nothing'])
+      for (const limit of [1, 7, 100])
+        for (const place of [0n, 8n, 28n, 61n]) {
+          const wanted = { customer_id: 'anna', types, subject, limit }
+          const mine = all.filter(
+            (event) =>
+              (types?.includes(event.type) ?? true) && (subject ?? event.subject) === event.subject,
+          )
+          assert.deepEqual(
+            numbersOf(await listEvents(sql, { ...wanted, after: place })),
+            numbersOf(mine.filter(({ number }) => number > place).slice(0, limit)),
+          )
+          assert.deepEqual(
+            numbersOf(await listEvents(sql, { ...wanted, before: place })),
+            numbersOf(
+              mine
+                .filter(({ number }) => number < place)
+                .reverse()
+                .slice(0, limit),
+            ),
+          )
+        }
+})
