@@ -7,14 +7,13 @@ import { runSeedsOnThreads, type SeedResult } from './lanes.ts'
 
 /** Seeds that have found something: the hour that a fork made too short, uses that a fork put after
  *  the end, money held for one that was stopped before it was supplied on the day after its cap,
- *  and two statements that waited for each other. They mean that only as long as nothing is drawn
- *  differently. */
-const ONCE_FAILED = ['155', '368', '383', '1255', '9110', '10375', '60088']
-/** Of some two hundred seeds those that reach together, three times, what any of them reaches. */
+ *  two statements that waited for each other, an order that waited for a survey, and a supply that
+ *  nobody noted. They mean that only as long as nothing is drawn differently. */
+const ONCE_FAILED = ['155', '368', '383', '1255', '9110', '10375', '60088', '92203', '94054']
+/** Of 150 seeds the cheapest that reach together, three times, what any of them reaches. */
 const SEEDS = `
-  81003 81005 81008 81012 81013 81021 81023 81026 81032 81036 81043 81048 81052 81053 81055 81057
-  81060 81061 81063 81069 81075 81077 81084 81085 81088 81093 81096 81097 81099 81102 81103 81108
-  81112 81113 81117 81119 81128 81136 81149 81153 81159 81167`
+  94000 94008 94016 94018 94025 94034 94036 94056 94058 94062 94069 94076 94077 94088 94099 94108
+  94114 94115 94119 94124 94130 94147 94157`
   .trim()
   .split(/\s+/)
 /** What few runs reach, and the runs of SEEDS reach together. */
@@ -37,7 +36,7 @@ const THREADS = 2
 const LANES = 2
 
 /** Run twice: what a seed does must not depend on the lane or on what ran there before. */
-const TWICE = ['81149', '81128', '81093', '81055', '81043']
+const TWICE = ['94147', '94114', '94088', '94058', '94016']
 
 /** All in one go, because a lane's database takes as long as some runs. Those that are run twice
  *  stand in both: SEEDS has them too. */
