@@ -392,9 +392,9 @@ test('a supply that was ordered just before a crash is noted, though it has arri
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
   const { id } = await subscribe(world, anna, wanted(bob.address))
-  type Supplied = { supplies: number; order_id: string }
+  type SupplyRow = { supplies: number; order_id: string }
   const supplied = async () => {
-    const [row] = await world.sql<Supplied>`
+    const [row] = await world.sql<SupplyRow>`
       select supplies, order_id from subscription where id = ${id}`
     return row!
   }

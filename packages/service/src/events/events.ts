@@ -75,12 +75,14 @@ function eventsOfAll(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
 
 function eventsOfTypes(
   sql: Sql | Tx,
-  { customer_id, after, before = null, limit }: EventFilter,
+  wanted: EventFilter,
   types: readonly string[],
 ): Promise<Event[]> {
+  const { customer_id, after, before = null, limit } = wanted
   if (after !== undefined) {
     return sql<Event>`
-      select event.${EVENT_COLUMNS} from (select distinct unnest(${types}::text[]) as type) as wanted
+      select event.${EVENT_COLUMNS} from (select distinct unnest(${types}::text[]) as type)
+        as wanted
       cross join lateral (
         select ${EVENT_COLUMNS} from event
         where customer_id = ${customer_id} and event.type = wanted.type and number > ${after}
@@ -88,7 +90,8 @@ function eventsOfTypes(
       order by number limit ${limit}`
   }
   return sql<Event>`
-    select event.${EVENT_COLUMNS} from (select distinct unnest(${types}::text[]) as type) as wanted
+    select event.${EVENT_COLUMNS} from (select distinct unnest(${types}::text[]) as type)
+        as wanted
     cross join lateral (
       select ${EVENT_COLUMNS} from event
       where customer_id = ${customer_id} and event.type = wanted.type
@@ -99,7 +102,8 @@ function eventsOfTypes(
 
 /** One thing has few events: all of them are sorted. */
 function eventsOfSubject(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
-  const { customer_id, after = null, before = null, types = null, subject, limit } = wanted
+  const { customer_id, before = null, types = null, subject, limit } = wanted
+  const after = wanted.after ?? null
   return sql<Event>`
     select ${EVENT_COLUMNS} from event
     where customer_id = ${customer_id} and subject = ${subject}
