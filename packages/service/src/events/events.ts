@@ -54,7 +54,7 @@ export type EventFilter = {
   limit: number
 }
 
-/** Each way has an index that it is read by, so that what is rare costs no more than what is not. */
+/** Each way has an index that it is read by: what is rare costs no more than what is not. */
 export function listEvents(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
   if (wanted.subject !== undefined) return eventsOfSubject(sql, wanted)
   return wanted.types ? eventsOfTypes(sql, wanted, wanted.types) : eventsOfAll(sql, wanted)
