@@ -329,3 +329,31 @@ test('a service that is off sale is refused with 35, and its neighbours are sold
   assert.equal((await anna.call('/v1/direct-recharge-info')).code, 35)
   await anna.buyEnergy(bob.address, 65_000)
 })
+
+test('a column more while customers buy refuses nothing, and steps go on', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 1_000 })
+  const other = await world.startProcess()
+  const body = { service: 'energy', params: { address: bob.address, amount: 65_000, duration: 1 } }
+  // Both have prepared all of it before.
+  await anna.buy(body)
+  await anna.call('/v1/transaction/new', body, {}, other.api)
+  await world.settle()
+  let altered = false
+  const buying = [world.api, other.api].map(async (api) => {
+    const codes: number[] = []
+    for (let after = 0; after < 5; after += altered ? 1 : 0) {
+      const { code, result } = await anna.call('/v1/transaction/new', body, {}, api)
+      codes.push(code)
+      const found = await anna.call('/v1/transaction/check', { id: result.id }, {}, api)
+      codes.push(found.code)
+    }
+    return codes
+  })
+  await world.sql`alter table orders add column one_more integer`
+  altered = true
+  for (const codes of await Promise.all(buying))
+    assert.deepEqual([...new Set(codes)], [0], codes.join())
+  await world.settle()
+})
