@@ -287,6 +287,7 @@ export class World {
         user_agent: 'Penstock/test',
       },
       about: { version: 'test', public_url: 'https://api.example.com' },
+      password_cost: 10,
       wake: () => {},
       tellStreams: () => {},
       ...(reads && { reads: reads(node) }),

@@ -32,7 +32,7 @@ const TABLES: Record<string, string> = {
   deposits: 'deposit deposit_outflow deposit_resolution holding',
   treasury: 'approval_rule correction correction_proposal',
   users: 'service_user user_link user_session',
-  sign_in: 'sign_in',
+  sign_in: 'answered_challenge passkey recovery_code sign_in user_password',
   subscriptions: 'plan subscription subscription_supply subscription_use',
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',

@@ -84,8 +84,8 @@ import { barredReader, heldSenders } from './screening/barred.ts'
 import { lowBalanceStep, settingKinds } from './settings/low_balance.ts'
 import { networkReader } from './settings/network_name.ts'
 import { routes as settingsRoutes } from './settings/routes.ts'
-import { type SignInNeeds, signInRoutes } from './sign_in/routes.ts'
-import { pruneTriesStep } from './sign_in/tries.ts'
+import { passwordHasher } from './sign_in/passwords.ts'
+import { type SignInNeeds, signInRoutes, signInSteps } from './sign_in/routes.ts'
 import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
@@ -169,6 +169,8 @@ export type World = {
   roots_file?: string | undefined
   /** For how many days events are kept. */
   event_days?: number | undefined
+  /** How dear a password is to guess: 2 to the power of it; what is right today when left out. */
+  password_cost?: number | undefined
   /** How webhooks are called. */
   webhooks: WebhookCalls
   /** What callers are told of this service. */
@@ -309,7 +311,8 @@ function signInOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>):
   const { sql, clock, random, wake } = world
   const sessions = sessionReader({ sql, clock })
   const network = networkReader(world.node)
-  return { sql, clock, random, new_id, seal, sessions, brand: BRAND, network, wake }
+  const passwords = passwordHasher(random, world.password_cost)
+  return { sql, clock, random, new_id, seal, sessions, passwords, brand: BRAND, network, wake }
 }
 
 type PaidParts = Pick<App, 'new_id'> &
@@ -466,7 +469,7 @@ function stepsOf(
     pruneNonces({ sql: long_sql, clock }),
     pruneQuotesStep({ sql: long_sql, clock }),
     ...measuringSteps({ sql: long_sql, clock }),
-    pruneTriesStep({ sql: long_sql, clock }),
+    ...signInSteps({ sql: long_sql, clock }),
   ]
 }
 

@@ -3,37 +3,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
+import { linkFor, signedIn } from '../../harness/users.ts'
 import { Visitor } from '../../harness/visitor.ts'
-import { makeWorld, type World } from '../../harness/world.ts'
-
-/** The token of a link that signs in a new user of a customer, or of the house. */
-async function signInLink(
-  world: World,
-  customer_id: string | null,
-  { role = 'owner', daily_cap_sun = null }: { role?: string; daily_cap_sun?: bigint | null } = {},
-): Promise<{ token: string; user_id: string }> {
-  const { sql, app } = world
-  return sql.begin(async (tx) => {
-    const wanted = { customer_id, name: 'Anna', role, daily_cap_sun, invited_by: 'test' }
-    const { id: user_id } = await inviteUser(tx, app.sign_in, wanted)
-    const { token } = await makeLink(tx, app.sign_in, { user_id, purpose: 'sign_in' })
-    return { token, user_id }
-  })
-}
-
-async function signedIn(world: World, customer_id: string, role = 'owner'): Promise<Visitor> {
-  const { token } = await signInLink(world, customer_id, { role })
-  const visitor = new Visitor(world.api)
-  await visitor.ask('/session/link', { token })
-  return visitor
-}
+import { makeWorld } from '../../harness/world.ts'
 
 test('a link signs in once, for the face that it is for', async (t) => {
   const world = await makeWorld(t)
   const { id: customer_id } = await world.customer()
-  const { token } = await signInLink(world, customer_id)
-  const house = await signInLink(world, null, { role: 'admin' })
+  const { token } = await linkFor(world, { customer_id })
+  const house = await linkFor(world, { customer_id: null, role: 'admin' })
   const visitor = new Visitor(world.api)
   const { session, sign_in_possible } = await visitor.ask('/session/begin')
   assert.deepEqual([session, sign_in_possible], [null, true])
@@ -56,7 +34,7 @@ test('a link signs in once, for the face that it is for', async (t) => {
 test('two who follow one link at once: one is signed in', async (t) => {
   const world = await makeWorld(t)
   const { id: customer_id } = await world.customer()
-  const { token } = await signInLink(world, customer_id)
+  const { token } = await linkFor(world, { customer_id })
   const visitors = Array.from({ length: 8 }, () => new Visitor(world.api))
   const all = await Promise.all(visitors.map((one) => one.call('/session/link', { token })))
   assert.deepEqual(all.map(({ code }) => code).sort(), [0, 1, 1, 1, 1, 1, 1, 1])
@@ -65,7 +43,7 @@ test('two who follow one link at once: one is signed in', async (t) => {
 test('the endpoints answer a session what they answer a key of the same scopes', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 1_000 })
-  const visitor = await signedIn(world, anna.id)
+  const visitor = await signedIn(world, { customer_id: anna.id })
   const by_key = await anna.call('/v1/balance')
   assert.deepEqual(await visitor.ask('/v1/balance'), by_key.result)
   const { key } = (await visitor.ask('/v1/whoami')) as { key: { name: string } }
@@ -77,18 +55,18 @@ test('the endpoints answer a session what they answer a key of the same scopes',
 test('a session ends when its user says so, and when it was not used for too long', async (t) => {
   const world = await makeWorld(t)
   const { id: customer_id } = await world.customer()
-  const visitor = await signedIn(world, customer_id)
+  const visitor = await signedIn(world, { customer_id })
   const { cookie } = visitor
   await visitor.ask('/session/end')
   assert.equal(visitor.cookie, undefined)
   visitor.cookie = cookie
   assert.equal((await visitor.call('/v1/balance')).key, 'auth.session')
-  const other = await signedIn(world, customer_id)
+  const other = await signedIn(world, { customer_id })
   world.wait(12 * 3_600 - 1)
   assert.equal((await other.call('/v1/balance')).code, 0)
   world.wait(12 * 3_600 + 61)
   assert.equal((await other.call('/v1/balance')).key, 'auth.session')
-  const third = await signedIn(world, customer_id)
+  const third = await signedIn(world, { customer_id })
   for (let hours = 0; hours < 7 * 24; hours += 6) {
     assert.equal((await third.call('/v1/balance')).code, 0)
     world.wait(6 * 3_600)

@@ -12,6 +12,7 @@ import { systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { silentLog } from '../lib/log.ts'
 import { watchAlertsStep } from '../monitoring/watch_alerts.ts'
+import { passwordHasher } from '../sign_in/passwords.ts'
 import { drain } from '../steps/step.ts'
 import { sessionReader } from '../users/sessions.ts'
 import { inviteUser, makeLink } from '../users/users.ts'
@@ -27,7 +28,8 @@ async function console_(t: TestContext, port = 0) {
   const seal = sealWith({ current: 'k1', keys: { k1: new Uint8Array(32) } }, random)
   const sessions = sessionReader({ sql, clock })
   const common = { sql, clock, random, new_id, seal, wake: () => {} }
-  const sign_in = { ...common, sessions, brand: 'Penstock', network: async () => 'sandbox' }
+  const offers = { brand: 'Penstock', passwords: passwordHasher(random, 10) }
+  const sign_in = { ...common, ...offers, sessions, network: async () => 'sandbox' }
   const running = await startConsole(
     {
       console_host: '127.0.0.1',

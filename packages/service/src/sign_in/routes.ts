@@ -1,18 +1,39 @@
 // What people call to sign in: under /portal/session and /console/session, the same for both faces.
 
-import { Type } from 'typebox'
-import type { Seal } from '../customers/seal.ts'
+import type { Sql } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Step } from '../steps/step.ts'
+import { pruneSessionsStep } from '../users/sessions.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
-import { type Needs as BeginNeeds, begin, end, link } from './begin.ts'
+import { begin, end, link } from './begin.ts'
+import { pruneChallengesStep } from './challenges.ts'
+import { credentialRoutes } from './credentials.ts'
+import { join } from './joining.ts'
+import { assertionOptions, OptionsForm } from './passkeys.ts'
+import { type Needs, passkey, password, recovery, stepUpRoute } from './proofs.ts'
+import { pruneTriesStep } from './tries.ts'
 
-export type SignInNeeds = BeginNeeds & {
-  seal: Seal
-  /** Wakes a step: somebody was told something. */
-  wake(step: string): void
-}
+export type SignInNeeds = Needs
 
 export const signInRoutes = (needs: SignInNeeds): Endpoint[] => [
-  begin(needs, { schema: Type.Unknown(), make: async () => null }),
+  begin(needs, {
+    schema: OptionsForm,
+    make: async (origin) =>
+      assertionOptions(needs, { origin, bound_to: `face:${needs.face.name}` }),
+  }),
   link(needs),
+  join(needs),
+  passkey(needs),
+  password(needs),
+  recovery(needs),
+  stepUpRoute(needs),
+  ...credentialRoutes(needs),
   end(needs),
+]
+
+/** Forgets what is too old to matter. */
+export const signInSteps = (needs: { sql: Sql; clock: Clock }): Step[] => [
+  pruneTriesStep(needs),
+  pruneChallengesStep(needs),
+  pruneSessionsStep(needs),
 ]

@@ -8,9 +8,10 @@
 import { hash } from 'node:crypto'
 import { batched } from '../database/batch.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import { firstIdAt, type NewId, type Random } from '../lib/ids.ts'
 import { Recent } from '../lib/recent.ts'
+import type { Step } from '../steps/step.ts'
 import type { Face } from './faces.ts'
 
 /** A session and its user. */
@@ -220,11 +221,21 @@ export function listSessions(
     order by s.id desc limit ${limit}`
 }
 
-/** Forgets sessions that began so long ago. True when there may be more. */
-export async function pruneSessions(sql: Sql, before: Date): Promise<boolean> {
-  const pruned = await sql`
-    delete from user_session where id in (
-      select id from user_session where id < ${firstIdAt(before)} order by id limit 1000)
-    returning 1`
-  return pruned.length === 1_000
+const KEPT_MS = 180 * 24 * 3_600_000
+const PRUNED_AT_ONCE = 1_000
+
+/** Forgets sessions half a year after they began. */
+export function pruneSessionsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+  return {
+    name: 'prune_sessions',
+    rest_ms: 60_000,
+    async run() {
+      const pruned = await sql`
+        delete from user_session where id in (
+          select id from user_session where id < ${firstIdAt(later(clock, -KEPT_MS))}
+          order by id limit ${PRUNED_AT_ONCE})
+        returning 1`
+      return pruned.length === PRUNED_AT_ONCE
+    },
+  }
 }

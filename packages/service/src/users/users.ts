@@ -192,6 +192,7 @@ export async function joinUser(
   tx: Tx,
   { user, sign_in_name, at }: { user: UserReport; sign_in_name: string | null; at: Date },
 ): Promise<void> {
+  await tx`select pg_advisory_xact_lock(720461511, hashtext(${sign_in_name}))`
   const [taken] = await tx`
     select 1 from service_user where sign_in_name = ${sign_in_name} and id <> ${user.id}`
   if (taken) throw Conflict('sign_in_name', 'Somebody else has that name')

@@ -1,0 +1,72 @@
+// Codes of six digits that a phone shows (TOTP, RFC 6238), and codes on paper for when it is gone.
+// The first are worked out by otpauth; ours is that each is taken once. The second have 80 random
+// bits each, so their sums need no salt.
+
+import { hash } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
+import type { Tx } from '../database/sql.ts'
+import type { Random } from '../lib/ids.ts'
+
+const STEP_SECONDS = 30
+const SECRET_BYTES = 20
+const RECOVERY_CODES = 10
+const RECOVERY_BYTES = 10
+
+/** A secret in base32, as phones take it. */
+export const newTotpSecret = (random: Random): string =>
+  new Secret({ buffer: new Uint8Array(random.bytes(SECRET_BYTES)).buffer }).base32
+
+const totpOf = (secret: string, label = '', issuer = ''): TOTP =>
+  new TOTP({ secret: Secret.fromBase32(secret), label, issuer, period: STEP_SECONDS, digits: 6 })
+
+/** What a phone reads from a picture. */
+export const totpUri = (secret: string, label: string, issuer: string): string =>
+  totpOf(secret, label, issuer).toString()
+
+/** A secret that nobody's phone has. */
+const NOBODYS = 'A'.repeat(32)
+
+/** The 30 seconds whose code it is, now or one step off; undefined when it is none. Without a
+ *  secret it is none, and takes as long. */
+export function totpStep(secret: string | undefined, code: string, now: Date): bigint | undefined {
+  const timestamp = now.getTime()
+  const delta = totpOf(secret ?? NOBODYS).validate({ token: code, timestamp, window: 1 })
+  if (delta === null || secret === undefined) return undefined
+  return BigInt(Math.floor(timestamp / 1_000 / STEP_SECONDS) + delta)
+}
+
+/** Uses up the code of a step. False: it, or a later one, was used before. */
+export async function useTotpStep(tx: Tx, user_id: string, step: bigint): Promise<boolean> {
+  const used = await tx`
+    update user_password set totp_step = ${step}
+    where user_id = ${user_id} and totp_step < ${step} returning 1`
+  return used.length > 0
+}
+
+const recoveryHash = (code: string): string =>
+  hash('sha256', `recovery:${code.toLowerCase().replace(/[^a-z0-9]/g, '')}`)
+
+/** Gives a user new codes in place of those before; they are in the answer and nowhere else. */
+export async function newRecoveryCodes(tx: Tx, user_id: string, random: Random): Promise<string[]> {
+  const codes = Array.from({ length: RECOVERY_CODES }, () => {
+    const text = new Secret({ buffer: new Uint8Array(random.bytes(RECOVERY_BYTES)).buffer }).base32
+    return text.toLowerCase().replace(/.{4}(?=.)/g, '$&-')
+  })
+  await tx`delete from recovery_code where user_id = ${user_id}`
+  await tx`
+    insert into recovery_code (user_id, code_hash)
+    select ${user_id}, one from unnest(${codes.map(recoveryHash)}::text[]) as one`
+  return codes
+}
+
+/** Uses up a code on paper. False: the user has no such code that was not used. */
+export async function useRecoveryCode(
+  tx: Tx,
+  { user_id, code, at }: { user_id: string; code: string; at: Date },
+): Promise<boolean> {
+  const used = await tx`
+    update recovery_code set used_at = ${at}
+    where user_id = ${user_id} and code_hash = ${recoveryHash(code)} and used_at is null
+    returning 1`
+  return used.length > 0
+}
