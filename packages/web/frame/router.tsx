@@ -4,7 +4,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { exec, useLocation } from 'preact-iso/router'
 import { Fault } from '../calls/ask.ts'
 import { may, session } from '../calls/session.ts'
@@ -69,7 +69,8 @@ export function Router({ pages, SignIn }: RouterProps) {
 /** The heading of a page that was not the first one gets the focus. */
 function useHeadingFocus(path: string, shown: Shown | undefined): void {
   const before = useRef<string | undefined>(undefined)
-  useEffect(() => {
+  // At once: who tabs on quickly begins at the heading.
+  useLayoutEffect(() => {
     if (!shown) return
     if (before.current !== undefined && before.current !== path) {
       scrollTo(0, 0)
