@@ -18,7 +18,7 @@ import { Title } from './title.tsx'
 type Shown = { row: PageRow; Page: FunctionComponent<PageProps>; props: PageProps }
 
 /** The page of a path and what its path says; undefined when there is none. */
-export function pageOf(
+function pageOf(
   pages: readonly PageRow[],
   path: string,
 ): { row: PageRow; params: Record<string, string> } | undefined {
