@@ -26,6 +26,7 @@ const NOT_OURS = [
   /^packages\/service\/db\/schema\.sql$/,
   /^packages\/service\/openapi(-3\.0)?\.json$/,
   /^docs\/reference\.md$/,
+  /\.png$/,
   // A sentence is a line.
   /^packages\/web\/languages\//,
 ]

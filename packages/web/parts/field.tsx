@@ -21,7 +21,7 @@ export type ControlProps = {
 }
 
 /** A label with any control. */
-function Field({ label, hint, wrong, children }: FieldProps) {
+export function Field({ label, hint, wrong, children }: FieldProps) {
   const id = useId()
   const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ')
   const control: ControlProps = { id }
