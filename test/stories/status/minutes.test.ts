@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setSwitches, switches } from 'penstock-service/prices/switches.ts'
-import { BOUNDS_MS, percentile, sum } from 'penstock-service/status/histograms.ts'
-import { stateMetric } from 'penstock-service/status/measuring.ts'
-import type { Latency, Part, State } from 'penstock-service/status/states.ts'
-import { PARTS, STATES } from 'penstock-service/status/states.ts'
 import { drain, type Step } from 'penstock-service/steps/step.ts'
+import { BOUNDS_MS, percentile, sum } from 'penstock-service/uptime/histograms.ts'
+import { stateMetric } from 'penstock-service/uptime/measuring.ts'
+import type { Latency, Part, State } from 'penstock-service/uptime/states.ts'
+import { PARTS, STATES } from 'penstock-service/uptime/states.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const MINUTE_MS = 60_000

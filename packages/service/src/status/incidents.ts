@@ -7,7 +7,7 @@ import { columnsOf } from '../database/columns.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
 import { misuse, refusal } from '../lib/fault.ts'
-import { PARTS, type Part } from './states.ts'
+import { PARTS, type Part } from '../uptime/states.ts'
 
 export type Incident = {
   id: string
