@@ -32,13 +32,11 @@ export function uptimeParts(days: readonly UptimeDay[], box = UPTIME_BOX): Uptim
       bottom -= height
       return [{ day, kind, ...place, y: rounded(bottom), height: rounded(height) }]
     }
-    const share = (minutes: number) =>
-      minutes === 0 ? 0 : Math.max(LEAST_HEIGHT, (minutes / all) * box.height)
-    const down_height = Math.min(share(down), box.height - (slow + up > 0 ? LEAST_HEIGHT : 0))
-    const slow_height = Math.min(
-      share(slow),
-      box.height - down_height - (up > 0 ? LEAST_HEIGHT : 0),
-    )
+    const least = (minutes: number) => (minutes === 0 ? 0 : LEAST_HEIGHT)
+    const height = (minutes: number, left: number) =>
+      minutes === 0 ? 0 : Math.min(left, Math.max(LEAST_HEIGHT, (minutes / all) * box.height))
+    const down_height = height(down, box.height - least(slow) - least(up))
+    const slow_height = height(slow, box.height - down_height - least(up))
     return [
       ...part('down', down, down_height),
       ...part('slow', slow, slow_height),

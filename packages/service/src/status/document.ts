@@ -2,6 +2,7 @@
 // said in a sentence, and stands in a table below it.
 
 import { LANGUAGES, type Language } from 'penstock-web/build/bundle.ts'
+import { printJson } from '../lib/json.ts'
 import { escaped } from '../web/shell.ts'
 import type { Visitor } from '../web/visitor.ts'
 import { histogramDrawing, percentilesDrawing, uptimeDrawing } from './drawings.ts'
@@ -82,7 +83,7 @@ function header(
 function summary({ at, parts }: Status, words: Words): string {
   const worst = STATES.findLast((state) => parts.some((part) => part.state === state)) ?? 'up'
   return (
-    `<p class="headline state-${worst}"><span aria-hidden="true">${MARKS[worst]}</span> ` +
+    `<p class="summary state-${worst}"><span aria-hidden="true">${MARKS[worst]}</span> ` +
     `${escaped(words.say(`all.${worst}`))}</p>` +
     `<p class="quiet">${escaped(words.say('at', { at: momentText(at) }))} ` +
     `<a href="status.json">${escaped(words.say('program'))}</a></p>`
@@ -153,12 +154,14 @@ function offer({ pool, recharge }: Status, words: Words): string {
   })
   const rows = (recharge ?? []).map(({ min_energy, max_energy, price }) => [
     `${words.count(min_energy)} – ${words.count(max_energy)}`,
-    String(price),
+    printJson(price),
   ])
   const columns = [words.say('recharge.energy'), words.say('recharge.price')]
   const rates =
     recharge === null ? '' : plainTable({ caption: words.say('recharge'), columns, rows })
-  return pool === null && recharge === null ? '' : section(words.say('offer'), orders + rates)
+  return pool === null && recharge === null
+    ? ''
+    : section(words.say('offer'), [...orders, rates].join('\n'))
 }
 
 function latencyArticle(

@@ -1,11 +1,11 @@
 // The words of the status page, which the server itself says: no script does it in the browser.
 
 import type { Language } from 'penstock-web/build/bundle.ts'
-import en from 'penstock-web/languages/en/status.json' with { type: 'json' }
-import ru from 'penstock-web/languages/ru/status.json' with { type: 'json' }
-import zh from 'penstock-web/languages/zh/status.json' with { type: 'json' }
+import en from './en.json' with { type: 'json' }
+import ru from './ru.json' with { type: 'json' }
+import zh from './zh.json' with { type: 'json' }
 
-type Key = keyof typeof en extends `status.${infer Rest}` ? Rest : never
+type Key = keyof typeof en
 type Parameters = Readonly<Record<string, string | number>>
 
 const CATALOGUES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en, zh, ru }
@@ -27,7 +27,7 @@ export function wordsOf(language: Language): Words {
   const catalogue = CATALOGUES[language]
   const numbers = new Intl.NumberFormat(language)
   const say = (key: Key, parameters: Parameters = {}): string =>
-    catalogue[`status.${key}`]!.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    catalogue[key]!.replace(/\{(\w+)\}/g, (_whole, name: string) => {
       const value = parameters[name] ?? ''
       return typeof value === 'number' ? numbers.format(value) : value
     })
