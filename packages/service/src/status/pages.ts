@@ -32,11 +32,11 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-type Printed = { status: Status; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
+type PrintedPage = { status: Status; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
 
 export function statusPages(needs: Needs): Page[] {
   const read = statusReader(needs)
-  const printed = new Map<string, Printed>()
+  const printed = new Map<string, PrintedPage>()
 
   async function print(status: Status, visitor: Visitor) {
     // A page without its looks still tells what it is for.
@@ -45,7 +45,7 @@ export function statusPages(needs: Needs): Page[] {
     const plain = Buffer.from(text)
     return { plain, gzip: await gzipped(plain, { level: 9 }) }
   }
-  function printedFor(status: Status, visitor: Visitor): Printed['bytes'] {
+  function printedFor(status: Status, visitor: Visitor): PrintedPage['bytes'] {
     const key = `${visitor.language} ${visitor.theme}`
     const kept = printed.get(key)
     if (kept?.status === status) return kept.bytes
