@@ -5,7 +5,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
@@ -14,9 +13,6 @@ import type { Page } from 'playwright-core'
 import { ROOT } from './source.ts'
 
 const ORDERS = 3
-/** A new chain begins with blocks that lie ahead of the clock: until then orders would seem to take
- *  a minute. */
-const CHAIN_AHEAD_MS = 70_000
 const VIEW = { width: 1080, height: 720 }
 
 async function take(page: Page, sign_in_url: string, address: string): Promise<void> {
@@ -41,7 +37,6 @@ const data_dir = await mkdtemp(join(tmpdir(), 'penstock-screenshots-'))
 const args = ['--port', '0', '--chain-port', '0', '--data-dir', data_dir]
 const { help: _, ...config } = readConfig(args, {})
 const local = await startLocal({ config, log: silentLog, throw_away: true })
-await delay(CHAIN_AHEAD_MS)
 const browser = await startBrowser()
 try {
   const page = await browser.newPage({ viewport: VIEW, locale: 'en-GB', colorScheme: 'light' })
