@@ -168,7 +168,8 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       tellStreams: () => tellOthers(STREAMS),
     })
     await watching.begin({ database_url, seal: app.seal })
-    const operators = await operatorsConsole(setup, { app, node, sql: console_sql, watching })
+    const of_console = { app, node, sql: console_sql, watching, web: outside.web }
+    const operators = await operatorsConsole(setup, of_console)
     const api = hasApi(config.role)
       ? await startApi(config, { database_url, log, app, watching })
       : undefined
@@ -209,12 +210,18 @@ const booksSources = (sql: Sql, nodes: Setup['nodes'], roots_file: string | unde
   notedRoots: () => notedRoots(roots_file),
 })
 
-type OfConsole = { app: App; node: Node; sql: Sql; watching: Monitor }
+type OfConsole = {
+  app: App
+  node: Node
+  sql: Sql
+  watching: Monitor
+  web: ReturnType<typeof webOf>
+}
 
 /** The console, where this process has one. What it changes, it tells every process of. */
 async function operatorsConsole(
   { config, database_url, nodes, log }: Setup,
-  { app, node, sql, watching }: OfConsole,
+  { app, node, sql, watching, web }: OfConsole,
 ): Promise<RunningConsole | undefined> {
   const { console_port, public_url, port } = config
   if (!hasConsole(config.role) || console_port === undefined) return undefined
@@ -232,6 +239,7 @@ async function operatorsConsole(
       public_url: public_url ?? `http://localhost:${port}`,
       app,
       wake: wakeOthers(sql),
+      web: web && { ...web, network: app.sign_in.network },
     },
   )
 }

@@ -11,7 +11,10 @@ import { WEB } from './sources.ts'
 
 /** What is served to different people, by the folder in which its pages are, and which other
  *  folders of words they use. */
-const FACES = { portal: ['frame', 'codes', 'portal'] } as const
+const FACES = {
+  portal: ['frame', 'codes', 'portal'],
+  console: ['frame', 'codes', 'console'],
+} as const
 export type Face = keyof typeof FACES
 const FACE_NAMES = Object.keys(FACES) as Face[]
 

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream'
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import { refuseBare, statusOfUnreadable } from '../http/bare.ts'
 import { type AnswerToSend, addSoleMount, type Send } from '../http/mounts.ts'
+import type { Page } from '../http/pages.ts'
 import { uuidMaker } from '../http/request_ids.ts'
 import { requestLog } from '../http/request_log.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -43,6 +44,8 @@ export type ConsoleNeeds = RunNeeds & {
   sign_in: Omit<SignInNeeds, 'face'>
   live: ConsoleLive
   operations: readonly Operation[]
+  /** What a browser opens; left out: nothing. */
+  pages?: readonly Page[] | undefined
   /** Requests of one network; left out: what a person needs. */
   rate?: RateLimit
 }
@@ -55,6 +58,8 @@ const BODY_BYTES_MAX = 64 * 1024
 const FILES_BYTES_MAX = 64 * 1024 * 1024
 const REQUEST_MS_MAX = 120_000
 const HEADERS_MS_MAX = 10_000
+
+const UNKEPT = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** Builds the server, not yet listening. */
 export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
@@ -88,7 +93,7 @@ export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
     }
     return reply
       .code(status)
-      .headers({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers })
+      .headers({ ...UNKEPT, ...headers })
       .header('content-type', content_type ?? 'application/json; charset=utf-8')
       .header('x-request-id', request_id)
       .send(body)
@@ -100,6 +105,7 @@ export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
   const mount = sessionMount(sign_in, face, { endpoints, streams: [] })
   addSoleMount(app, mount, { log, clock, send, check })
   addRuns(app, needs, send)
+  addPages(app, needs, send)
   addEvents(app, needs, send)
   return app
 }
@@ -174,6 +180,16 @@ function addRuns(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
       },
     )
   }
+}
+
+/** The pages and the files they are made of: they show nothing until somebody has signed in. */
+function addPages(app: FastifyInstance, { pages = [] }: ConsoleNeeds, send: Send): void {
+  for (const page of pages)
+    app.get<{ Params: Record<string, string> }>(page.path, async (request, reply) => {
+      const { params, id: request_id, headers } = request
+      const query = new URLSearchParams(request.url.split('?')[1])
+      return send(request, reply, await page.handle({ params, query, request_id, headers }))
+    })
 }
 
 /** What happens, as it happens, and every few seconds what the first page shows. */

@@ -18,6 +18,7 @@ import type { Node } from '../node/node.ts'
 import { listening } from '../program/listen.ts'
 import type { SignInNeeds } from '../sign_in/routes.ts'
 import { consoleFace, originOf } from '../users/faces.ts'
+import { consolePages, type Web } from '../web/pages.ts'
 import { ConsoleLive } from './live.ts'
 import { buildConsole } from './server.ts'
 
@@ -50,6 +51,8 @@ export type ConsoleParts = {
     sign_in: Omit<SignInNeeds, 'face'>
   }
   wake(step: string): void
+  /** What the pages are made of; left out: there are none. */
+  web?: Omit<Web, 'public_url'> | undefined
 }
 
 export type RunningConsole = { url: string; close(): Promise<void> }
@@ -72,7 +75,9 @@ export async function startConsole(
   })
   const operation_needs = operationNeeds(config, parts)
   const operations = OPERATIONS
-  const needs = { clock, random, log, face, sign_in, live, operations, operation_needs }
+  const { web } = parts
+  const pages = web && consolePages({ ...web, public_url: config.console_url })
+  const needs = { clock, random, log, face, sign_in, live, operations, operation_needs, pages }
   const app = buildConsole(needs)
   const { console_host: host, console_port, console_port_any } = config
   const listen = (port: number) => listening(() => app.listen({ host, port }), port)

@@ -1,7 +1,7 @@
 // What browsers open: the portal, whose pages are one document, the list of these pages, the files
 // they are made of, and the first page of the house.
 
-import { LANGUAGES } from 'penstock-web/build/bundle.ts'
+import { type Face, LANGUAGES } from 'penstock-web/build/bundle.ts'
 import type { Page } from '../http/pages.ts'
 import { printJson } from '../lib/json.ts'
 import { transportRefusal } from '../wire/replies.ts'
@@ -22,14 +22,30 @@ export type Web = {
 
 const BRAND = 'Penstock'
 
-export function webPages(web: Web): Page[] {
-  const summary = "The customers' portal, for a browser"
-  const handle = portalDocument(web)
+/** What browsers open at the customers' port. */
+export const webPages = (web: Web): Page[] => [
+  firstPage(web),
+  ...facePages(web, 'portal', "The customers' portal, for a browser"),
+]
+
+/** What they open at the operators' port. `public_url` is that of the console. */
+export const consolePages = (web: Web): Page[] => [
+  {
+    path: '/',
+    summary: 'The console is where its pages are',
+    async handle({ request_id }) {
+      return transportRefusal(request_id, 302, { location: '/console' })
+    },
+  },
+  ...facePages(web, 'console', "The operators' console, for a browser"),
+]
+
+function facePages(web: Web, face: Face, summary: string): Page[] {
+  const handle = faceDocument(web, face)
   return [
-    firstPage(web),
-    { path: '/portal', summary, handle },
-    { path: '/portal/*', summary, handle },
-    pageList(web.assets),
+    { path: `/${face}`, summary, handle },
+    { path: `/${face}/*`, summary, handle },
+    pageList(web.assets, face),
     web.assets.page,
   ]
 }
@@ -37,16 +53,16 @@ export function webPages(web: Web): Page[] {
 const isHttps = ({ public_url }: Web) => public_url?.startsWith('https:') ?? false
 
 /** Whatever page it is: the program finds out by the address. */
-const portalDocument =
-  (web: Web): Page['handle'] =>
+const faceDocument =
+  (web: Web, face: Face): Page['handle'] =>
   async ({ headers }) => {
     const visitor = visitorOf(headers)
     const explorer = web.explorer ?? explorerOf(await web.network())
     const body = shell({
-      files: await web.assets.face('portal'),
+      files: await web.assets.face(face),
       visitor,
       brand: BRAND,
-      start: { face: 'portal', base: '/portal', languages: LANGUAGES, explorer },
+      start: { face, base: `/${face}`, languages: LANGUAGES, explorer },
     })
     return {
       status: 200,
@@ -58,11 +74,11 @@ const portalDocument =
   }
 
 /** For programs that drive a browser, and for people who want to know what there is. */
-const pageList = (assets: WebAssets): Page => ({
-  path: '/portal/pages.json',
-  summary: 'The pages of the portal, and what one must be able to call to see each',
+const pageList = (assets: WebAssets, face: Face): Page => ({
+  path: `/${face}/pages.json`,
+  summary: 'The pages of this face, and what one must be able to call to see each',
   async handle() {
-    const { pages } = await assets.face('portal')
+    const { pages } = await assets.face(face)
     const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
     return { status: 200, code: 0, body: printJson(pages), headers }
   },

@@ -1,0 +1,15 @@
+// What was typed or pasted into the search field: an order's id, or a customer's own id for one.
+
+import type { Finding } from '../frame/face.ts'
+import { shortText } from '../parts/address.tsx'
+import { named, say } from '../words/words.ts'
+import { run } from './calls.ts'
+import { path } from './paths.ts'
+
+type Order = { id: string; service: string; state: string }
+
+export async function find(text: string): Promise<readonly Finding[]> {
+  const { id, service, state } = await run<Order>('orders show', { order: text })
+  const what = `${named('service', service)}, ${named('state', state)}`
+  return [{ href: path.order(id), title: shortText(id), what: `${say('order.one')}, ${what}` }]
+}

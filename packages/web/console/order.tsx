@@ -1,0 +1,110 @@
+// One order: what it waits for, its parts on wallets, their transactions, its entries.
+
+import type { PageProps } from '../frame/face.ts'
+import { Title } from '../frame/title.tsx'
+import { Address, shortText } from '../parts/address.tsx'
+import { Answer } from '../parts/answer.tsx'
+import { Money } from '../parts/money.tsx'
+import { State } from '../parts/state.tsx'
+import { Facts, Table } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { count, named, say } from '../words/words.ts'
+import { trx, useRun } from './calls.ts'
+
+type Order = {
+  id: string
+  customer_id: string
+  external_id: string | null
+  service: string
+  address: string
+  state: string
+  amount_sun: number
+  created_at: string
+  tries: number
+  due_at: string
+  ended_at: string | null
+  delegations: {
+    id: string
+    state: string
+    resource: string
+    amount: number
+    wallet: string
+    attempt: string | null
+    tx_id: string | null
+  }[]
+  entries: { id: string; made_at: string; kind: string; amount_sun: number }[]
+}
+
+export default function OnePage({ params }: PageProps) {
+  const order = useRun<Order>(
+    'orders show',
+    { order: params.id! },
+    {
+      patch: (known, { type }) => (type === 'tick' ? 'again' : known),
+    },
+  )
+  return (
+    <>
+      <Title title={`${say('order.one')} ${shortText(params.id!)}`} section={say('orders.all')} />
+      <Answer question={order} lines={12}>
+        {(known) => (
+          <div class="stack">
+            <Facts facts={factsOf(known)} />
+            <Parts {...known} />
+            <Entries {...known} />
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+const factsOf = (known: Order): [string, string | preact.VNode][] => [
+  [say('state'), <State state={known.state} />],
+  [say('service'), named('service', known.service)],
+  [say('receiver'), <Address address={known.address} />],
+  [say('customer'), <code>{known.customer_id}</code>],
+  [say('order.own_id'), known.external_id ?? say('none')],
+  [say('price'), <Money trx={trx(known.amount_sun)} />],
+  [say('time'), <Time at={known.created_at} relative />],
+  [say('order.tries'), count(known.tries)],
+  [say('order.due'), <Time at={known.due_at} relative />],
+]
+
+const Parts = ({ delegations }: Order) => (
+  <Table
+    caption={say('order.parts')}
+    caption_shown
+    keyOf={({ id }) => id}
+    rows={delegations}
+    columns={[
+      { title: say('wallet'), cell: ({ wallet }) => <Address address={wallet} /> },
+      {
+        title: say('amount'),
+        is_figure: true,
+        cell: ({ amount, resource }) => `${count(amount)} ${named('resource', resource)}`,
+      },
+      { title: say('state'), cell: ({ state }) => <State state={state} /> },
+      { title: say('attempt'), cell: ({ attempt }) => attempt ?? say('none') },
+      { title: say('hash'), cell: ({ tx_id }) => <code>{tx_id ? shortText(tx_id) : ''}</code> },
+    ]}
+  />
+)
+
+const Entries = ({ entries }: Order) => (
+  <Table
+    caption={say('order.ledger')}
+    caption_shown
+    keyOf={({ id }) => id}
+    rows={entries}
+    columns={[
+      { title: say('time'), cell: ({ made_at }) => <Time at={made_at} /> },
+      { title: say('kind'), cell: ({ kind }) => kind },
+      {
+        title: say('amount'),
+        is_figure: true,
+        cell: ({ amount_sun }) => <Money trx={trx(amount_sun)} />,
+      },
+    ]}
+  />
+)

@@ -1,0 +1,104 @@
+// Orders of all customers, newest first.
+
+import { useLocation } from 'preact-iso/router'
+import { Title } from '../frame/title.tsx'
+import { Address, shortText } from '../parts/address.tsx'
+import { Answer, Empty } from '../parts/answer.tsx'
+import { Money } from '../parts/money.tsx'
+import { State } from '../parts/state.tsx'
+import { Table } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { count, named, say } from '../words/words.ts'
+import { trx, useRun } from './calls.ts'
+import { path } from './paths.ts'
+
+type Order = {
+  id: string
+  created_at: string
+  customer_id: string
+  external_id: string | null
+  service: string
+  address: string
+  energy: number
+  bandwidth: number
+  state: string
+  amount_sun: number
+}
+
+const LIMIT = 25
+
+export default function Orders() {
+  const { query } = useLocation()
+  const open = query.open === 'true'
+  const wanted = {
+    limit: LIMIT,
+    ...(open && { open }),
+    ...(query.before && { before: query.before }),
+  }
+  const orders = useRun<Order[]>('orders list', wanted, {
+    patch: (known, { type }) => (type === 'tick' ? 'again' : known),
+  })
+  const filter = open ? '&open=true' : ''
+  return (
+    <>
+      <Title title={say('orders.all')} />
+      <p class="actions">
+        <a href={open ? path.orders : `${path.orders}?open=true`}>
+          {say(open ? 'orders.show_all' : 'orders.show_open')}
+        </a>
+      </p>
+      <Answer question={orders} lines={12}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty>
+              <p>{say('orders.none_here')}</p>
+            </Empty>
+          ) : (
+            <>
+              <Table
+                caption={say('orders.all')}
+                keyOf={({ id }) => id}
+                rows={rows}
+                columns={COLUMNS()}
+              />
+              {rows.length === LIMIT && (
+                <p class="pager">
+                  <a href={`${path.orders}?before=${rows.at(-1)!.id}${filter}`}>
+                    {say('list.older')}
+                  </a>
+                </p>
+              )}
+            </>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+const COLUMNS = () => [
+  { title: say('time'), cell: ({ created_at }: Order) => <Time at={created_at} /> },
+  {
+    title: say('order.one'),
+    cell: ({ id, external_id }: Order) => (
+      <a href={path.order(id)}>{external_id ?? shortText(id)}</a>
+    ),
+  },
+  {
+    title: say('customer'),
+    cell: ({ customer_id }: Order) => <code>{shortText(customer_id)}</code>,
+  },
+  { title: say('service'), cell: ({ service }: Order) => named('service', service) },
+  { title: say('receiver'), cell: ({ address }: Order) => <Address address={address} /> },
+  {
+    title: say('amount'),
+    is_figure: true,
+    cell: ({ energy, bandwidth }: Order) => count(energy + bandwidth),
+  },
+  { title: say('state'), cell: ({ state }: Order) => <State state={state} /> },
+  {
+    title: say('price'),
+    is_figure: true,
+    cell: ({ amount_sun }: Order) => <Money trx={trx(amount_sun)} />,
+  },
+]

@@ -1,0 +1,58 @@
+// The pages of the console. Navigation, router and `/console/pages.json` are made of this table.
+
+import type { PageRow } from '../frame/face.ts'
+
+/** Whoever is signed in at the console may look at all of it: what changes something asks for the
+ *  role. */
+const page = (row: Pick<PageRow, 'path' | 'title' | 'section' | 'load'>): PageRow => ({
+  ...row,
+  scope: null,
+})
+
+export const pages: readonly PageRow[] = [
+  page({ path: '/console', title: 'now', section: 'top', load: () => import('./now.tsx') }),
+  page({
+    path: '/console/orders',
+    title: 'orders.all',
+    section: 'top',
+    load: () => import('./orders.tsx'),
+  }),
+  page({
+    path: '/console/orders/:id',
+    title: 'order.one',
+    section: null,
+    load: () => import('./order.tsx'),
+  }),
+  page({
+    path: '/console/money',
+    title: 'held',
+    section: 'top',
+    load: () => import('./held.tsx'),
+  }),
+  page({
+    path: '/console/prices',
+    title: 'prices',
+    section: 'top',
+    load: () => import('./prices.tsx'),
+  }),
+  page({
+    path: '/console/books',
+    title: 'books',
+    section: 'top',
+    load: () => import('./books.tsx'),
+  }),
+  page({
+    path: '/console/record',
+    title: 'record',
+    section: 'top',
+    load: () => import('./record.tsx'),
+  }),
+  {
+    path: '/console/join',
+    title: 'join',
+    scope: null,
+    section: null,
+    is_public: true,
+    load: () => import('../sign_in/join.tsx'),
+  },
+]

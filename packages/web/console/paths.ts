@@ -1,0 +1,13 @@
+// Where the pages of the console are. Every link is made here.
+
+const BASE = '/console'
+
+export const path = {
+  now: BASE,
+  orders: `${BASE}/orders`,
+  order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
+  prices: `${BASE}/prices`,
+  money: `${BASE}/money`,
+  record: `${BASE}/record`,
+  books: `${BASE}/books`,
+}

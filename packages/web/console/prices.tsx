@@ -1,0 +1,175 @@
+// Prices: the tiers in force, and a change shown before it is made, on what was ordered lately.
+
+import { useSignal } from '@preact/signals'
+import { useDoing } from '../calls/doing.ts'
+import { Title } from '../frame/title.tsx'
+import { Answer, FaultNote } from '../parts/answer.tsx'
+import { Form, Submit, TextField } from '../parts/field.tsx'
+import { Money } from '../parts/money.tsx'
+import { Table } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { count, named, say } from '../words/words.ts'
+import { mayChange, run, trx, useRun } from './calls.ts'
+import { Reason } from './reason.tsx'
+
+type Tier = {
+  resource: string
+  min_amount: number
+  max_amount: number
+  price_sun: number
+  since: string
+  changed_by: string
+}
+type Preview = {
+  min_amount: number
+  max_amount: number
+  price_sun_before: number | null
+  price_sun_after: number | null
+  orders: number
+  before_sun: number
+  after_sun: number
+}
+
+export default function Prices() {
+  const tiers = useRun<Tier[]>('prices list')
+  const chosen = useSignal<Tier | undefined>(undefined)
+  return (
+    <>
+      <Title title={say('prices')} />
+      <Answer question={tiers} lines={8}>
+        {(rows) => (
+          <Table
+            caption={say('prices.in_force')}
+            keyOf={({ resource, min_amount }) => `${resource} ${min_amount}`}
+            rows={rows}
+            columns={[
+              { title: say('resource'), cell: ({ resource }) => named('resource', resource) },
+              { title: say('prices.range'), cell: rangeText, is_figure: true },
+              {
+                title: say('prices.of_1000'),
+                cell: ({ price_sun }) => <Money trx={trx(price_sun)} />,
+                is_figure: true,
+              },
+              { title: say('since'), cell: ({ since }) => <Time at={since} /> },
+              { title: say('by'), cell: ({ changed_by }) => changed_by },
+              {
+                title: say('prices.change'),
+                cell: (tier) => (
+                  <button
+                    type="button"
+                    class="small"
+                    disabled={!mayChange()}
+                    onClick={() => {
+                      chosen.value = tier
+                    }}
+                  >
+                    {say('prices.change')}
+                  </button>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Answer>
+      {chosen.value && (
+        <Change
+          key={rangeText(chosen.value)}
+          tier={chosen.value}
+          onDone={() => void tiers.again()}
+        />
+      )}
+    </>
+  )
+}
+
+const rangeText = ({ min_amount, max_amount }: Pick<Tier, 'min_amount' | 'max_amount'>) =>
+  `${count(min_amount)} – ${count(max_amount)}`
+
+/** Another price of a tier: before and after first. */
+function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
+  const price = useSignal(String(trx(tier.price_sun)))
+  const preview = useSignal<{ price: string; rows: Preview[] } | undefined>(undefined)
+  const is_open = useSignal(false)
+  const doing = useDoing()
+  const { resource, min_amount, max_amount } = tier
+  const optionsAt = (at: string) => ({ resource, tiers: [`${min_amount}-${max_amount}=${at}`] })
+  const look = () =>
+    doing.run(async () => {
+      const at = price.value
+      preview.value = { price: at, rows: await run<Preview[]>('prices preview', optionsAt(at)) }
+    })
+  return (
+    <section class="stack">
+      <h2>
+        {named('resource', resource)} {rangeText(tier)}
+      </h2>
+      <Form onSubmit={look}>
+        <TextField
+          label={say('prices.new')}
+          hint={say('prices.of_1000')}
+          inputMode="decimal"
+          value={price.value}
+          onText={(text) => {
+            price.value = text.trim()
+          }}
+        />
+        {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+        <Submit is_busy={doing.is_busy.value}>{say('prices.preview')}</Submit>
+      </Form>
+      {preview.value && (
+        <>
+          <Effect rows={preview.value.rows} />
+          <p class="actions">
+            <button
+              type="button"
+              class="main"
+              onClick={() => {
+                is_open.value = true
+              }}
+            >
+              {say('prices.set')}
+            </button>
+          </p>
+        </>
+      )}
+      {preview.value && is_open.value && (
+        <Reason
+          title={say('prices.set')}
+          words="prices set"
+          options={optionsAt(preview.value.price)}
+          onDone={onDone}
+          onClose={() => {
+            is_open.value = false
+          }}
+        >
+          <p>
+            {rangeText(tier)}: {trx(tier.price_sun)} → {preview.value.price} TRX
+          </p>
+        </Reason>
+      )}
+    </section>
+  )
+}
+
+const Effect = ({ rows }: { rows: readonly Preview[] }) => (
+  <Table
+    caption={say('prices.effect')}
+    caption_shown
+    keyOf={rangeText}
+    rows={rows}
+    columns={[
+      { title: say('prices.range'), cell: rangeText, is_figure: true },
+      { title: say('orders.all'), cell: ({ orders }) => count(orders), is_figure: true },
+      {
+        title: say('before'),
+        cell: ({ before_sun }) => <Money trx={trx(before_sun)} />,
+        is_figure: true,
+      },
+      {
+        title: say('after'),
+        cell: ({ after_sun }) => <Money trx={trx(after_sun)} />,
+        is_figure: true,
+      },
+    ]}
+  />
+)

@@ -1,0 +1,53 @@
+// The console in a real browser: what an operator does in a day, found by role and name.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { watchAlertsStep } from 'penstock-service/monitoring/watch_alerts.ts'
+import { barriers, noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
+import { startedConsole } from '../harness/started_console.ts'
+
+const PAGES = ['', '/orders', '/money', '/prices', '/books', '/record']
+
+test('an operator takes off sale, changes a price, reads the record', {
+  skip: noBrowser(),
+}, async (t) => {
+  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true })
+  await watchAlertsStep({ sql, clock: systemClock }).run()
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const misdeeds = watchPages(context, url)
+  const page = await context.newPage()
+  await page.goto(`${url}/console/join#${await link()}`)
+  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
+  await page.goto(`${url}/console`)
+  await page.getByText('chain_unknown').waitFor()
+  const sayWhy = async () => {
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').fill('a test')
+    await dialog.locator('button[type=submit]').click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await page.getByRole('button', { name: 'Take off sale' }).click()
+  await sayWhy()
+  await page.getByRole('button', { name: 'Put on sale' }).waitFor()
+  await page.getByRole('link', { name: 'Prices' }).click()
+  await page.getByRole('button', { name: 'Change' }).first().click()
+  await page.getByLabel('New price, TRX').fill('0.09')
+  await page.getByRole('button', { name: 'Show what it means' }).click()
+  await page.getByRole('button', { name: 'Put in force' }).click()
+  await sayWhy()
+  await page.getByRole('link', { name: 'Record' }).click()
+  await page.getByText(/worked out again here, and (is|are) right/).waitFor()
+  await page.getByText('prices set: price:').first().waitFor()
+  const actions = await sql`select distinct made_by, reason from operator_action`
+  assert.deepEqual(actions, [{ made_by: 'olga', reason: 'a test' }])
+  for (const path of PAGES) {
+    await page.goto(`${url}/console${path}`)
+    await page.locator('main h1').waitFor()
+    await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+    assert.deepEqual(await barriers(page), [], path)
+  }
+  assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
+})

@@ -1,0 +1,80 @@
+// The operators' console as a process starts it: on a port of its own, on a database without a
+// chain.
+
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { chainView } from 'penstock-service/audit/chain.ts'
+import { startConsole } from 'penstock-service/console/start.ts'
+import { sealWith } from 'penstock-service/customers/seal.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { passwordHasher } from 'penstock-service/sign_in/passwords.ts'
+import { sessionReader } from 'penstock-service/users/sessions.ts'
+import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
+import { openAssets } from 'penstock-service/web/assets.ts'
+import { freshDatabase } from './database.ts'
+
+const noNode = () => Promise.reject(new Error('no node'))
+
+/** The console as a process starts it, without a chain, and somebody who is signed in: by the
+ *  cookie, or in a browser by the link. */
+export async function startedConsole(
+  t: TestContext,
+  { port = 0, role = 'operator', web = false } = {},
+) {
+  const { sql, url: database_url } = await freshDatabase(t)
+  const clock = systemClock
+  const random = systemRandom
+  const new_id = idMaker(clock, random)
+  const seal = sealWith({ current: 'k1', keys: { k1: new Uint8Array(32) } }, random)
+  const sessions = sessionReader({ sql, clock })
+  const network = async () => 'sandbox'
+  const common = { sql, clock, random, new_id, seal, wake: () => {} }
+  const offers = { brand: 'Penstock', passwords: passwordHasher(random, 10) }
+  const sign_in = { ...common, ...offers, sessions, network }
+  const running = await startConsole(
+    {
+      console_host: '127.0.0.1',
+      console_port: port,
+      console_port_any: true,
+      console_url: undefined,
+      data_dir: '/nowhere',
+    },
+    {
+      ...common,
+      database_url,
+      log: silentLog,
+      wait: async () => {},
+      node: {} as never,
+      chain: chainView([{ url: 'http://nowhere' }], noNode),
+      public_url: 'http://localhost:8080',
+      app: { new_id, seal, deposit_address: () => 'T' as never, sign_in },
+      web: web
+        ? {
+            assets: openAssets(join(tmpdir(), 'penstock-web'), silentLog),
+            explorer: undefined,
+            network,
+          }
+        : undefined,
+    },
+  )
+  t.after(running.close)
+  const headers = { origin: running.url, 'x-penstock': '1', 'sec-fetch-site': 'same-origin' }
+  const post = (path: string, body: object, more: Record<string, string> = {}) =>
+    fetch(`${running.url}/console/${path}`, {
+      method: 'POST',
+      headers: { ...headers, ...more },
+      body: JSON.stringify(body),
+    })
+  const link = () =>
+    sql.begin(async (tx) => {
+      const wanted = { customer_id: null, name: 'olga', role, invited_by: 'test' }
+      const { id: user_id } = await inviteUser(tx, common, wanted)
+      return (await makeLink(tx, common, { user_id, purpose: 'sign_in' })).token
+    })
+  const signed_in = await post('session/link', { token: await link() })
+  const cookie = signed_in.headers.get('set-cookie')!.split(';', 1)[0]!
+  return { sql, url: running.url, headers, post, cookie, link }
+}
