@@ -33,6 +33,10 @@ export async function runMostOperations(
   const { id: house } = await ask<{ id: string }>('webhooks', 'add', 'http://10.1.0.1/hook')
   const post = ['incidents', 'post', 'Slow', 'A node is away.', '--part', 'delivering']
   const { id: incident } = await ask<{ id: string }>(...post)
+  const { id: user } = await ask<{ id: string }>('users', 'invite', anna.id, 'Anna')
+  const { id: olga } = await ask<{ id: string }>('operators', 'invite', 'Olga')
+  await ask('users', 'recover', user)
+  await ask('operators', 'recover', olga)
   const lost = { process_id: 'p', host: 'h', role: 'api', beat: 2n, beat_found: 1n }
   await insertLoss(world.sql, { ...lost, found_at: new Date(0), missing: [`order:${order.id}`] })
   await ask('signer', 'stop')
@@ -121,6 +125,13 @@ export async function runMostOperations(
     ['incidents', 'close', incident, 'it was the node'],
     ['status-page', 'show'],
     ['status-page', 'set', '--pool', 'hidden'],
+    ['users', 'list', anna.id],
+    ['users', 'change', user, '--role', 'reader'],
+    ['users', 'remove', user],
+    ['operators', 'list'],
+    ['operators', 'change', olga, '--name', 'Olga B'],
+    ['operators', 'remove', olga],
+    ['sessions', 'list', '--customer', anna.id],
     ['customers', 'close', anna.id],
   ]
   for (const words of run) await runOne(words)

@@ -53,6 +53,9 @@ const WORDS: Record<string, string> = {
   events: 'show set list',
   incidents: 'list post close',
   'status-page': 'show set',
+  users: 'list invite change recover remove',
+  operators: 'list invite change recover remove',
+  sessions: 'list end',
 }
 
 const words = ({ cli }: { cli: { words: string } }) => cli.words
@@ -175,4 +178,9 @@ const RUN_ELSEWHERE = [
   'webhooks add',
   'webhooks allow',
   'incidents post',
+  'users invite',
+  'users recover',
+  'operators invite',
+  'operators recover',
+  'sessions end',
 ]

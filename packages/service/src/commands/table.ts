@@ -20,6 +20,7 @@ import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
 import { figureOperations, signerOperations, statusOperations } from '../operators/status.ts'
+import { operatorOperations, sessionOperations, userOperations } from '../operators/users.ts'
 import { walletOperations } from '../operators/wallets.ts'
 import { webhookOperations } from '../operators/webhooks.ts'
 
@@ -54,4 +55,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...eventOperations,
   ...incidentOperations,
   ...statusPageOperations,
+  ...userOperations,
+  ...operatorOperations,
+  ...sessionOperations,
 ]
