@@ -21,7 +21,7 @@ const FLOORS = [
     'receipts',
     'users',
   ],
-  ['audit', 'sign_in', 'uptime'],
+  ['audit', 'sign_in'],
   ['monitoring', 'portal', 'status'],
   ['operation'],
   ['operators'],

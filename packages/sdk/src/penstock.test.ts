@@ -76,6 +76,7 @@ test('every endpoint and page of the reference has a method', async () => {
   const { orders, quotes, subscriptions, aml, watches, statement, keys, webhooks } = penstock
   const wanted = { service: 'energy', params: { address } } as const
   await penstock.whoami()
+  await penstock.status()
   await penstock.services.list()
   await penstock.prices.calculate({ address, amount: 65_000, duration: 1 })
   await penstock.prices.estimate({ from_address: address, to_address: address })

@@ -9,7 +9,7 @@ import { orders } from './resources/orders.ts'
 import { screening } from './resources/screening.ts'
 import { subscriptions } from './resources/subscriptions.ts'
 import { Caller, type CallOptions, type WithResponse } from './wire/calls.ts'
-import type { Endpoints } from './wire/endpoints.ts'
+import type { Endpoints, Pages } from './wire/endpoints.ts'
 import {
   type Filter,
   type Item,
@@ -180,6 +180,13 @@ export class Penstock extends Client {
   /** Whose key this is, what it may do, and who answers. */
   whoami(options?: CallOptions) {
     return this.call('/v1/whoami', {}, options)
+  }
+
+  /** How each part of the service does, and has done; needs no credentials. */
+  status(options?: CallOptions) {
+    return this.caller.get('/status.json', options) as Promise<
+      WithResponse<Pages['/status.json']['result']>
+    >
   }
 }
 

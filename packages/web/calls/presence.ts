@@ -8,18 +8,13 @@ import { post } from './ask.ts'
 import { begin } from './session.ts'
 
 /** What a passkey signs; the browser asks the person. Throws when it was refused. */
-const signed = (passkey: unknown): Promise<unknown> =>
-  startAuthentication({ optionsJSON: passkey as PublicKeyCredentialRequestOptionsJSON })
-
-/** Signs in. */
-export async function signInByPasskey(): Promise<void> {
-  await post('/session/passkey', { passkey: await signed((await begin()).passkey) })
+export async function passkeyAnswer(): Promise<unknown> {
+  const { passkey } = await begin()
+  return startAuthentication({ optionsJSON: passkey as PublicKeyCredentialRequestOptionsJSON })
 }
 
-/** Of the one who is signed in: without a proof the call says what is to be signed. */
 export async function proveByPasskey(): Promise<void> {
-  const { passkey } = await post<{ passkey: unknown }>('/session/step-up', {})
-  await post('/session/step-up', { passkey: await signed(passkey) })
+  await post('/session/step-up', { passkey: await passkeyAnswer() })
 }
 
 export async function proveByPassword(by: { password: string; code: string }): Promise<void> {

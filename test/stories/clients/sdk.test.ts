@@ -195,6 +195,12 @@ test('every sample of the documentation prints what it should', async () => {
   assert.equal(samples.length, printed.length + 1, 'the one with a webhook is tried below')
 })
 
+test('the first purchase of the README is delivered', async () => {
+  const readme = await readFile(`${ROOT}README.md`, 'utf8')
+  const [, sample] = /```js\n(import .*?)```/s.exec(readme)!
+  assert.match(await printedBy(sample!), /status: 'success'/)
+})
+
 test('every method of a client that exists has one of ours', () => {
   const rows = [...page.matchAll(/^\| `(\w+)` \| `(\w+)\.(\w+)` \|$/gm)]
   const theirs = Object.getOwnPropertyNames(TronZapClient.prototype).filter(

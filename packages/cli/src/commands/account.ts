@@ -1,31 +1,13 @@
 // Who calls: profiles, and how a key gets into one.
 
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { NotSupported, Penstock } from 'penstock-sdk'
 import { type Command, field } from '../line/command.ts'
 import { Misuse, Refusal } from '../line/errors.ts'
 import type { Io } from '../line/io.ts'
 import { isProfileName, type Profile } from '../line/profiles.ts'
+import { readSandbox } from '../sandbox/sandbox.ts'
 
 const URL_USUAL = 'http://127.0.0.1:8080'
-
-/** What `npm start` tells of itself in its data folder. */
-export type Sandbox = {
-  api_url: string
-  node_url: string
-  customer: { token: string; secret: string; deposit_address: string }
-  funded_accounts: { address: string }[]
-}
-
-/** Throws Refusal when nothing is running there. */
-export async function readSandbox(folder: string): Promise<Sandbox> {
-  const file = join(folder, 'ready.json')
-  const text = await readFile(file, 'utf8').catch(() => {
-    throw new Refusal(`No sandbox is running in ${folder}: there is no ${file}. npm start first.`)
-  })
-  return JSON.parse(text) as Sandbox
-}
 
 const login: Command = {
   words: 'login',

@@ -148,4 +148,13 @@ const status: Command = {
   },
 }
 
-export const DOCTOR: readonly Command[] = [doctor, status]
+const minutes: Command = {
+  words: 'service status',
+  summary: 'How each part of the service does, and has done',
+  also: ['/status.json'],
+  run: async ({ penstock, io }): Promise<Outcome> => ({
+    value: await penstock.status({ signal: io.signal }),
+  }),
+}
+
+export const DOCTOR: readonly Command[] = [doctor, status, minutes]

@@ -142,8 +142,11 @@ const show: Command = {
     field('order', 'its id, external id, transaction on the chain, or an address', {
       needed: true,
     }),
+    field('since', 'of a transaction: looks no further back; a day, or 2026-11-01T12:00:00Z'),
+    field('until', 'of a transaction: begins to look before then'),
   ],
-  async run({ penstock, own, io }): Promise<Outcome> {
+  async run(invocation): Promise<Outcome> {
+    const { penstock, own, io } = invocation
     const { signal } = io
     const order = String(own.order)
     if (ADDRESS.test(order)) {
@@ -153,18 +156,29 @@ const show: Command = {
     const found =
       (await findOrder(penstock, { id: order }, signal)) ??
       (await findOrder(penstock, { external_id: order }, signal)) ??
-      (await findByHash(penstock, order, signal))
+      (await findByHash(invocation, order))
     if (!found) throw new Refusal(`There is no order ${order}.`)
     return { value: found }
   },
 }
 
-/** An order among the newest whose transaction has this id. */
-async function findByHash(penstock: Penstock, hash: string, signal: AbortSignal) {
+const LOOKED_AT_SAID = 1_000
+
+/** An order whose transaction on the chain has this id. The list is all that knows, so it is gone
+ *  through, the newest first. */
+async function findByHash({ penstock, own, io, note }: Invocation, hash: string) {
   if (!/^[0-9a-f]{64}$/i.test(hash)) return undefined
-  for await (const one of firstOf(penstock, LIST, { body: {}, most: 1_000, signal })) {
-    const { id, hash: mine } = one as { id: string; hash?: string }
+  const { signal } = io
+  const { since, until } = own as { since?: string; until?: string }
+  let looked_at = 0
+  for await (const { id, hash: mine, created_at } of penstock.orders.list(
+    { since, until },
+    { signal },
+  )) {
     if (mine === hash.toLowerCase()) return findOrder(penstock, { id }, signal)
+    looked_at += 1
+    if (looked_at % LOOKED_AT_SAID === 0)
+      note(`Not among ${looked_at} orders, the last of ${created_at}; --since and --until help.`)
   }
 }
 

@@ -246,10 +246,8 @@ async function fail(
   return true
 }
 
-/** No order has ended sooner after it was placed: its hour begins when it is delivered. */
-const HOUR_MS = 3_600_000
-
-/** Notes successes of which the last part is taken back. */
+/** Notes successes of which the last part is taken back. None has been sooner than an hour after it
+ *  was placed, by the chain's clock, from which ours may differ by a minute. */
 export function endStep({ sql, clock }: Needs): Step {
   return {
     name: 'end',
@@ -261,7 +259,7 @@ export function endStep({ sql, clock }: Needs): Step {
         const orders = await tx<Order>`
           select o.${ORDER_COLUMNS} from orders as o
           where o.state = 'success' and ended_at is null and energy + bandwidth > 0
-            and created_at <= ${later(clock, -HOUR_MS)}
+            and created_at <= (select head_time from chain) - interval '59 minutes'
             and not to_delegate and not exists (
               select from delegation as d
               where d.order_id = o.id and d.state not in ('ended', 'failed'))
