@@ -20,6 +20,10 @@ export const SCHEMA_FILE = fileURLToPath(
   new URL('../packages/service/db/schema.sql', import.meta.url),
 )
 
+export const RIGHTS_FILE = fileURLToPath(
+  new URL('../packages/service/db/rights.txt', import.meta.url),
+)
+
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
 const CLI_FILE = fileURLToPath(new URL('../packages/cli/src/line/endpoints.ts', import.meta.url))
 const sdkFile = (name: string) =>
@@ -57,6 +61,18 @@ export async function printSchema(url: string): Promise<string> {
   }
 }
 
+/** What each role of the service may do with each table, and with which rows. */
+export async function printRights(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ text: string }>(RIGHTS)
+    return `${[RIGHTS_HEADER, ...rows.map(({ text }) => text)].join('\n\n')}\n`
+  } finally {
+    await client.end()
+  }
+}
+
 /** The server's words as we write them: keywords in lower case, no casts of constants, no default
  *  methods. */
 function plain(text: string): string {
@@ -71,10 +87,10 @@ function plain(text: string): string {
     .replaceAll(' using btree ', ' ')
 }
 
-/** The schema of a freshly migrated database. */
-export async function printFreshSchema(): Promise<string> {
+/** What is printed of a freshly migrated database. */
+async function printFresh(print: (url: string) => Promise<string>): Promise<string> {
   const { url, name } = await createDatabase()
-  const text = await printSchema(url)
+  const text = await print(url)
   await dropDatabase(name)
   return text
 }
@@ -82,6 +98,35 @@ export async function printFreshSchema(): Promise<string> {
 const HEADER =
   `-- The sum of the migrations in this folder, for reading. Printed by \`npm run print\`; ` +
   'a test says that it is fresh.'
+
+const RIGHTS_HEADER =
+  'What each role of the database may do: the sum of the grants and policies in the migrations of\n' +
+  'this folder, for reading. Printed by `npm run print`; a test says that it is fresh.'
+
+/** A right to columns alone names them. What no role has is not in it. */
+const RIGHTS = `
+with granted as (
+  select c.oid, c.relname, g.grantee::regrole::text as role, lower(g.privilege_type) as word
+  from pg_class c cross join aclexplode(c.relacl) g
+  where c.relnamespace = 'public'::regnamespace and g.grantee <> 0
+  union all
+  select c.oid, c.relname, g.grantee::regrole::text,
+    lower(g.privilege_type) || ' of ' || string_agg(a.attname, ' ' order by a.attnum)
+  from pg_attribute a join pg_class c on c.oid = a.attrelid cross join aclexplode(a.attacl) g
+  where c.relnamespace = 'public'::regnamespace and g.grantee <> 0
+  group by c.oid, c.relname, g.grantee, g.privilege_type
+), lines as (
+  select oid, relname, format('  %s: %s', role, string_agg(word, ', ' order by word)) as line
+  from granted where role ~ '^penstock_' group by oid, relname, role
+  union all
+  select polrelid, polrelid::regclass::text, format('  row security: %s, %s, where %s', polname,
+      case polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' end,
+      regexp_replace(coalesce(pg_get_expr(polwithcheck, polrelid),
+        pg_get_expr(polqual, polrelid)), '\\s+', ' ', 'g'))
+  from pg_policy
+)
+select relname || chr(10) || string_agg(line, chr(10) order by line) as text
+from lines group by oid, relname order by relname`
 
 const TYPES = `
 select case t.typtype
@@ -190,7 +235,8 @@ where c.relnamespace = 'public'::regnamespace and not t.tgisinternal and t.tgpar
 order by c.relname, t.tgname`
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await writeFile(SCHEMA_FILE, await printFreshSchema())
+  await writeFile(SCHEMA_FILE, await printFresh(printSchema))
+  await writeFile(RIGHTS_FILE, await printFresh(printRights))
   for (const [file, text] of await printFreshReference(await tryExamples()))
     await writeFile(file, text)
 }

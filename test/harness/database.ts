@@ -7,7 +7,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { startPostgres } from 'penstock-playground/postgres/server.ts'
-import { migrate, readMigrations } from 'penstock-service/database/migrate.ts'
+import { migrate } from 'penstock-service/database/migrate.ts'
+import { readMigrations } from 'penstock-service/database/migrations.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
 
@@ -37,32 +38,40 @@ export async function freshDatabase(
   return { sql: database.connect(options), url: database.url, name: database.name }
 }
 
+type ConnectionOptions = { connections_max?: number; role?: string }
+
+const kindOf = ({ connections_max = 0, role = '' }: ConnectionOptions) =>
+  `${connections_max} ${role}`
+
 /** A database of one test at a time. */
 export class TestDatabase {
   readonly name: string
   /** For other processes; what is here uses connect(). */
   readonly url: string
   /** Connections that stay from test to test: what the server knows of a statement by then is
-   *  half of the work of a test. By how many there may be. */
-  private readonly pools = new Map<number | undefined, Sql[]>()
-  private lent: { pool: Sql; close(): Promise<void>; connections_max: number | undefined }[] = []
+   *  half of the work of a test. By the kind of what they are. */
+  private readonly pools = new Map<string, Sql[]>()
+  private lent: { pool: Sql; close(): Promise<void>; kind: string }[] = []
 
   constructor({ name, url }: { name: string; url: string }) {
     this.name = name
     this.url = url
   }
 
-  /** Connections for the test that runs now, whose commits need not reach the disk. */
-  connect({ connections_max }: { connections_max?: number } = {}): Sql {
-    const pool = this.pools.get(connections_max)?.pop() ?? this.open(connections_max)
+  /** Connections for the test that runs now, whose commits need not reach the disk; with the rights
+   *  of a role of the service, or with all of them. */
+  connect(options: ConnectionOptions = {}): Sql {
+    const kind = kindOf(options)
+    const pool = this.pools.get(kind)?.pop() ?? this.open(options)
     const sql = untilClosed(pool)
-    this.lent.push({ pool, close: sql.close, connections_max })
+    this.lent.push({ pool, close: sql.close, kind })
     return sql
   }
 
-  private open(connections_max: number | undefined): Sql {
+  private open({ connections_max, role }: ConnectionOptions): Sql {
+    const more = role === undefined ? '' : `-c role=${role}`
     return connect({
-      url: withoutSync(this.url, { application_name: KEPT }),
+      url: withoutSync(this.url, { application_name: KEPT, more }),
       ends_when_idle: true,
       ...(connections_max !== undefined && { connections_max }),
     })
@@ -86,14 +95,14 @@ export class TestDatabase {
   }
 
   private async takeBack(): Promise<void> {
-    for (const { pool, close, connections_max } of this.lent.splice(0)) {
+    for (const { pool, close, kind } of this.lent.splice(0)) {
       await close()
-      this.keep(pool, connections_max)
+      this.keep(pool, kind)
     }
   }
 
-  private keep(pool: Sql, connections_max: number | undefined): void {
-    this.pools.set(connections_max, [...(this.pools.get(connections_max) ?? []), pool])
+  private keep(pool: Sql, kind: string): void {
+    this.pools.set(kind, [...(this.pools.get(kind) ?? []), pool])
   }
 
   private async close(): Promise<void> {
@@ -105,8 +114,9 @@ export class TestDatabase {
   /** Ends what else is connected and restores the rows. False, and the database is gone, when the
    *  schema has been changed: that is not restored. */
   async restore(): Promise<boolean> {
-    const pool = this.pools.get(undefined)?.pop() ?? this.open(undefined)
-    this.keep(pool, undefined)
+    const kind = kindOf({})
+    const pool = this.pools.get(kind)?.pop() ?? this.open({})
+    this.keep(pool, kind)
     const restored = await pool.begin(async (tx) => {
       await tx`
         select pg_terminate_backend(pid, 5000) from pg_stat_activity

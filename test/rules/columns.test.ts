@@ -23,7 +23,7 @@ const NOT_OURS = [
   /(^|\/)fixtures\//,
   /(^|\/)LICENSE$/,
   /(^|\/)package-lock\.json$/,
-  /^packages\/service\/db\/schema\.sql$/,
+  /^packages\/service\/db\/(schema\.sql|rights\.txt)$/,
   /^packages\/service\/openapi(-3\.0)?\.json$/,
   /^docs\/reference\.md$/,
   // A sentence is a line.

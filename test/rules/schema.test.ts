@@ -1,20 +1,27 @@
-// packages/service/db/schema.sql is what the migrations add up to.
+// packages/service/db/schema.sql is what the migrations add up to, and rights.txt what they grant.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { printSchema, SCHEMA_FILE } from '../../tools/print.ts'
+import { printRights, printSchema, RIGHTS_FILE, SCHEMA_FILE } from '../../tools/print.ts'
 import { freshDatabase } from '../harness/database.ts'
 
 test('db/schema.sql is what the migrations make (if not: npm run print)', async (t) => {
   const { url } = await freshDatabase(t)
-  const [kept, made] = [await readFile(SCHEMA_FILE, 'utf8'), await printSchema(url)].map((text) =>
-    text.split('\n'),
-  )
-  const line = made!.findIndex((text, i) => text !== kept![i])
-  assert.equal(kept![line], made![line], `db/schema.sql:${line + 1} is not fresh`)
-  assert.equal(kept!.length, made!.length)
+  requireFresh('db/schema.sql', await readFile(SCHEMA_FILE, 'utf8'), await printSchema(url))
 })
+
+test('db/rights.txt is what the migrations grant (if not: npm run print)', async (t) => {
+  const { url } = await freshDatabase(t)
+  requireFresh('db/rights.txt', await readFile(RIGHTS_FILE, 'utf8'), await printRights(url))
+})
+
+function requireFresh(name: string, kept_text: string, made_text: string): void {
+  const [kept, made] = [kept_text.split('\n'), made_text.split('\n')]
+  const line = made.findIndex((text, i) => text !== kept[i])
+  assert.equal(kept[line], made[line], `${name}:${line + 1} is not fresh`)
+  assert.equal(kept.length, made.length)
+}
 
 test('the printed schema changes with every kind of thing in it', async (t) => {
   const { sql, url } = await freshDatabase(t)

@@ -863,6 +863,7 @@ create table migration (
   name text not null,
   sha256 text not null,
   applied_at timestamptz default clock_timestamp() not null,
+  needs integer,
   constraint migration_pk primary key (number)
 );
 

@@ -14,6 +14,7 @@ import { type RunningConsole, startConsole } from './console/start.ts'
 import { type Again, againFor } from './database/again.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
+import { schemaComplaint } from './database/migrations.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
 import { STREAMS } from './events/streams.ts'
 import { httpDownload } from './labels/lists.ts'
@@ -278,7 +279,8 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
 /** Throws Misuse when the database does not answer, or cannot be relied on. */
 async function requireMigrated(sql: Sql, { database_url, config }: Setup): Promise<void> {
   await requireAnswering(sql, config.standbys)
-  await migrate(database_url)
+  // Only the owner of the database may: a process that has a role of its own finds it done.
+  if ((await schemaComplaint(sql)) !== undefined) await migrate(database_url)
 }
 
 async function requireAnswering(sql: Sql, standbys: number | undefined): Promise<void> {

@@ -2,20 +2,22 @@
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readMigrations } from '../database/migrate.ts'
+import { schemaComplaint } from '../database/migrations.ts'
 import { connect, type Sql } from '../database/sql.ts'
 import { Outage, refusal } from '../lib/fault.ts'
 
 /** A check of the books of millions of rows takes its time. */
 const STATEMENT_MS_MAX = 3_600_000
 
+type DatabasePlace = { database_url: string | undefined; data_dir: string }
+
 /** Connects, does the work, and disconnects. Throws Refused when nothing runs on the data folder,
  *  or the database is not one of this version. */
 export async function withDatabase<Result>(
-  { database_url, data_dir }: { database_url: string | undefined; data_dir: string },
+  { database_url, data_dir }: DatabasePlace,
   work: (sql: Sql, url: string) => Promise<Result>,
 ): Promise<Result> {
-  const url = database_url ?? (await privateDatabase(data_dir))
+  const url = await databaseUrl({ database_url, data_dir })
   const sql = connect({ url, connections_max: 3, statement_timeout_ms: STATEMENT_MS_MAX })
   try {
     await requireSchema(sql).catch((thrown) => {
@@ -28,6 +30,10 @@ export async function withDatabase<Result>(
     await sql.close()
   }
 }
+
+/** Throws Refused when none is named and nothing runs on the data folder. */
+export const databaseUrl = async ({ database_url, data_dir }: DatabasePlace): Promise<string> =>
+  database_url ?? privateDatabase(data_dir)
 
 const nothingRuns = (data_dir: string) =>
   refusal(
@@ -55,22 +61,8 @@ function isUnreachable(thrown: unknown): thrown is Error {
   return thrown instanceof Outage || code.startsWith('28') || code === '3D000'
 }
 
-/** Throws Refused unless the database has the tables of this very version. */
+/** Throws Refused unless this program can work on the database. */
 async function requireSchema(sql: Sql): Promise<void> {
-  const [table] = await sql<{
-    there: boolean
-  }>`select to_regclass('migration') is not null as there`
-  if (!table?.there)
-    throw refusal('This database has no Penstock yet: the service makes it when it starts.')
-  const [applied] = await sql<{ number: number }>`select max(number) as number from migration`
-  const newest = (await readMigrations()).at(-1)!.number
-  const is = applied?.number ?? 0
-  if (is < newest)
-    throw refusal(
-      `The database is at version ${is} and this Penstock at ${newest}: start the service once.`,
-    )
-  if (is > newest)
-    throw refusal(
-      `The database is at version ${is} and this Penstock at ${newest}: use the newer one.`,
-    )
+  const complaint = await schemaComplaint(sql)
+  if (complaint !== undefined) throw refusal(complaint)
 }

@@ -26,7 +26,7 @@ import { keptSealingKeys } from '../program/sealing_keys.ts'
 import { wakeOthers } from '../steps/wake.ts'
 import { isPublicKey, readWallets } from '../wallets/wallet_file.ts'
 import { type Arguments, readArguments } from './arguments.ts'
-import { withDatabase } from './database.ts'
+import { databaseUrl, withDatabase } from './database.ts'
 import { helpOf, overview } from './help.ts'
 import { databasePlace, stopSigningHere } from './place.ts'
 import { answerText, jsonText, progressText } from './printing.ts'
@@ -144,6 +144,7 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
       if (!nodes) throw refusal('No node is named: --node-url URL.')
       return tronNode({ nodes, transport })
     },
+    databaseUrl: () => databaseUrl(settings),
     chain() {
       const nodes = nodesOf(setting)
       return nodes && chainView(nodes, transport)

@@ -48,6 +48,7 @@ const WORDS: Record<string, string> = {
     'policy publish backfill rebuild',
   books: 'check roots compare',
   database: 'losses accept',
+  migrate: '',
   webhooks: 'list show enable disable remove add rotate allow deny networks',
   notices: 'list',
   events: 'show set list',

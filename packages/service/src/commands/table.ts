@@ -6,6 +6,7 @@ import { indexOperations } from '../aml_operators/index_reach.ts'
 import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
+import { migrationOperations } from '../database_operators/migrations.ts'
 import { bookOperations } from '../money_operators/books.ts'
 import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
 import { databaseOperations } from '../money_operators/database_losses.ts'
@@ -50,6 +51,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...indexOperations,
   ...bookOperations,
   ...databaseOperations,
+  ...migrationOperations,
   ...webhookOperations,
   ...noticeOperations,
   ...eventOperations,

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
-import { migrate, readMigrations } from './migrate.ts'
+import { migrate, pendingMigrations } from './migrate.ts'
+import { type AppliedMigration, readMigrations, whyUnfit } from './migrations.ts'
 import type { Sql } from './sql.ts'
 
 /** An empty database, and a function that writes migrations (name -> text) to a folder of their
@@ -16,7 +17,7 @@ async function setUp(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-migrations-'))
   t.after(() => rm(folder, { recursive: true }))
   const write = (name: string, text: string) => writeFile(join(folder, `${name}.sql`), text)
-  return { sql, url, folder, write, run: () => migrate(url, folder) }
+  return { sql, url, folder, write, run: () => migrate(url, { folder }) }
 }
 
 async function applied(sql: Sql): Promise<string[]> {
@@ -95,4 +96,79 @@ test('two migrations with one number are refused', async (t) => {
   await write('0001_a', 'select 1')
   await write('0001_b', 'select 1')
   await assert.rejects(readMigrations(folder), { message: 'Two migrations have the number 0001.' })
+})
+
+test('an older program goes on after an expand, and not after a contract', async (t) => {
+  const { sql, folder, write, run } = await setUp(t)
+  await write('0001_a', 'create table a (n int)')
+  await write('0002_b', '-- kind: expand\nalter table a add column m int')
+  const older = async () =>
+    whyUnfit(await readApplied(sql), (await readMigrations(folder)).slice(0, 1))
+  assert.deepEqual(
+    (await run()).map(({ needs }) => needs),
+    [1, 1],
+  )
+  assert.equal(await older(), undefined)
+  await write('0003_c', '-- kind: contract, needs 2\nalter table a drop column n')
+  assert.match(
+    (await whyUnfit(await readApplied(sql), await readMigrations(folder)))!,
+    /no migration 3/,
+  )
+  await run()
+  assert.match((await older())!, /^The database has migration 3 \(c\): it needs a newer Penstock/)
+  const second = (await readMigrations(folder)).slice(0, 2)
+  assert.equal(whyUnfit(await readApplied(sql), second), undefined)
+})
+
+const readApplied = (sql: Sql) => sql<AppliedMigration>`
+  select number, name, sha256, needs from migration order by number`
+
+test('what is to be applied is said without applying it', async (t) => {
+  const { url, folder, write, run } = await setUp(t)
+  await write('0001_a', 'create table a (n int)')
+  assert.deepEqual(numbers(await pendingMigrations(url, folder)), [1])
+  await run()
+  await write('0002_b', 'create table b (n int)')
+  assert.deepEqual(numbers(await pendingMigrations(url, folder)), [2])
+  assert.deepEqual(numbers(await run()), [2])
+})
+
+test('nobody waits long behind a migration that waits for a lock', async (t) => {
+  const { sql, url, folder, write, run } = await setUp(t)
+  await write('0001_a', 'create table a (n int)')
+  await run()
+  await write('0002_b', '-- kind: expand\nalter table a add column m int')
+  let told = 0
+  let migrating: Promise<unknown> | undefined
+  const waits: number[] = []
+  await sql.begin(async (tx) => {
+    await tx`insert into a values (1)`
+    migrating = migrate(url, { folder, waits: () => told++ })
+    while (told < 2) {
+      const began = performance.now()
+      await sql`insert into a values (2)`
+      waits.push(performance.now() - began)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  })
+  await migrating
+  assert.deepEqual(await sql`select distinct m from a`, [{ m: null }])
+  // Behind the migration for its two seconds, and on a busy machine for its own time.
+  assert.ok(Math.max(...waits) < 2_000 + 3_000, `${waits}`)
+  assert.ok(Math.max(...waits) > 1_000, 'the migration was waited for')
+})
+
+test('an index is built without a transaction, and one that was not finished is', async (t) => {
+  const { sql, write, run } = await setUp(t)
+  await write('0001_a', 'create table a (n int); insert into a values (1), (1)')
+  await run()
+  await assert.rejects(sql`create unique index concurrently a_n on a (n)`)
+  await write(
+    '0002_b',
+    '-- kind: expand\n-- transaction: none\ncreate index concurrently a_n on a (n)',
+  )
+  await run()
+  const [index] = await sql<{ valid: boolean }>`
+    select indisvalid as valid from pg_index where indexrelid = 'a_n'::regclass`
+  assert.equal(index?.valid, true)
 })

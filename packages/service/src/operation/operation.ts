@@ -45,6 +45,9 @@ export type LocalNeeds = {
   stopHere(stopped?: boolean, by?: string): Promise<boolean>
   /** The nodes to work with. Throws Refused when there is none. */
   node(): Node
+  /** Where the database is, with what opens it, on the machine of the person who types. Throws
+   *  Refused when none is named. */
+  databaseUrl?(): Promise<string>
   /** A node to compare with; undefined when none is named. */
   chain(): ChainView | undefined
   /** Where customers reach the service: PENSTOCK_PUBLIC_URL, else a port of this machine. */

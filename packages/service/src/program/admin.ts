@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import about from '../../package.json' with { type: 'json' }
 import type { Seal } from '../customers/seal.ts'
-import { readMigrations } from '../database/migrate.ts'
+import { readMigrations } from '../database/migrations.ts'
 import type { Observer, Sql } from '../database/sql.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'

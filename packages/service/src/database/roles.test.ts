@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase, TestDatabase } from 'penstock-test/harness/database.ts'
+import pg from 'pg'
+import { ROOT } from '../../../../tools/source.ts'
+import type { Sql } from './sql.ts'
+
+/** The same database once with all rights, and once with those of a role. */
+async function setUp(t: TestContext, role: string): Promise<{ all: Sql; sql: Sql }> {
+  const { sql: all, url, name } = await freshDatabase(t)
+  const sql = new TestDatabase({ name, url }).connect({ role })
+  t.after(() => sql.close())
+  await all`insert into account (id, may_go_negative) values ('customer:a', false)`
+  await all`update account set posted_sun = 100 where id = 'customer:a'`
+  return { all, sql }
+}
+
+const denied = { code: '42501' }
+
+test('the API holds a price and moves no money', async (t) => {
+  const { all, sql } = await setUp(t, 'penstock_api')
+  await sql.begin(async (tx) => {
+    await tx`
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      values ('subscription:s', 'hold', 'customer:a', 'revenue', 5, now())`
+    await tx`update account set held_sun = 5 where id = 'customer:a'`
+  })
+  await assert.rejects(
+    sql`
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      values ('m', 'move', 'world', 'customer:a', 5, now())`,
+    denied,
+  )
+  await assert.rejects(sql`update account set posted_sun = 1000`, denied)
+  await assert.rejects(sql`update transfer set number = default`, denied)
+  await assert.rejects(sql`delete from transfer`, denied)
+  await assert.rejects(
+    sql`
+      insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+      values ('c', 'capture', 'subscription:s', 'customer:a', 'revenue', 5, now())`,
+    denied,
+  )
+  const release = () => sql`
+    insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+    values ('r', 'release', 'subscription:s', 'customer:a', 'revenue', 5, now())`
+  await assert.rejects(release(), denied)
+  const [entries] = await all`select count(*)::int as n from transfer`
+  assert.equal(entries?.n, 1)
+})
+
+test('the API signs nothing, deletes no order, and reads no record of operators', async (t) => {
+  const { sql } = await setUp(t, 'penstock_api')
+  await assert.rejects(
+    sql`
+      insert into attempt (id, subject, contract, send_at, made_at)
+      values ('a', 'order:o', '{}', now(), now())`,
+    denied,
+  )
+  await assert.rejects(sql`delete from orders`, denied)
+  await assert.rejects(sql`select signed from attempt`, denied)
+  await assert.rejects(sql`select 1 from operator_action`, denied)
+  await assert.rejects(sql`update price set until = now()`, denied)
+  await assert.rejects(sql`create table mine ()`, denied)
+  await sql`select id, state from attempt`
+})
+
+test('a worker changes no customer, key, price, plan or policy', async (t) => {
+  const { sql } = await setUp(t, 'penstock_worker')
+  const writes = [
+    sql`update customer set state = 'closed'`,
+    sql`update api_key set daily_cap_sun = null`,
+    sql`update price set until = now()`,
+    sql`update fee set until = now()`,
+    sql`update plan set until = now()`,
+    sql`delete from policy`,
+    sql`delete from transfer`,
+    sql`delete from operator_action`,
+    sql`delete from journal`,
+  ]
+  for (const write of writes) await assert.rejects(write, denied)
+})
+
+test('an operator signs nothing, and the reader reads no secret', async (t) => {
+  const { sql } = await setUp(t, 'penstock_admin')
+  await assert.rejects(sql`update attempt set state = 'new'`, denied)
+  await assert.rejects(sql`delete from orders`, denied)
+  const reader = await setUp(t, 'penstock_read')
+  await reader.sql`select id, customer_id, daily_cap_sun from api_key`
+  await reader.sql`select count(*) from transfer`
+  await assert.rejects(reader.sql`select sealed_secret from api_key`, denied)
+  await assert.rejects(reader.sql`select sealed_private_key from signing_key`, denied)
+  await assert.rejects(reader.sql`select canonical from aml_evidence`, denied)
+  await assert.rejects(reader.sql`insert into cursor (name, number) values ('x', 1)`, denied)
+})
+
+test('what a superuser runs before the first migration makes the same roles', async (t) => {
+  const { sql, url } = await freshDatabase(t)
+  const roles = () => sql`
+    select rolname, rolconfig from pg_roles
+    where rolname ~ '^penstock_(api|worker|admin|signer|read)$' order by rolname`
+  const before = await roles()
+  assert.equal(before.length, 5)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('begin')
+  await client.query(await readFile(join(ROOT, 'deploy/postgresql/roles.sql'), 'utf8'))
+  const made = await client.query<{ name: string; config: string[] | null }>(`
+    select rolname as name, rolconfig as config from pg_roles
+    where rolname like 'penstock\\_%' order by rolname`)
+  await client.query('rollback')
+  await client.end()
+  const owner = made.rows.find(({ name }) => name === 'penstock_owner')
+  assert.deepEqual(owner, { name: 'penstock_owner', config: null })
+  assert.deepEqual(
+    made.rows.filter(({ name }) => before.some((one) => one.rolname === name)),
+    before.map(({ rolname, rolconfig }) => ({ name: rolname, config: rolconfig })),
+  )
+})

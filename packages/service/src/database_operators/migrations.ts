@@ -1,0 +1,62 @@
+// Migrating the database, beside a running service.
+
+import { Type } from 'typebox'
+import { migrate, pendingMigrations } from '../database/migrate.ts'
+import type { Migration } from '../database/migrations.ts'
+import { refusal } from '../lib/fault.ts'
+import { type LocalNeeds, local } from '../operation/operation.ts'
+import { Count, flag, ListOf, Text } from '../wire/schemas.ts'
+
+/** What a person sees of a migration. */
+const shown = ({ number, name, kind }: Migration) => ({ number, name, kind })
+
+export const migrationOperations = [
+  local({
+    path: '/operator/migrate',
+    role: 'admin',
+    summary: 'bring the database to the schema of this version, while the service runs',
+    description:
+      'Works on DATABASE_URL, as the owner of the database. An expand leaves processes of the ' +
+      'version before running; after a contract only this version starts. What waits for a lock ' +
+      'is given up after two seconds and tried again, so that no customer waits longer.',
+    body: Type.Object({ plan: flag('only say what would be applied') }),
+    reply: Type.Object({
+      applied: Type.Boolean(),
+      migrations: ListOf({
+        number: Count,
+        name: Text,
+        kind: Type.Union([Type.Literal('expand'), Type.Literal('contract')]),
+      }),
+    }),
+    cli: {
+      text: (value) => {
+        const { applied, migrations } = value as {
+          applied: boolean
+          migrations: ReturnType<typeof shown>[]
+        }
+        if (migrations.length === 0) return 'The database has every migration.\n'
+        const lines = migrations.map(({ number, name, kind }) => `${number} ${name}: ${kind}`)
+        return `${applied ? 'Applied' : 'To be applied'}:\n${lines.join('\n')}\n`
+      },
+    },
+    async handle({ databaseUrl, progress, body: { plan = false } }) {
+      if (!databaseUrl) throw refusal('It is typed, where the database is.')
+      const url = await databaseUrl()
+      const migrations = plan
+        ? await pendingMigrations(url)
+        : await migrate(url, { waits: tellWaiting(progress) })
+      progress()
+      return { value: { applied: !plan, migrations: migrations.map(shown) } }
+    },
+  }),
+]
+
+const tellWaiting =
+  (progress: LocalNeeds['progress']) =>
+  ({ number, name }: Migration, tries: number) =>
+    progress({
+      what: `${number} ${name} waits for a lock`,
+      done: tries,
+      whole: undefined,
+      unit: 'tries',
+    })
