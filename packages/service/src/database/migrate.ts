@@ -2,7 +2,6 @@
 // statement is the insert of its own row, so it is applied once and whole, or not at all. It waits
 // for a lock no longer than customers may wait behind it, and tries again after a rest.
 
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { Misuse } from '../lib/fault.ts'
 import { Hosts, openClient } from './hosts.ts'
@@ -19,9 +18,9 @@ const LOCK = 7_204_615_091
 /** Everybody who comes after it waits behind a statement that waits for a lock. */
 const LOCK_TIMEOUT_MS = 2_000
 const TRIES = 30
-const REST_MS = 1_000
+const REST_SECONDS = 1
 /** How soon it is looked again whether another process has ended its migration. */
-const TURN_MS = 100
+const TURN_SECONDS = 0.1
 
 /** A lock was not to be had in time, or a deadlock was ended. */
 const BUSY: ReadonlySet<string | undefined> = new Set(['55P03', '40P01'])
@@ -41,7 +40,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     await inTurn(client, () => inTransaction(client, () => client.query(TABLE)))
     const done: Migration[] = []
     for (const migration of migrations)
-      if (await tryOften(() => applyOne(client, migration, migrations), migration, options))
+      if (await tryOften(client, () => applyOne(client, migration, migrations), migration, options))
         done.push(migration)
     return done
   })
@@ -88,7 +87,9 @@ begin
   end if;
 end $$`
 
-/** Waits outside of any statement: what runs without a transaction waits for every other to end. */
+const rest = (client: pg.Client, seconds: number) => client.query('select pg_sleep($1)', [seconds])
+
+/** Waits in short statements: what runs without a transaction waits for every other to end. */
 async function inTurn<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   for (;;) {
     const { rows } = await client.query<{ mine: boolean }>(
@@ -96,7 +97,7 @@ async function inTurn<T>(client: pg.Client, work: () => Promise<T>): Promise<T> 
       [LOCK],
     )
     if (rows[0]!.mine) break
-    await delay(TURN_MS)
+    await rest(client, TURN_SECONDS)
   }
   try {
     return await work()
@@ -118,6 +119,7 @@ async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Prom
 }
 
 async function tryOften<T>(
+  client: pg.Client,
   work: () => Promise<T>,
   migration: Migration,
   { waits = () => {} }: MigrateOptions,
@@ -130,7 +132,7 @@ async function tryOften<T>(
       const is_busy = cause instanceof pg.DatabaseError && BUSY.has(cause.code)
       if (!is_busy || tries === TRIES) throw thrown
       waits(migration, tries)
-      await delay(REST_MS)
+      await rest(client, REST_SECONDS)
     }
   }
 }

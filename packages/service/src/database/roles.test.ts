@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase, TestDatabase } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
-import { ROOT } from '../../../../tools/source.ts'
 import type { Sql } from './sql.ts'
 
 /** The same database once with all rights, and once with those of a role. */
@@ -95,6 +93,8 @@ test('an operator signs nothing, and the reader reads no secret', async (t) => {
   await assert.rejects(reader.sql`insert into cursor (name, number) values ('x', 1)`, denied)
 })
 
+const SUPERUSER_FILE = new URL('../../../../deploy/postgresql/roles.sql', import.meta.url)
+
 test('what a superuser runs before the first migration makes the same roles', async (t) => {
   const { sql, url } = await freshDatabase(t)
   const roles = () => sql`
@@ -105,7 +105,7 @@ test('what a superuser runs before the first migration makes the same roles', as
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query('begin')
-  await client.query(await readFile(join(ROOT, 'deploy/postgresql/roles.sql'), 'utf8'))
+  await client.query(await readFile(SUPERUSER_FILE, 'utf8'))
   const made = await client.query<{ name: string; config: string[] | null }>(`
     select rolname as name, rolconfig as config from pg_roles
     where rolname like 'penstock\\_%' order by rolname`)
