@@ -176,6 +176,7 @@ const RUN_ELSEWHERE = [
   'aml backfill',
   'aml rebuild',
   'books compare',
+  'migrate',
   'webhooks add',
   'webhooks allow',
   'incidents post',
