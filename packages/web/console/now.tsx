@@ -2,6 +2,9 @@
 
 import { useSignal } from '@preact/signals'
 import { useDoing } from '../calls/doing.ts'
+import { mayChange, trx } from '../console_calls/calls.ts'
+import { type Alert, type Figures, useFigures } from '../console_calls/figures.ts'
+import { Reason } from '../console_calls/reason.tsx'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Money } from '../parts/money.tsx'
@@ -9,9 +12,6 @@ import { Shape } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { spanText, Time } from '../parts/time.tsx'
 import { count, named, say } from '../words/words.ts'
-import { mayChange, trx } from './calls.ts'
-import { type Alert, type Figures, useFigures } from './figures.ts'
-import { Reason } from './reason.tsx'
 
 export default function Now() {
   const figures = useFigures()

@@ -1,10 +1,10 @@
 // The switch in the header of every page: takes everything off sale, and puts it on again.
 
 import { useSignal } from '@preact/signals'
+import { mayChange } from '../console_calls/calls.ts'
+import { useFigures } from '../console_calls/figures.ts'
+import { Reason } from '../console_calls/reason.tsx'
 import { say } from '../words/words.ts'
-import { mayChange } from './calls.ts'
-import { useFigures } from './figures.ts'
-import { Reason } from './reason.tsx'
 
 export function OffSale() {
   const figures = useFigures()

@@ -2,6 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { useDoing } from '../calls/doing.ts'
+import { mayChange, run, trx, useRun } from '../console_calls/calls.ts'
+import { Reason } from '../console_calls/reason.tsx'
 import { Title } from '../frame/title.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
@@ -9,8 +11,6 @@ import { Money } from '../parts/money.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { count, named, say } from '../words/words.ts'
-import { mayChange, run, trx, useRun } from './calls.ts'
-import { Reason } from './reason.tsx'
 
 type Tier = {
   resource: string

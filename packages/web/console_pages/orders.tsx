@@ -1,6 +1,8 @@
 // Orders of all customers, newest first.
 
 import { useLocation } from 'preact-iso/router'
+import { trx, useRun } from '../console_calls/calls.ts'
+import { path } from '../console_calls/paths.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
 import { Answer, Empty } from '../parts/answer.tsx'
@@ -9,8 +11,6 @@ import { State } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { count, named, say } from '../words/words.ts'
-import { trx, useRun } from './calls.ts'
-import { path } from './paths.ts'
 
 type Order = {
   id: string

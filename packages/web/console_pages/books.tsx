@@ -2,13 +2,13 @@
 
 import { useSignal } from '@preact/signals'
 import { useDoing } from '../calls/doing.ts'
+import { run } from '../console_calls/calls.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Field, Form, Submit } from '../parts/field.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { say } from '../words/words.ts'
-import { run } from './calls.ts'
 
 type Rule = {
   rule: string

@@ -1,6 +1,8 @@
 // Deposits that wait for a decision: who sent what, why it is held, and how it is ended.
 
 import { useSignal } from '@preact/signals'
+import { mayChange, trx, useRun } from '../console_calls/calls.ts'
+import { Reason } from '../console_calls/reason.tsx'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
 import { Answer, Empty } from '../parts/answer.tsx'
@@ -9,8 +11,6 @@ import { Money } from '../parts/money.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
-import { mayChange, trx, useRun } from './calls.ts'
-import { Reason } from './reason.tsx'
 
 type Deposit = {
   tx_id: string

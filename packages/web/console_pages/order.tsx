@@ -1,5 +1,6 @@
 // One order: what it waits for, its parts on wallets, their transactions, its entries.
 
+import { trx, useRun } from '../console_calls/calls.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
@@ -9,7 +10,6 @@ import { State } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { count, named, say } from '../words/words.ts'
-import { trx, useRun } from './calls.ts'
 
 type Order = {
   id: string

@@ -4,14 +4,14 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { useRun } from '../console_calls/calls.ts'
+import { path } from '../console_calls/paths.ts'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
-import { useRun } from './calls.ts'
-import { path } from './paths.ts'
 
 type Action = {
   number: number
