@@ -22,7 +22,11 @@ export const LANGUAGES = ['en', 'zh', 'ru'] as const
 export type Language = (typeof LANGUAGES)[number]
 
 /** A page, as others read of it. */
-export type ListedPage = { path: string; title: string; scope: string | null }
+export type ListedPage = {
+  path: string
+  title: string
+  scope: string | readonly string[] | null
+}
 
 /** One file for browsers, as it is and compressed. */
 export type Asset = { name: string; bytes: Buffer; gzip: Buffer; brotli: Buffer }

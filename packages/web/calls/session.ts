@@ -42,6 +42,9 @@ export function forgetSession(): void {
   if (said?.session) beginning.value = { ...said, session: null }
 }
 
-/** Whether the one who is signed in may call what needs this scope. */
-export const may = (scope: Scope | null): boolean =>
-  scope === null || (session.value?.scopes.includes(scope) ?? false)
+/** Whether the one who is signed in may call what needs this scope, or one of these. */
+export function may(scope: Scope | readonly Scope[] | null): boolean {
+  if (scope === null) return true
+  const wanted = typeof scope === 'string' ? [scope] : scope
+  return session.value?.scopes.some((one) => wanted.includes(one)) ?? false
+}

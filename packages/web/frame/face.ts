@@ -17,8 +17,9 @@ export type PageRow = {
   path: string
   /** Words for its title, and for the navigation. */
   title: Key
-  /** What the one who is signed in must be able to call; null: anybody who is signed in. */
-  scope: string | null
+  /** What the one who is signed in must be able to call, or one of several; null: anybody who is
+   *  signed in. */
+  scope: string | readonly string[] | null
   /** Under which heading the navigation has it; `top` stands alone, null: not there at all. */
   section: 'top' | Key | null
   /** For those who are not signed in too. */

@@ -94,7 +94,7 @@ function Forbidden({ row }: { row: PageRow }) {
   return (
     <>
       <Title title={say(row.title)} />
-      <p>{say('page.forbidden', { scope: row.scope ?? '' })}</p>
+      <p>{say('page.forbidden', { scope: [row.scope ?? ''].flat().join(', ') })}</p>
     </>
   )
 }

@@ -76,6 +76,92 @@ export function TextField({ label, hint, wrong, value, onText, ...input }: TextF
   )
 }
 
+export type LinesFieldProps = Omit<FieldProps, 'children'> & {
+  value: string
+  onText: (text: string) => void
+  rows?: number
+}
+
+/** A field of several lines. */
+export function LinesField({ label, hint, wrong, value, onText, rows = 3 }: LinesFieldProps) {
+  return (
+    <Field label={label} hint={hint} wrong={wrong}>
+      {(control) => (
+        <textarea
+          {...control}
+          rows={rows}
+          spellcheck={false}
+          value={value}
+          onInput={({ currentTarget }) => onText(currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** The lines of such a field that have something on them. */
+export const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+export type CheckFieldProps = {
+  label: ComponentChildren
+  is_on: boolean
+  onCheck: (is_on: boolean) => void
+}
+
+/** Yes or no. */
+export const CheckField = ({ label, is_on, onCheck }: CheckFieldProps) => (
+  <label class="check">
+    <input
+      type="checkbox"
+      checked={is_on}
+      onChange={({ currentTarget }) => onCheck(currentTarget.checked)}
+    />{' '}
+    {label}
+  </label>
+)
+
+export type ChecksFieldProps = {
+  label: string
+  hint?: ComponentChildren
+  /** Those that are chosen. */
+  values: readonly string[]
+  choices: readonly Choice[]
+  onChoice: (values: string[]) => void
+}
+
+/** Any of several, in the order in which they are listed. */
+export function ChecksField({ label, hint, values, choices, onChoice }: ChecksFieldProps) {
+  const id = useId()
+  return (
+    <fieldset {...(hint && { 'aria-describedby': id })}>
+      <legend>{label}</legend>
+      {hint && (
+        <p class="quiet" id={id}>
+          {hint}
+        </p>
+      )}
+      {choices.map(({ value, text }) => (
+        <CheckField
+          key={value}
+          label={text}
+          is_on={values.includes(value)}
+          onCheck={(is_on) =>
+            onChoice(
+              choices
+                .map((one) => one.value)
+                .filter((one) => (one === value ? is_on : values.includes(one))),
+            )
+          }
+        />
+      ))}
+    </fieldset>
+  )
+}
+
 export type Choice = { value: string; text: string }
 
 export type ChoiceFieldProps = Omit<FieldProps, 'children'> & {

@@ -29,25 +29,27 @@ export type ListProps<Row> = {
   patch?: (row: Row, event: LiveEvent) => Row
   /** Whether an event says that there is a new row above. */
   isNew?: (event: LiveEvent) => boolean
+  /** Whether an event says that the rows must be asked for again. */
+  isStale?: (event: LiveEvent) => boolean
+  /** Asked for again when it changes: what the page itself has changed. */
+  version?: number
 }
 
 const LIMIT = 25
 
 export function List<Row>({ limit = LIMIT, ...props }: ListProps<Row>) {
-  const { path, body = {}, caption, columns, keyOf, empty, patch, isNew } = props
+  const { path, body = {}, caption, columns, keyOf, empty, isNew, version = 0 } = props
   const { url } = useLocation()
   const trail = new URL(url, location.origin).searchParams.getAll('before')
   const before = trail.at(-1)
   const question = usePosted<Page<Row>>(
     path,
     { ...body, limit, ...(before !== undefined && { before }) },
-    patch && {
-      patch: (page, event) => ({
-        ...page,
-        items: page.items.map((row) => patch(row, event)),
-      }),
-    },
+    { patch: patchOf(props) },
   )
+  useEffect(() => {
+    if (version > 0) void question.again()
+  }, [version])
   const is_first = trail.length === 0
   const news = useNews(isNew, is_first)
   const show = () => {
@@ -76,6 +78,14 @@ export function List<Row>({ limit = LIMIT, ...props }: ListProps<Row>) {
     </Answer>
   )
 }
+
+/** What an event makes of a page of the list. */
+const patchOf =
+  <Row,>({ patch, isStale }: Pick<ListProps<Row>, 'patch' | 'isStale'>) =>
+  (page: Page<Row>, event: LiveEvent): Page<Row> | 'again' => {
+    if (isStale?.(event)) return 'again'
+    return patch ? { ...page, items: page.items.map((row) => patch(row, event)) } : page
+  }
 
 /** How many rows have come above since the list was asked for. Of an empty list nobody waits. */
 function useNews(isNew: ListProps<never>['isNew'], is_first: boolean) {

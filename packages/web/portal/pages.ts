@@ -32,6 +32,13 @@ export const pages: readonly PageRow[] = [
     load: () => import('../portal_orders/order.tsx'),
   },
   {
+    path: '/portal/developers/keys',
+    title: 'keys',
+    scope: ['manage', 'keys'],
+    section: 'developers',
+    load: () => import('../portal_keys/keys.tsx'),
+  },
+  {
     path: '/portal/developers/events',
     title: 'events',
     scope: 'read',

@@ -1,0 +1,33 @@
+// What is shown once and never again, such as a secret: for a minute, so that nobody reads it from
+// a screen that was left alone.
+
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { say } from '../words/words.ts'
+import { LongText } from './address.tsx'
+import { now_ms } from './time.tsx'
+
+const SHOWN_MS = 60_000
+
+export type ShownOnceProps = { texts: readonly { name: string; text: string }[] }
+
+/** The texts with Copy, and how long they are still shown. */
+export function ShownOnce({ texts }: ShownOnceProps) {
+  const until_ms = useSignal(Date.now() + SHOWN_MS)
+  useEffect(() => {
+    until_ms.value = Date.now() + SHOWN_MS
+  }, [texts[0]?.text])
+  const left_ms = until_ms.value - now_ms.value
+  if (left_ms <= 0) return <p class="note warn">{say('once.gone')}</p>
+  return (
+    <div class="note good">
+      <p>{say('once.sentence')}</p>
+      {texts.map(({ name, text }) => (
+        <p key={name}>
+          <strong>{name}</strong> <LongText text={text} what={name} whole />
+        </p>
+      ))}
+      <p class="quiet">{say('once.left', { n: Math.ceil(left_ms / 1_000) })}</p>
+    </div>
+  )
+}

@@ -1,0 +1,170 @@
+// What is done to keys, each in a dialog over the list. Token and secret are shown once.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { toast } from '../frame/toasts.tsx'
+import { FaultNote } from '../parts/answer.tsx'
+import { CodeSamples } from '../parts/code.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { CheckField, ChoiceField, Form, Submit } from '../parts/field.tsx'
+import { ShownOnce } from '../parts/shown_once.tsx'
+import { say } from '../words/words.ts'
+import { KeyFieldsView, useKeyFields } from './key_form.tsx'
+import type { Key } from './keys.tsx'
+
+type DialogProps = { onDone: () => void; onClose: () => void }
+type SubjectProps = DialogProps & { subject: Key }
+
+/** Words of a shell around a text that may have blanks. */
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
+
+export function NewKey({ onDone, onClose }: DialogProps) {
+  const fields = useKeyFields()
+  const made = useSignal<Result<'/v1/key/new'> | undefined>(undefined)
+  const was_sent = useSignal(false)
+  const doing = useDoing()
+  const is_wrong = Object.keys(fields.wrong).length > 0
+  const make = () => {
+    was_sent.value = true
+    if (is_wrong) return
+    void doing.run(async () => {
+      made.value = await ask('/v1/key/new', fields.body)
+      onDone()
+    })
+  }
+  const { value } = made
+  if (value)
+    return (
+      <Dialog title={say('key.made', { name: value.key.name })} onClose={onClose}>
+        <ShownOnce
+          texts={[
+            { name: say('key.token'), text: value.token },
+            { name: say('key.secret'), text: value.secret },
+          ]}
+        />
+        <CodeSamples
+          title={say('key.try')}
+          call={{ path: '/v1/whoami', body: {} }}
+          sdk="penstock.whoami()"
+          cli="penstock login && penstock doctor"
+        />
+      </Dialog>
+    )
+  const { name, scopes } = fields.body
+  return (
+    <Dialog title={say('key.new')} onClose={onClose}>
+      <Form onSubmit={make} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+        <KeyFieldsView fields={fields} shows_wrong={was_sent.value} />
+        <Submit is_busy={doing.is_busy.value}>{say('key.create')}</Submit>
+        <CodeSamples
+          sdk={`penstock.keys.create(${JSON.stringify(fields.body, null, 2)})`}
+          cli={`penstock keys create ${quoted(name)} --scopes ${scopes.join(',')}`}
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+export function ChangeKey({ subject, onDone, onClose }: SubjectProps) {
+  const fields = useKeyFields(subject)
+  const doing = useDoing()
+  const is_wrong = Object.keys(fields.wrong).length > 0
+  const change = async () => {
+    if (is_wrong) return
+    const went_well = await doing.run(() =>
+      ask('/v1/key/change', { id: subject.id, ...fields.body }),
+    )
+    if (!went_well) return
+    toast(say('key.changed', { name: fields.body.name }))
+    onDone()
+    onClose()
+  }
+  return (
+    <Dialog title={say('key.change_title', { name: subject.name })} onClose={onClose}>
+      <Form onSubmit={change} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+        <KeyFieldsView fields={fields} shows_wrong />
+        <Submit is_busy={doing.is_busy.value}>{say('save')}</Submit>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Hours for which both secrets sign. */
+export const OVERLAPS = ['0', '1', '24', '72', '168']
+
+export function RotateKey({ subject, onDone, onClose }: SubjectProps) {
+  const { id, name } = subject
+  const hours = useSignal('24')
+  const secret = useSignal<string | undefined>(undefined)
+  const doing = useDoing()
+  const body = () => ({ id, overlap_hours: Number(hours.value) })
+  const rotate = () =>
+    doing.run(async () => {
+      secret.value = (await ask('/v1/key/rotate', body())).secret
+      onDone()
+    })
+  return (
+    <Dialog title={say('key.rotate_title', { name })} onClose={onClose}>
+      {secret.value !== undefined ? (
+        <ShownOnce texts={[{ name: say('key.secret'), text: secret.value }]} />
+      ) : (
+        <Form
+          onSubmit={rotate}
+          wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}
+        >
+          <ChoiceField
+            label={say('rotate.overlap')}
+            hint={say('rotate.overlap_hint')}
+            value={hours.value}
+            choices={OVERLAPS.map((value) => ({
+              value,
+              text: say('rotate.hours', { n: Number(value) }),
+            }))}
+            onChoice={(value) => {
+              hours.value = value
+            }}
+          />
+          <Submit is_busy={doing.is_busy.value}>{say('key.rotate')}</Submit>
+          <CodeSamples
+            sdk={`penstock.keys.rotate(${JSON.stringify(body())})`}
+            cli={`penstock keys rotate ${id} --overlap-hours ${hours.value}`}
+          />
+        </Form>
+      )}
+    </Dialog>
+  )
+}
+
+export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
+  const { id, name } = subject
+  const keeps = useSignal(false)
+  const doing = useDoing()
+  const revoke = async () => {
+    const body = { id, ...(keeps.value && { keep_subscriptions: true }) }
+    if (!(await doing.run(() => ask('/v1/key/revoke', body)))) return
+    toast(say('key.was_revoked', { name }))
+    onDone()
+    onClose()
+  }
+  return (
+    <Dialog title={say('key.revoke_title', { name })} onClose={onClose}>
+      <p>{say('key.revoke_sentence')}</p>
+      <Form onSubmit={revoke} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+        <CheckField
+          label={say('key.keep_subscriptions')}
+          is_on={keeps.value}
+          onCheck={(is_on) => {
+            keeps.value = is_on
+          }}
+        />
+        <Submit is_busy={doing.is_busy.value}>{say('key.revoke')}</Submit>
+        <CodeSamples
+          sdk={`penstock.keys.revoke(${JSON.stringify({ id })})`}
+          cli={`penstock keys revoke ${id}`}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,173 @@
+// The keys with which programs call: what each may do, how to give it another secret, its end.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { Title } from '../frame/title.tsx'
+import { LongText } from '../parts/address.tsx'
+import { Empty } from '../parts/answer.tsx'
+import { List } from '../parts/list.tsx'
+import { Money } from '../parts/money.tsx'
+import { State } from '../parts/state.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { named, say } from '../words/words.ts'
+import { ChangeKey, NewKey, RevokeKey, RotateKey } from './key_dialogs.tsx'
+
+export type Key = Result<'/v1/keys/list'>['items'][number]
+
+/** What is being done, and to which key. */
+type Task = { what: 'new' } | { what: 'change' | 'rotate' | 'revoke'; key: Key }
+
+export default function Keys() {
+  const task = useSignal<Task | undefined>(undefined)
+  const version = useSignal(0)
+  const done = {
+    onDone: () => {
+      version.value++
+    },
+    onClose: () => {
+      task.value = undefined
+    },
+  }
+  return (
+    <>
+      <Title title={say('keys')} section={say('developers')}>
+        <NewButton task={task} />
+      </Title>
+      <List<Key>
+        path="/v1/keys/list"
+        caption={say('keys')}
+        columns={columns((what, key) => {
+          task.value = { what, key }
+        })}
+        keyOf={({ id }) => id}
+        isStale={({ type }) => type.startsWith('key.')}
+        version={version.value}
+        empty={
+          <Empty>
+            <p>{say('keys.none')}</p>
+          </Empty>
+        }
+      />
+      <TaskDialog task={task.value} {...done} />
+    </>
+  )
+}
+
+const NewButton = ({ task }: { task: { value: Task | undefined } }) => (
+  <button
+    type="button"
+    class="main"
+    onClick={() => {
+      task.value = { what: 'new' }
+    }}
+  >
+    {say('key.new')}
+  </button>
+)
+
+type TaskDialogProps = { task: Task | undefined; onDone: () => void; onClose: () => void }
+
+function TaskDialog({ task, ...done }: TaskDialogProps) {
+  if (!task) return null
+  if (task.what === 'new') return <NewKey {...done} />
+  const { key } = task
+  if (task.what === 'change') return <ChangeKey subject={key} {...done} />
+  if (task.what === 'rotate') return <RotateKey subject={key} {...done} />
+  return <RevokeKey subject={key} {...done} />
+}
+
+/** What a key is now. */
+function keyState({ revoked_at, ends_at }: Key): 'revoked' | 'ended' | 'active' {
+  if (revoked_at !== null) return 'revoked'
+  return ends_at !== null && new Date(ends_at).getTime() <= Date.now() ? 'ended' : 'active'
+}
+
+const TASKS = [
+  ['rotate', 'key.rotate'],
+  ['change', 'key.change'],
+  ['revoke', 'key.revoke'],
+] as const
+
+type TaskName = (typeof TASKS)[number][0]
+
+const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
+  {
+    title: say('key.name'),
+    cell: ({ name, id }) => (
+      <>
+        {name}
+        <br />
+        <LongText text={id} what={say('key.id')} />
+      </>
+    ),
+  },
+  {
+    title: say('order.state'),
+    cell: (key) => (
+      <State state={keyState(key)} mark={keyState(key) === 'active' ? 'done' : 'waiting'} />
+    ),
+  },
+  {
+    title: say('key.scopes'),
+    cell: ({ scopes }) =>
+      (scopes ?? UNNAMED_SCOPES).map((scope) => named('scope', scope)).join(', '),
+  },
+  { title: say('key.networks'), cell: ({ networks }) => networks?.join(', ') ?? say('key.any') },
+  {
+    title: say('key.spent'),
+    is_figure: true,
+    cell: ({ daily_cap, spent_today }) =>
+      daily_cap === null ? (
+        say('key.no_cap')
+      ) : (
+        <>
+          <Money trx={spent_today} /> {say('key.of')} <Money trx={daily_cap} />
+        </>
+      ),
+  },
+  { title: say('key.v2'), cell: ({ require_v2 }) => (require_v2 ? say('yes') : say('no')) },
+  { title: say('key.secrets'), cell: Secrets },
+  {
+    title: say('key.last_used'),
+    cell: ({ last_used_at }) =>
+      last_used_at === null ? say('never') : <Time at={last_used_at} relative />,
+  },
+  {
+    title: say('key.ends'),
+    cell: ({ ends_at }) => (ends_at === null ? say('never') : <Time at={ends_at} />),
+  },
+  {
+    title: say('do'),
+    cell: (key) => (
+      <span class="actions">
+        {keyState(key) !== 'revoked' &&
+          TASKS.map(([what, word]) => (
+            <button key={what} type="button" class="small" onClick={() => begin(what, key)}>
+              {say(word)}
+              <span class="for-ears"> {key.name}</span>
+            </button>
+          ))}
+      </span>
+    ),
+  },
+]
+
+/** What a key may do for which nothing was named. */
+const UNNAMED_SCOPES = ['read', 'buy', 'aml']
+
+/** Since when its secret signs, and until when the one before. */
+function Secrets({ secrets }: Key) {
+  const [newest, before] = secrets
+  if (!newest) return null
+  return (
+    <>
+      <Time at={newest.made_at} />
+      {before?.until && (
+        <p class="quiet">
+          {say('key.before_until')} <Time at={before.until} relative />
+        </p>
+      )}
+    </>
+  )
+}
