@@ -2,7 +2,7 @@
 // openapi.json, docs/reference.md and the types of the SDK are made of the endpoints and of what
 // they answer to their examples; openapi-3.0.json is made of openapi.json. db/schema.sql is the sum
 // of the migrations, as the catalogs of a migrated database show it: one statement each, in an
-// order that does not depend on theirs.
+// order that does not depend on theirs. The portal shows the receivers of docs/events.md.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -25,6 +25,10 @@ export const RIGHTS_FILE = fileURLToPath(
 )
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
+const EVENTS_FILE = fileURLToPath(new URL('../docs/events.md', import.meta.url))
+const RECEIVERS_FILE = fileURLToPath(
+  new URL('../packages/web/portal_webhooks/receivers.json', import.meta.url),
+)
 const CLI_FILE = fileURLToPath(new URL('../packages/cli/src/line/endpoints.ts', import.meta.url))
 const sdkFile = (name: string) =>
   fileURLToPath(new URL(`../packages/sdk/src/wire/${name}`, import.meta.url))
@@ -42,7 +46,15 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
     [sdkFile('endpoints.ts'), printSdkEndpoints(reference)],
     [sdkFile('events.ts'), printSdkEvents(reference)],
     [CLI_FILE, printCliEndpoints(reference)],
+    [RECEIVERS_FILE, printReceivers(await readFile(EVENTS_FILE, 'utf8'))],
   ]
+}
+
+/** The programs of a page of the docs that receive webhooks, for the page where one adds them. */
+function printReceivers(page: string): string {
+  const programs = page.matchAll(/^(\w+)(?:, with the SDK)?:\n\n```\w+\n(.*?)```/gms)
+  const receivers = Array.from(programs, ([, language, text]) => ({ language, text }))
+  return `${JSON.stringify(receivers, null, 2)}\n`
 }
 
 /** The whole schema `public` of the database as text. */

@@ -39,6 +39,20 @@ export const pages: readonly PageRow[] = [
     load: () => import('../portal_keys/keys.tsx'),
   },
   {
+    path: '/portal/developers/webhooks',
+    title: 'webhooks',
+    scope: 'webhooks',
+    section: 'developers',
+    load: () => import('../portal_webhooks/webhooks.tsx'),
+  },
+  {
+    path: '/portal/developers/webhooks/:id',
+    title: 'webhook',
+    scope: 'webhooks',
+    section: null,
+    load: () => import('../portal_webhooks/webhook.tsx'),
+  },
+  {
     path: '/portal/developers/events',
     title: 'events',
     scope: 'read',

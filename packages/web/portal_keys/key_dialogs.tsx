@@ -8,7 +8,8 @@ import { toast } from '../frame/toasts.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { CheckField, ChoiceField, Form, Submit } from '../parts/field.tsx'
+import { CheckField, Form, Submit } from '../parts/field.tsx'
+import { Rotation } from '../parts/rotation.tsx'
 import { ShownOnce } from '../parts/shown_once.tsx'
 import { say } from '../words/words.ts'
 import { KeyFieldsView, useKeyFields } from './key_form.tsx'
@@ -91,49 +92,22 @@ export function ChangeKey({ subject, onDone, onClose }: SubjectProps) {
   )
 }
 
-/** Hours for which both secrets sign. */
-export const OVERLAPS = ['0', '1', '24', '72', '168']
-
 export function RotateKey({ subject, onDone, onClose }: SubjectProps) {
   const { id, name } = subject
-  const hours = useSignal('24')
-  const secret = useSignal<string | undefined>(undefined)
-  const doing = useDoing()
-  const body = () => ({ id, overlap_hours: Number(hours.value) })
-  const rotate = () =>
-    doing.run(async () => {
-      secret.value = (await ask('/v1/key/rotate', body())).secret
-      onDone()
-    })
   return (
-    <Dialog title={say('key.rotate_title', { name })} onClose={onClose}>
-      {secret.value !== undefined ? (
-        <ShownOnce texts={[{ name: say('key.secret'), text: secret.value }]} />
-      ) : (
-        <Form
-          onSubmit={rotate}
-          wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}
-        >
-          <ChoiceField
-            label={say('rotate.overlap')}
-            hint={say('rotate.overlap_hint')}
-            value={hours.value}
-            choices={OVERLAPS.map((value) => ({
-              value,
-              text: say('rotate.hours', { n: Number(value) }),
-            }))}
-            onChoice={(value) => {
-              hours.value = value
-            }}
-          />
-          <Submit is_busy={doing.is_busy.value}>{say('key.rotate')}</Submit>
-          <CodeSamples
-            sdk={`penstock.keys.rotate(${JSON.stringify(body())})`}
-            cli={`penstock keys rotate ${id} --overlap-hours ${hours.value}`}
-          />
-        </Form>
-      )}
-    </Dialog>
+    <Rotation
+      title={say('key.rotate_title', { name })}
+      rotate={async (overlap_hours) => {
+        const { secret } = await ask('/v1/key/rotate', { id, overlap_hours })
+        onDone()
+        return secret
+      }}
+      samples={(hours) => ({
+        sdk: `penstock.keys.rotate(${JSON.stringify({ id, overlap_hours: hours })})`,
+        cli: `penstock keys rotate ${id} --overlap-hours ${hours}`,
+      })}
+      onClose={onClose}
+    />
   )
 }
 

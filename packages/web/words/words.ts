@@ -50,6 +50,7 @@ export const nameIfKnown = (family: Family, name: string): string | undefined =>
 /** Families of keys that are made while the page runs. */
 export const FAMILIES = [
   'alert',
+  'call',
   'entry',
   'event',
   'network',

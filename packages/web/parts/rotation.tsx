@@ -1,0 +1,54 @@
+// A new secret in the place of one, of a key or of a webhook. Both are valid for a while, so that
+// nothing pauses.
+
+import { useSignal } from '@preact/signals'
+import { useDoing } from '../calls/doing.ts'
+import { say } from '../words/words.ts'
+import { FaultNote } from './answer.tsx'
+import { CodeSamples, type Samples } from './code.tsx'
+import { Dialog } from './dialog.tsx'
+import { ChoiceField, Form, Submit } from './field.tsx'
+import { ShownOnce } from './shown_once.tsx'
+
+/** For how long both are valid, in hours. */
+const OVERLAPS = [0, 1, 24, 72, 168]
+const USUAL_HOURS = 24
+
+export type RotationProps = {
+  title: string
+  /** Answers the new secret. */
+  rotate: (overlap_hours: number) => Promise<string>
+  samples: (overlap_hours: number) => Samples
+  onClose: () => void
+}
+
+export function Rotation({ title, rotate, samples, onClose }: RotationProps) {
+  const hours = useSignal(USUAL_HOURS)
+  const secret = useSignal<string | undefined>(undefined)
+  const doing = useDoing()
+  const make = () =>
+    doing.run(async () => {
+      secret.value = await rotate(hours.value)
+    })
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {secret.value !== undefined ? (
+        <ShownOnce texts={[{ name: say('key.secret'), text: secret.value }]} />
+      ) : (
+        <Form onSubmit={make} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+          <ChoiceField
+            label={say('rotate.overlap')}
+            hint={say('rotate.overlap_hint')}
+            value={String(hours.value)}
+            choices={OVERLAPS.map((n) => ({ value: String(n), text: say('rotate.hours', { n }) }))}
+            onChoice={(value) => {
+              hours.value = Number(value)
+            }}
+          />
+          <Submit is_busy={doing.is_busy.value}>{say('key.rotate')}</Submit>
+          <CodeSamples {...samples(hours.value)} />
+        </Form>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,149 @@
+// What a webhook was told of each event, and what it answered.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { useLocation } from 'preact-iso/router'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { useQuestion } from '../calls/question.ts'
+import { toast } from '../frame/toasts.tsx'
+import { Answer, Empty, FaultNote } from '../parts/answer.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { ChoiceField } from '../parts/field.tsx'
+import { List } from '../parts/list.tsx'
+import { State } from '../parts/state.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
+import { count, named, say } from '../words/words.ts'
+import { CallFacts, CallText } from './calls.tsx'
+import type { Webhook } from './webhook_facts.tsx'
+
+type Notice = Result<'/v1/notices/list'>['items'][number]
+const STATES = ['due', 'delivered', 'dead', 'passed']
+
+export type NoticesProps = {
+  webhook: Webhook
+  query: Readonly<Record<string, string>>
+  version: number
+  onDone: () => void
+}
+
+export function Notices({ webhook, query, version, onDone }: NoticesProps) {
+  const { route } = useLocation()
+  const open = useSignal<Notice | undefined>(undefined)
+  const { state = '' } = query
+  const here = path.webhook(webhook.id)
+  return (
+    <section class="panel">
+      <h2>{say('notices')}</h2>
+      <div class="filters">
+        <ChoiceField
+          label={say('order.state')}
+          value={state}
+          choices={[
+            { value: '', text: say('filter.any') },
+            ...STATES.map((value) => ({ value, text: named('state', value) })),
+          ]}
+          onChoice={(value) => route(value === '' ? here : `${here}?state=${value}`)}
+        />
+      </div>
+      <List<Notice>
+        path="/v1/notices/list"
+        body={{ webhook_id: webhook.id, ...(state !== '' && { state }) }}
+        caption={say('notices')}
+        columns={columns((notice) => {
+          open.value = notice
+        })}
+        keyOf={({ number }) => String(number)}
+        version={version}
+        empty={
+          <Empty>
+            <p>{state === '' ? say('notices.none') : say('notices.none_filtered')}</p>
+          </Empty>
+        }
+      />
+      {open.value && (
+        <NoticeDialog
+          notice={open.value}
+          onDone={onDone}
+          onClose={() => {
+            open.value = undefined
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+const columns = (open: (notice: Notice) => void): Column<Notice>[] => [
+  {
+    title: say('event.number'),
+    is_figure: true,
+    cell: ({ number }) => <a href={path.event(number)}>{count(number)}</a>,
+  },
+  { title: say('event.type'), cell: ({ type }) => <code>{type}</code> },
+  { title: say('order.state'), cell: ({ state }) => <State state={state} /> },
+  {
+    title: say('notice.last'),
+    cell: ({ last }) =>
+      last === null ? (
+        ''
+      ) : (
+        <>
+          <Time at={last.at} /> <CallText call={last} />
+        </>
+      ),
+  },
+  {
+    title: say('notice.due_at'),
+    cell: ({ due_at }) => (due_at === null ? '' : <Time at={due_at} relative />),
+  },
+  {
+    title: say('notice.calls'),
+    cell: (notice) => (
+      <button type="button" class="small" onClick={() => open(notice)}>
+        {say('notice.show', { n: notice.calls })}
+        <span class="for-ears"> {count(notice.number)}</span>
+      </button>
+    ),
+  },
+]
+
+type NoticeDialogProps = { notice: Notice; onDone: () => void; onClose: () => void }
+
+/** All calls of a notice. */
+function NoticeDialog({ notice, onDone, onClose }: NoticeDialogProps) {
+  const { webhook_id, number, type } = notice
+  const question = useQuestion('/v1/notice/check', { webhook_id, number })
+  const doing = useDoing()
+  const retry = async () => {
+    if (!(await doing.run(() => ask('/v1/notice/retry', { webhook_id, number })))) return
+    toast(say('notice.retried'))
+    onDone()
+    await question.again()
+  }
+  return (
+    <Dialog title={say('notice.title', { number: count(number), type })} onClose={onClose}>
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      <Answer question={question} lines={4}>
+        {({ notice, calls }) => (
+          <div class="stack">
+            <p>
+              <State state={notice.state} />
+            </p>
+            {calls.length === 0 && <p>{say('notice.no_calls')}</p>}
+            {calls.map((call) => (
+              <CallFacts key={call.at} call={call} />
+            ))}
+          </div>
+        )}
+      </Answer>
+      <p class="actions">
+        <button type="button" class="main" disabled={doing.is_busy.value} onClick={retry}>
+          {say('retry')}
+        </button>
+      </p>
+    </Dialog>
+  )
+}

@@ -1,0 +1,53 @@
+// Calls a webhook once with a sample, and shows what it answered.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { FaultNote } from '../parts/answer.tsx'
+import { ChoiceField } from '../parts/field.tsx'
+import { EVENT_TYPES } from '../portal_developers/event_types.ts'
+import { say } from '../words/words.ts'
+import { CallFacts } from './calls.tsx'
+import type { Webhook } from './webhook_facts.tsx'
+
+export function SendTest({ webhook, is_main = false }: { webhook: Webhook; is_main?: boolean }) {
+  const { id, types } = webhook
+  const choices = types ?? EVENT_TYPES
+  const type = useSignal(choices.includes('order.succeeded') ? 'order.succeeded' : choices[0]!)
+  const answered = useSignal<Result<'/v1/webhook/test'> | undefined>(undefined)
+  const doing = useDoing()
+  const send = () =>
+    doing.run(async () => {
+      answered.value = undefined
+      answered.value = await ask('/v1/webhook/test', { id, type: type.value })
+    })
+  return (
+    <section class="panel">
+      <h2>{say('webhook.try')}</h2>
+      <div class="filters">
+        <ChoiceField
+          label={say('event.type')}
+          value={type.value}
+          choices={choices.map((value) => ({ value, text: value }))}
+          onChoice={(value) => {
+            type.value = value
+          }}
+        />
+        <button
+          type="button"
+          class={is_main ? 'main' : ''}
+          disabled={doing.is_busy.value}
+          onClick={send}
+        >
+          {say('webhook.test')}
+        </button>
+      </div>
+      <div role="status">
+        {doing.is_busy.value && <p>{say('busy')}</p>}
+        {answered.value && <CallFacts call={answered.value.call} />}
+      </div>
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+    </section>
+  )
+}

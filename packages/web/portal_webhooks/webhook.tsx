@@ -1,0 +1,133 @@
+// One webhook: how it does, what it was told, and what can be done about it.
+
+import { useSignal } from '@preact/signals'
+import { useLocation } from 'preact-iso/router'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { useQuestion } from '../calls/question.ts'
+import type { PageProps } from '../frame/face.ts'
+import { Title } from '../frame/title.tsx'
+import { toast } from '../frame/toasts.tsx'
+import { Answer, FaultNote } from '../parts/answer.tsx'
+import { path } from '../paths/portal.ts'
+import { say } from '../words/words.ts'
+import { Notices } from './notices.tsx'
+import { Receivers } from './receivers.tsx'
+import { Replay } from './replay.tsx'
+import { SendTest } from './send_test.tsx'
+import { ChangeWebhook, RemoveWebhook, RotateWebhook } from './webhook_dialogs.tsx'
+import { nameOf, type Webhook, WebhookFacts } from './webhook_facts.tsx'
+
+export default function WebhookPage({ params, query }: PageProps) {
+  const id = params.id!
+  const version = useSignal(0)
+  const question = useQuestion(
+    '/v1/webhook/check',
+    { id },
+    { patch: (known, { type }) => (type.startsWith('webhook.') ? 'again' : known) },
+  )
+  const again = () => {
+    version.value++
+    void question.again()
+  }
+  const webhook = question.answer.value
+  return (
+    <>
+      <Title title={webhook ? nameOf(webhook) : say('webhook')} section={say('webhooks')} />
+      <Answer question={question} lines={10}>
+        {(webhook) => (
+          <div class="stack">
+            <Actions webhook={webhook} again={again} />
+            <WebhookFacts webhook={webhook} />
+            <div class="panels">
+              <SendTest webhook={webhook} />
+              <Replay webhook={webhook} onDone={again} />
+            </div>
+            <Notices webhook={webhook} query={query} version={version.value} onDone={again} />
+            <Receivers />
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+type Task = 'change' | 'rotate' | 'remove'
+const TASKS = [
+  ['change', 'key.change'],
+  ['rotate', 'key.rotate'],
+  ['remove', 'webhook.remove'],
+] as const
+
+function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
+  const { route } = useLocation()
+  const task = useSignal<Task | undefined>(undefined)
+  const props = {
+    webhook,
+    onDone: again,
+    onClose: () => {
+      task.value = undefined
+    },
+  }
+  return (
+    <>
+      <Switch webhook={webhook} again={again} />
+      <p class="actions">
+        {TASKS.map(([what, word]) => (
+          <button
+            key={what}
+            type="button"
+            onClick={() => {
+              task.value = what
+            }}
+          >
+            {say(word)}
+          </button>
+        ))}
+      </p>
+      {task.value === 'change' && <ChangeWebhook {...props} />}
+      {task.value === 'rotate' && <RotateWebhook {...props} />}
+      {task.value === 'remove' && (
+        <RemoveWebhook {...props} onDone={() => route(path.webhooks, true)} />
+      )}
+    </>
+  )
+}
+
+/** Off, or on again from where it stopped or from now. */
+function Switch({ webhook, again }: { webhook: Webhook; again: () => void }) {
+  const { id, state } = webhook
+  const doing = useDoing()
+  const turn = async (change: { state: 'on' | 'off'; from_now?: boolean }) => {
+    if (!(await doing.run(() => ask('/v1/webhook/change', { id, ...change })))) return
+    toast(change.state === 'on' ? say('webhook.is_on') : say('webhook.is_off'))
+    again()
+  }
+  const { value: is_busy } = doing.is_busy
+  return (
+    <>
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      <p class="actions">
+        {state === 'on' ? (
+          <button type="button" disabled={is_busy} onClick={() => turn({ state: 'off' })}>
+            {say('webhook.off')}
+          </button>
+        ) : (
+          <>
+            <button type="button" disabled={is_busy} onClick={() => turn({ state: 'on' })}>
+              {say('webhook.on')}
+            </button>
+            <button
+              type="button"
+              disabled={is_busy}
+              onClick={() => turn({ state: 'on', from_now: true })}
+            >
+              {say('webhook.on_from_now')}
+            </button>
+            <span class="quiet">{say('webhook.on_hint')}</span>
+          </>
+        )}
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+// What a webhook is like, for the list and for its page.
+
+import type { Result } from 'penstock-sdk'
+import { Shape, State } from '../parts/state.tsx'
+import { Facts } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { count, say } from '../words/words.ts'
+
+export type Webhook = Result<'/v1/webhook/check'>
+
+/** What it is called: its description, else where it leads. */
+export const nameOf = ({ description, url }: Webhook): string => description ?? url
+
+export function WebhookState({ webhook }: { webhook: Webhook }) {
+  const { state, reason, failing_since } = webhook
+  if (state === 'on' && failing_since !== null)
+    return (
+      <span>
+        <Shape mark="look" /> {say('webhook.failing')} <Time at={failing_since} relative />
+      </span>
+    )
+  return (
+    <>
+      <State state={state} />
+      {reason !== null && <p class="quiet">{reason}</p>}
+    </>
+  )
+}
+
+export const typesText = ({ types }: Webhook): string =>
+  types === null ? say('webhook.all_types') : types.join(', ')
+
+export function WebhookFacts({ webhook }: { webhook: Webhook }) {
+  const { description, at_once, per_second, cursor, waiting, due, dead, secrets } = webhook
+  return (
+    <Facts
+      facts={[
+        [say('order.state'), <WebhookState key="state" webhook={webhook} />],
+        [say('webhook.description'), description ?? '—'],
+        [say('webhook.types'), typesText(webhook)],
+        [say('webhook.cursor'), say('webhook.cursor_now', { n: waiting, number: count(cursor) })],
+        [say('webhook.due'), count(due)],
+        [say('webhook.dead'), count(dead)],
+        [say('webhook.at_once'), count(at_once)],
+        [say('webhook.per_second'), per_second === null ? say('key.no_cap') : count(per_second)],
+        [
+          say('key.secrets'),
+          secrets.map(({ made_at, until }) => (
+            <p key={made_at}>
+              <Time at={made_at} />
+              {until !== null && (
+                <span class="quiet">
+                  {' '}
+                  {say('webhook.until')} <Time at={until} relative />
+                </span>
+              )}
+            </p>
+          )),
+        ],
+        [say('order.created'), <Time key="created" at={webhook.created_at} />],
+      ]}
+    />
+  )
+}
