@@ -38,7 +38,7 @@ export function Table<Row>({ caption, caption_shown, columns, rows, keyOf }: Tab
             <tr key={keyOf(row)}>
               {columns.map(({ title, cell, is_figure }) => (
                 <td key={title} data-label={title} class={is_figure ? 'is-figure' : ''}>
-                  {cell(row)}
+                  <div>{cell(row)}</div>
                 </td>
               ))}
             </tr>

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { type Doing, useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
@@ -62,6 +62,7 @@ const TASKS = [
 function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
   const { route } = useLocation()
   const task = useSignal<Task | undefined>(undefined)
+  const doing = useDoing()
   const props = {
     webhook,
     onDone: again,
@@ -71,8 +72,9 @@ function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
   }
   return (
     <>
-      <Switch webhook={webhook} again={again} />
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
       <p class="actions">
+        <Switch webhook={webhook} again={again} doing={doing} />
         {TASKS.map(([what, word]) => (
           <button
             key={what}
@@ -94,40 +96,26 @@ function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
   )
 }
 
+type SwitchProps = { webhook: Webhook; again: () => void; doing: Doing }
+
 /** Off, or on again from where it stopped or from now. */
-function Switch({ webhook, again }: { webhook: Webhook; again: () => void }) {
-  const { id, state } = webhook
-  const doing = useDoing()
+function Switch({ webhook: { id, state }, again, doing }: SwitchProps) {
   const turn = async (change: { state: 'on' | 'off'; from_now?: boolean }) => {
     if (!(await doing.run(() => ask('/v1/webhook/change', { id, ...change })))) return
     toast(change.state === 'on' ? say('webhook.is_on') : say('webhook.is_off'))
     again()
   }
-  const { value: is_busy } = doing.is_busy
+  const button = (word: string, change: Parameters<typeof turn>[0]) => (
+    <button type="button" disabled={doing.is_busy.value} onClick={() => turn(change)}>
+      {word}
+    </button>
+  )
+  if (state === 'on') return button(say('webhook.off'), { state: 'off' })
   return (
     <>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
-      <p class="actions">
-        {state === 'on' ? (
-          <button type="button" disabled={is_busy} onClick={() => turn({ state: 'off' })}>
-            {say('webhook.off')}
-          </button>
-        ) : (
-          <>
-            <button type="button" disabled={is_busy} onClick={() => turn({ state: 'on' })}>
-              {say('webhook.on')}
-            </button>
-            <button
-              type="button"
-              disabled={is_busy}
-              onClick={() => turn({ state: 'on', from_now: true })}
-            >
-              {say('webhook.on_from_now')}
-            </button>
-            <span class="quiet">{say('webhook.on_hint')}</span>
-          </>
-        )}
-      </p>
+      {button(say('webhook.on'), { state: 'on' })}
+      {button(say('webhook.on_from_now'), { state: 'on', from_now: true })}
+      <span class="quiet">{say('webhook.on_hint')}</span>
     </>
   )
 }

@@ -1,6 +1,8 @@
 // What a webhook is like, for the list and for its page.
 
 import type { Result } from 'penstock-sdk'
+import type { ComponentChildren } from 'preact'
+import { LongText } from '../parts/address.tsx'
 import { Shape, State } from '../parts/state.tsx'
 import { Facts } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
@@ -30,13 +32,16 @@ export function WebhookState({ webhook }: { webhook: Webhook }) {
 export const typesText = ({ types }: Webhook): string =>
   types === null ? say('webhook.all_types') : types.join(', ')
 
+type Fact = [name: string, value: ComponentChildren]
+
 export function WebhookFacts({ webhook }: { webhook: Webhook }) {
-  const { description, at_once, per_second, cursor, waiting, due, dead, secrets } = webhook
+  const { url, description, at_once, per_second, cursor, waiting, due, dead, secrets } = webhook
   return (
     <Facts
       facts={[
         [say('order.state'), <WebhookState key="state" webhook={webhook} />],
-        [say('webhook.description'), description ?? '—'],
+        [say('webhook.url'), <LongText key="url" text={url} what={say('webhook.url')} whole />],
+        ...(description === null ? [] : [[say('webhook.description'), description] as Fact]),
         [say('webhook.types'), typesText(webhook)],
         [say('webhook.cursor'), say('webhook.cursor_now', { n: waiting, number: count(cursor) })],
         [say('webhook.due'), count(due)],
