@@ -11,6 +11,9 @@ export const path = {
   events: `${BASE}/developers/events`,
   event: (number: number) => `${BASE}/developers/events/${number}`,
   keys: `${BASE}/developers/keys`,
+  /** Of a code; of any when it is empty. */
+  refusals: (code = '') =>
+    `${BASE}/developers/refusals${code === '' ? '' : `?code=${encodeURIComponent(code)}`}`,
   webhooks: `${BASE}/developers/webhooks`,
   webhook: (id: string) => `${BASE}/developers/webhooks/${encodeURIComponent(id)}`,
 }

@@ -67,6 +67,13 @@ export const pages: readonly PageRow[] = [
     load: () => import('../portal_developers/event.tsx'),
   },
   {
+    path: '/portal/developers/refusals',
+    title: 'refusals',
+    scope: 'read',
+    section: 'developers',
+    load: () => import('../portal_developers/refusals.tsx'),
+  },
+  {
     path: '/portal/join',
     title: 'join',
     scope: null,

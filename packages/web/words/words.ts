@@ -53,6 +53,7 @@ export const FAMILIES = [
   'call',
   'entry',
   'event',
+  'hint',
   'network',
   'refusal',
   'resource',

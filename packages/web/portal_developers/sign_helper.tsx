@@ -1,0 +1,82 @@
+// What a body is signed with, computed here: to compare with what one's own program computes.
+// Nothing that is typed leaves the page.
+
+import { useSignal } from '@preact/signals'
+import { signer } from 'penstock-sdk'
+import { useDoing } from '../calls/doing.ts'
+import { LongText } from '../parts/address.tsx'
+import { FaultNote } from '../parts/answer.tsx'
+import { Form, LinesField, TextField } from '../parts/field.tsx'
+import { Facts } from '../parts/table.tsx'
+import { say } from '../words/words.ts'
+
+type Signed = Awaited<ReturnType<ReturnType<typeof signer>>>
+
+export function SignHelper() {
+  const path = useSignal('/v1/balance')
+  const body = useSignal('{}')
+  const secret = useSignal('')
+  const signed = useSignal<Signed | undefined>(undefined)
+  const doing = useDoing()
+  const compute = () =>
+    doing.run(async () => {
+      const sign = signer('', secret.value.trim())
+      signed.value = await sign({
+        path: path.value.trim(),
+        body: body.value,
+        now_ms: Date.now(),
+        idempotency_key: undefined,
+      })
+    })
+  return (
+    <details class="code">
+      <summary>{say('sign')}</summary>
+      <p>{say('sign.sentence')}</p>
+      <Form onSubmit={compute} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+        <TextField
+          label={say('refusal.path')}
+          value={path.value}
+          onText={(text) => {
+            path.value = text
+          }}
+        />
+        <LinesField
+          label={say('sign.body')}
+          hint={say('sign.body_hint')}
+          value={body.value}
+          onText={(text) => {
+            body.value = text
+          }}
+        />
+        <TextField
+          label={say('key.secret')}
+          type="password"
+          value={secret.value}
+          onText={(text) => {
+            secret.value = text
+          }}
+        />
+        <p class="actions">
+          <button type="submit">{say('sign.compute')}</button>
+        </p>
+      </Form>
+      <div role="status">{signed.value && <SignedHeaders signed={signed.value} />}</div>
+    </details>
+  )
+}
+
+const HEADERS = [
+  ['X-Signature', 'x-signature'],
+  ['X-Timestamp', 'x-timestamp'],
+  ['X-Nonce', 'x-nonce'],
+  ['X-Signature-V2', 'x-signature-v2'],
+] as const
+
+const SignedHeaders = ({ signed }: { signed: Signed }) => (
+  <Facts
+    facts={HEADERS.map(([name, key]) => [
+      name,
+      <LongText key={name} text={signed[key]} what={name} whole />,
+    ])}
+  />
+)
