@@ -2,6 +2,7 @@
 // webhooks, refusals. With the mouse and with the keyboard alone, by the same steps.
 
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -220,6 +221,63 @@ test('a webhook is turned off and on, and removed', { skip }, async () => {
   await assert.rejects(penstock.webhooks.check(webhook.id))
 })
 
+/** Calls that are refused: one with a body that is wrong, one signed without its last line feed. */
+async function getRefused(): Promise<void> {
+  const { token, secret } = sandbox.customer
+  const params = { address: 'T', amount: 65_000, duration: 1 }
+  await assert.rejects(penstock.orders.create({ service: 'energy', params }))
+  await fetch(`${sandbox.api_url}/v1/balance`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'x-signature': hash('sha256', `{"limit":1}${secret}`),
+    },
+    body: '{"limit":1}\n',
+  })
+  for (let written = 0; written < 2; )
+    written = (await Array.fromAsync(penstock.list('/v1/refusals/list'))).length
+}
+
+job('why calls were refused', 2, async (hands) => {
+  await getRefused()
+  await hands.press(link('Refusals'))
+  const groups = page.getByRole('region', { name: 'Grouped by reason' })
+  const wrong = groups.getByRole('row').filter({ hasText: '/v1/balance' })
+  await hands.press(wrong.getByRole('link', { name: 'Look' }))
+  await page.waitForURL(/code=1$/)
+  await page.getByText(/^It is right without the line feed/).waitFor()
+})
+
+test('the sign helper computes what the service takes, and sends nothing', { skip }, async () => {
+  const { token, secret } = sandbox.customer
+  const body = '{"limit": 1}'
+  await page.goto(`${origin}${REFUSALS}`)
+  await page.getByText('Sign helper').click()
+  await field('Path').fill('/v1/balance')
+  await field('Body, byte for byte').fill(body)
+  await field('Secret').fill(secret)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.postData() ?? ''))
+  await button('Compute').click()
+  const header = (name: string) =>
+    page.locator('dl > div').filter({ hasText: name }).locator('code').first().innerText()
+  const names = ['X-Signature', 'X-Timestamp', 'X-Nonce', 'X-Signature-V2']
+  const texts = await Promise.all(names.map(header))
+  assert.ok(!asked.some((sent) => sent.includes(secret)))
+  const answer = await fetch(`${sandbox.api_url}/v1/balance`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...Object.fromEntries(names.map((name, i) => [name, texts[i]!])),
+    },
+    body,
+  })
+  assert.equal(((await answer.json()) as { code: number }).code, 0)
+})
+
+const REFUSALS = '/portal/developers/refusals'
 const KEYS = '/portal/developers/keys'
 const WEBHOOKS = '/portal/developers/webhooks'
 const pressMain = () => page.locator('main button.main').click()
@@ -232,6 +290,8 @@ test('these pages have no barriers, nor have their dialogs', { skip }, async () 
     { path: WEBHOOKS },
     { path: WEBHOOKS, prepare: pressMain },
     { path: `${WEBHOOKS}/${webhook.id}` },
+    { path: REFUSALS, prepare: () => page.locator('main summary').last().click() },
+    { path: `${REFUSALS}?code=76` },
   ]
   assert.deepEqual(await faultsOfLooks({ context, page, origin }, pages), [])
 })

@@ -16,8 +16,9 @@ const TABS_MAX = 200
 /** Moves the focus there by Tab, as one does who has no mouse. Throws when that leads nowhere. */
 async function tabTo(page: Page, what: Locator): Promise<void> {
   await what.waitFor()
+  const focused = page.locator(':focus')
   for (let i = 0; i < TABS_MAX; i++) {
-    if (await what.evaluate('(one) => one === document.activeElement')) return
+    if ((await what.and(focused).count()) > 0) return
     await page.keyboard.press('Tab')
   }
   throw new Error(`Tab does not lead to ${what}`)
