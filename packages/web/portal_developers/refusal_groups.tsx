@@ -9,7 +9,7 @@ import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
 import { count, say } from '../words/words.ts'
-import { Reason, type Refusal } from './refusals.tsx'
+import { Reason, type Refusal } from './refusal.tsx'
 
 type Group = { code: number; key: string; path: string; count: number; last: string }
 type Read = { groups: Group[]; read: number; has_more: boolean; left_out: number }

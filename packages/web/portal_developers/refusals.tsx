@@ -1,7 +1,6 @@
 // What the customer's calls were refused for in the last seven days: how often for the same
 // reason, then each of them, and what a wrong signature would have been right for.
 
-import type { Result } from 'penstock-sdk'
 import { useLocation } from 'preact-iso/router'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
@@ -12,11 +11,10 @@ import { List } from '../parts/list.tsx'
 import { type Column, Facts } from '../parts/table.tsx'
 import { spanText, Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
-import { named, nameIfKnown, say } from '../words/words.ts'
+import { named, say } from '../words/words.ts'
+import { Reason, type Refusal } from './refusal.tsx'
 import { Groups } from './refusal_groups.tsx'
 import { SignHelper } from './sign_helper.tsx'
-
-export type Refusal = Result<'/v1/refusals/list'>['items'][number]
 
 /** Those that a client may have. */
 const CODES = [1, 2, 3, 5, 6, 10, 11, 12, 20, 24, 25, 30, 35, 50, 70, 71, 72, 73, 74, 75, 76, 500]
@@ -63,16 +61,6 @@ export default function Refusals({ query }: PageProps) {
     </>
   )
 }
-
-/** What was answered, in words where there are some. */
-export const Reason = ({ code, name }: { code: number; name: string }) => (
-  <span>
-    <code>
-      {code} {name}
-    </code>{' '}
-    <span class="quiet">{nameIfKnown('refusal', name) ?? ''}</span>
-  </span>
-)
 
 const columns = (): Column<Refusal>[] => [
   { title: say('time'), cell: ({ at }) => <Time at={at} relative /> },

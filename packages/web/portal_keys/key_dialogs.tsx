@@ -9,11 +9,11 @@ import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { CheckField, Form, Submit } from '../parts/field.tsx'
-import { Rotation } from '../parts/rotation.tsx'
-import { ShownOnce } from '../parts/shown_once.tsx'
+import { Rotation } from '../secrets/rotation.tsx'
+import { ShownOnce } from '../secrets/shown_once.tsx'
 import { say } from '../words/words.ts'
+import type { Key } from './key.ts'
 import { KeyFieldsView, useKeyFields } from './key_form.tsx'
-import type { Key } from './keys.tsx'
 
 type DialogProps = { onDone: () => void; onClose: () => void }
 type SubjectProps = DialogProps & { subject: Key }

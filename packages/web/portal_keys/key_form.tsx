@@ -5,7 +5,7 @@ import type { Body } from 'penstock-sdk'
 import { session } from '../calls/session.ts'
 import { CheckField, ChecksField, LinesField, linesOf, TextField } from '../parts/field.tsx'
 import { named, say } from '../words/words.ts'
-import type { Key } from './keys.tsx'
+import type { Key } from './key.ts'
 
 export type Scope = Body<'/v1/key/new'>['scopes'][number]
 const SCOPES: readonly Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']

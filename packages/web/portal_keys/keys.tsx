@@ -1,7 +1,6 @@
 // The keys with which programs call: what each may do, how to give it another secret, its end.
 
 import { useSignal } from '@preact/signals'
-import type { Result } from 'penstock-sdk'
 import { Title } from '../frame/title.tsx'
 import { LongText } from '../parts/address.tsx'
 import { Empty } from '../parts/answer.tsx'
@@ -11,9 +10,8 @@ import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { named, say } from '../words/words.ts'
+import type { Key } from './key.ts'
 import { ChangeKey, NewKey, RevokeKey, RotateKey } from './key_dialogs.tsx'
-
-export type Key = Result<'/v1/keys/list'>['items'][number]
 
 /** What is being done, and to which key. */
 type Task = { what: 'new' } | { what: 'change' | 'rotate' | 'revoke'; key: Key }

@@ -8,10 +8,10 @@ import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, Submit } from '../parts/field.tsx'
-import { ShownOnce } from '../parts/shown_once.tsx'
 import { path } from '../paths/portal.ts'
+import { SendTest } from '../portal_notices/send_test.tsx'
+import { ShownOnce } from '../secrets/shown_once.tsx'
 import { say } from '../words/words.ts'
-import { SendTest } from './send_test.tsx'
 import { useWebhookFields, WebhookFieldsView } from './webhook_form.tsx'
 
 export type NewWebhookProps = { onDone: () => void; onClose: () => void }

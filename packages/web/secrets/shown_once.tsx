@@ -3,9 +3,9 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { LongText } from '../parts/address.tsx'
+import { now_ms } from '../parts/time.tsx'
 import { say } from '../words/words.ts'
-import { LongText } from './address.tsx'
-import { now_ms } from './time.tsx'
 
 const SHOWN_MS = 60_000
 

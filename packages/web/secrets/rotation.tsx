@@ -3,11 +3,11 @@
 
 import { useSignal } from '@preact/signals'
 import { useDoing } from '../calls/doing.ts'
+import { FaultNote } from '../parts/answer.tsx'
+import { CodeSamples, type Samples } from '../parts/code.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { ChoiceField, Form, Submit } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
-import { FaultNote } from './answer.tsx'
-import { CodeSamples, type Samples } from './code.tsx'
-import { Dialog } from './dialog.tsx'
-import { ChoiceField, Form, Submit } from './field.tsx'
 import { ShownOnce } from './shown_once.tsx'
 
 /** For how long both are valid, in hours. */

@@ -15,9 +15,9 @@ import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
+import type { Webhook } from '../portal_webhooks/webhook_facts.tsx'
 import { count, named, say } from '../words/words.ts'
 import { CallFacts, CallText } from './calls.tsx'
-import type { Webhook } from './webhook_facts.tsx'
 
 type Notice = Result<'/v1/notices/list'>['items'][number]
 const STATES = ['due', 'delivered', 'dead', 'passed']
