@@ -1,11 +1,9 @@
 // What was answered when a webhook was called.
 
-import type { Result } from 'penstock-sdk'
 import { Shape } from '../parts/state.tsx'
 import { spanText, Time } from '../parts/time.tsx'
 import { named, say } from '../words/words.ts'
-
-export type Call = Result<'/v1/webhook/test'>['call']
+import type { Call } from './wire.ts'
 
 /** Delivered is what is answered with a 2xx. */
 export const isDelivered = ({ status }: Call): boolean =>

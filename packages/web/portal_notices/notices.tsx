@@ -1,7 +1,6 @@
 // What a webhook was told of each event, and what it answered.
 
 import { useSignal } from '@preact/signals'
-import type { Result } from 'penstock-sdk'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
 import { useDoing } from '../calls/doing.ts'
@@ -15,11 +14,10 @@ import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
-import type { Webhook } from '../portal_webhooks/webhook_facts.tsx'
 import { count, named, say } from '../words/words.ts'
 import { CallFacts, CallText } from './calls.tsx'
+import type { Notice, Webhook } from './wire.ts'
 
-type Notice = Result<'/v1/notices/list'>['items'][number]
 const STATES = ['due', 'delivered', 'dead', 'passed']
 
 export type NoticesProps = {

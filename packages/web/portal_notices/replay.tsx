@@ -7,8 +7,8 @@ import { useDoing } from '../calls/doing.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
 import { ChoiceField, TextField } from '../parts/field.tsx'
-import type { Webhook } from '../portal_webhooks/webhook_facts.tsx'
 import { say } from '../words/words.ts'
+import type { Webhook } from './wire.ts'
 
 type Which = 'dead' | 'all'
 const NUMBER = /^\d{1,15}$/

@@ -7,9 +7,9 @@ import { useDoing } from '../calls/doing.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { ChoiceField } from '../parts/field.tsx'
 import { EVENT_TYPES } from '../portal_developers/event_types.ts'
-import type { Webhook } from '../portal_webhooks/webhook_facts.tsx'
 import { say } from '../words/words.ts'
 import { CallFacts } from './calls.tsx'
+import type { Webhook } from './wire.ts'
 
 export function SendTest({ webhook, is_main = false }: { webhook: Webhook; is_main?: boolean }) {
   const { id, types } = webhook

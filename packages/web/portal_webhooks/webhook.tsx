@@ -13,10 +13,11 @@ import { path } from '../paths/portal.ts'
 import { Notices } from '../portal_notices/notices.tsx'
 import { Replay } from '../portal_notices/replay.tsx'
 import { SendTest } from '../portal_notices/send_test.tsx'
+import type { Webhook } from '../portal_notices/wire.ts'
 import { say } from '../words/words.ts'
 import { Receivers } from './receivers.tsx'
 import { ChangeWebhook, RemoveWebhook, RotateWebhook } from './webhook_dialogs.tsx'
-import { nameOf, type Webhook, WebhookFacts } from './webhook_facts.tsx'
+import { nameOf, WebhookFacts } from './webhook_facts.tsx'
 
 export default function WebhookPage({ params, query }: PageProps) {
   const id = params.id!

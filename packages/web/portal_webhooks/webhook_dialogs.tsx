@@ -6,9 +6,10 @@ import { toast } from '../frame/toasts.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, Submit } from '../parts/field.tsx'
+import type { Webhook } from '../portal_notices/wire.ts'
 import { Rotation } from '../secrets/rotation.tsx'
 import { say } from '../words/words.ts'
-import { nameOf, type Webhook } from './webhook_facts.tsx'
+import { nameOf } from './webhook_facts.tsx'
 import { useWebhookFields, WebhookFieldsView } from './webhook_form.tsx'
 
 type DialogProps = { webhook: Webhook; onDone: () => void; onClose: () => void }

@@ -1,14 +1,12 @@
 // What a webhook is like, for the list and for its page.
 
-import type { Result } from 'penstock-sdk'
 import type { ComponentChildren } from 'preact'
 import { LongText } from '../parts/address.tsx'
 import { Shape, State } from '../parts/state.tsx'
 import { Facts } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import type { Webhook } from '../portal_notices/wire.ts'
 import { count, say } from '../words/words.ts'
-
-export type Webhook = Result<'/v1/webhook/check'>
 
 /** What it is called: its description, else where it leads. */
 export const nameOf = ({ description, url }: Webhook): string => description ?? url

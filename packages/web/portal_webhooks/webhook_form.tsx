@@ -4,8 +4,8 @@ import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
 import { ChecksField, TextField } from '../parts/field.tsx'
 import { EVENT_TYPES } from '../portal_developers/event_types.ts'
+import type { Webhook } from '../portal_notices/wire.ts'
 import { nameIfKnown, say } from '../words/words.ts'
-import type { Webhook } from './webhook_facts.tsx'
 
 /** What is typed. */
 type WebhookText = {

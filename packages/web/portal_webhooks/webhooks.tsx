@@ -6,10 +6,11 @@ import { Empty } from '../parts/answer.tsx'
 import { List } from '../parts/list.tsx'
 import type { Column } from '../parts/table.tsx'
 import { path } from '../paths/portal.ts'
+import type { Webhook } from '../portal_notices/wire.ts'
 import { count, say } from '../words/words.ts'
 import { NewWebhook } from './new_webhook.tsx'
 import { Receivers } from './receivers.tsx'
-import { nameOf, typesText, type Webhook, WebhookState } from './webhook_facts.tsx'
+import { nameOf, typesText, WebhookState } from './webhook_facts.tsx'
 
 export default function Webhooks() {
   const is_new = useSignal(false)
