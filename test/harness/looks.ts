@@ -5,9 +5,19 @@ import { barriers, isTooWide } from './browser.ts'
 
 export type Looks = { context: BrowserContext; page: Page; origin: string }
 
-const LANGUAGES = ['en', 'zh', 'ru']
-const WIDTHS = [1280, 375]
-const THEMES = ['light', 'dark'] as const
+/** Each language, theme and width once; FACES=all: every one with every other. */
+const VIEWS =
+  process.env.FACES === 'all'
+    ? ['en', 'zh', 'ru'].flatMap((language) =>
+        [1280, 375].flatMap((width) =>
+          (['light', 'dark'] as const).map((colorScheme) => ({ language, width, colorScheme })),
+        ),
+      )
+    : [
+        { language: 'en', width: 1280, colorScheme: 'light' as const },
+        { language: 'zh', width: 1280, colorScheme: 'dark' as const },
+        { language: 'ru', width: 375, colorScheme: 'dark' as const },
+      ]
 /** Until what a page asks for is drawn. */
 const DRAWN_MS = 300
 
@@ -18,22 +28,18 @@ export async function faultsOfLooks(
   pages: readonly { path: string; prepare?: () => Promise<void> }[],
 ): Promise<string[]> {
   const found: string[] = []
-  for (const language of LANGUAGES) {
+  for (const { language, width, colorScheme } of VIEWS) {
     await context.addCookies([{ name: 'penstock-language', value: language, url: origin }])
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme })
     for (const { path, prepare } of pages) {
       await page.goto(origin + path)
       await page.locator('main h1').waitFor()
       await prepare?.()
       await page.waitForTimeout(DRAWN_MS)
-      for (const width of WIDTHS) {
-        await page.setViewportSize({ width, height: 800 })
-        for (const colorScheme of THEMES) {
-          await page.emulateMedia({ colorScheme })
-          const where = `${path} ${language} ${width} ${colorScheme}`
-          for (const line of await barriers(page)) found.push(`${where}: ${line}`)
-        }
-        if (await isTooWide(page)) found.push(`${path} ${language} ${width}: is too wide`)
-      }
+      const lines = await barriers(page)
+      if (await isTooWide(page)) lines.push('is too wide')
+      found.push(...lines.map((line) => `${path} ${language} ${width} ${colorScheme}: ${line}`))
     }
   }
   await context.addCookies([{ name: 'penstock-language', value: 'en', url: origin }])

@@ -19,7 +19,7 @@ const PAGE = 100
 const READ_MAX = 500
 
 /** Refusals by code, key and path, the most frequent first. They come newest first. */
-export function groupsOf(refusals: readonly Refusal[]): Group[] {
+function groupsOf(refusals: readonly Refusal[]): Group[] {
   const groups = new Map<string, Group>()
   for (const { code, key, path, at } of refusals) {
     const name = `${code} ${key} ${path}`

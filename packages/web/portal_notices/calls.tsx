@@ -6,8 +6,7 @@ import { named, say } from '../words/words.ts'
 import type { Call } from './wire.ts'
 
 /** Delivered is what is answered with a 2xx. */
-export const isDelivered = ({ status }: Call): boolean =>
-  status !== null && status >= 200 && status <= 299
+const isDelivered = ({ status }: Call): boolean => status !== null && status >= 200 && status <= 299
 
 /** The status, or why there is none, and how long it took. */
 export const CallText = ({ call }: { call: Call }) => (
