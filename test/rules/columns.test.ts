@@ -26,7 +26,6 @@ const NOT_OURS = [
   /^packages\/service\/db\/(schema\.sql|rights\.txt)$/,
   /^packages\/service\/openapi(-3\.0)?\.json$/,
   /^docs\/reference\.md$/,
-  /\.png$/,
   /^packages\/web\/portal_webhooks\/receivers\.json$/,
   // A sentence is a line.
   /^packages\/web\/languages\//,
