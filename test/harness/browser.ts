@@ -80,3 +80,12 @@ export async function barriers(page: Page): Promise<string[]> {
 /** Whether something is wider than the window, so that one would scroll two ways. */
 export const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+
+/** Texts that are cut off: what they hold is wider than they are. */
+export const clippedTexts = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('header *, nav *, main *')]
+    .filter((one) => !one.closest('.for-ears, .whole-text, thead, pre, svg'))
+    .filter((one) => one.clientWidth > 0 && getComputedStyle(one).display !== 'inline')
+    .filter((one) => getComputedStyle(one).overflowX !== 'auto')
+    .filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => one.outerHTML.slice(0, 100))`)

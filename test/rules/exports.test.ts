@@ -21,8 +21,8 @@ import {
 /** What a program in JavaScript imports, which is not read here. */
 const BY_PROGRAMS = new Set(['packages/devchain/conformance/conformance.ts main'])
 
-/** What pages are made of stands ready before the pages do. */
-const isForPages = (path: string) => path.startsWith('packages/web/')
+/** The parts that pages are made of stand ready before every page does. */
+const isPart = (path: string) => path.startsWith('packages/web/parts/')
 
 /** What every name of a file counts as. */
 const ALL = '*'
@@ -79,7 +79,7 @@ function unusedExports(sources: readonly Source[], published: ReadonlySet<string
   const ours = sources.filter(
     ({ path }) =>
       path.startsWith('packages/') &&
-      !isForPages(path) &&
+      !isPart(path) &&
       !published.has(path) &&
       !path.endsWith('.test.ts') &&
       !BEING_BUILT.test(path),

@@ -21,7 +21,7 @@ const FLOORS = [
     'receipts',
     'users',
   ],
-  ['audit', 'sign_in'],
+  ['audit', 'sign_in', 'uptime'],
   ['monitoring', 'portal', 'status'],
   ['operation'],
   ['operators'],

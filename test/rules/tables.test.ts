@@ -37,7 +37,8 @@ const TABLES: Record<string, string> = {
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',
   monitoring: 'alert database_loss loosened_setting process',
-  status: 'incident metric metric_progress status_page',
+  uptime: 'metric metric_progress',
+  status: 'incident status_page',
 }
 
 const ROOM_OF = new Map(

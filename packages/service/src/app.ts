@@ -90,10 +90,7 @@ import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
 import { summarizeStep } from './statements/summaries.ts'
-import { measureMinutesStep } from './status/measuring.ts'
-import { pruneMetricsStep } from './status/metrics.ts'
 import { statusPages } from './status/pages.ts'
-import { attendStep, purchaseCounter } from './status/presence.ts'
 import type { Step } from './steps/step.ts'
 import { endAll, withdrawSupplyStep } from './subscriptions/ending.ts'
 import { subscriptionKinds } from './subscriptions/forms.ts'
@@ -110,6 +107,9 @@ import {
 import { endingStep, remindStep, solidifyStep } from './transactions/reminders.ts'
 import { routes as transactionRoutes } from './transactions/routes.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
+import { measureMinutesStep } from './uptime/measuring.ts'
+import { pruneMetricsStep } from './uptime/metrics.ts'
+import { attendStep, purchaseCounter } from './uptime/presence.ts'
 import { portalFace } from './users/faces.ts'
 import { userKinds } from './users/forms.ts'
 import { openSessions, sessionReader } from './users/sessions.ts'
@@ -297,10 +297,12 @@ export function buildApp(world: World): App {
 function pagesOf({ sql, clock, node, about, web }: World, prices: SharedParts['prices']): Page[] {
   const { public_url } = about
   const network = networkReader(node)
+  const style = web && (async () => `/assets/${(await web.assets.face('portal')).style}`)
+  const is_https = public_url?.startsWith('https:') ?? false
   return [
     ...treasuryPages({ sql }),
     keyPage({ sql }),
-    ...statusPages({ sql, clock, prices, network }),
+    ...statusPages({ sql, clock, prices, network, style, is_https }),
     ...referencePages(),
     ...(web ? webPages({ ...web, public_url, network }) : []),
   ]

@@ -31,7 +31,12 @@ export function onReturn(listener: () => void): () => void {
   return () => returns.delete(listener)
 }
 
-type Message = { state: LiveState } | { event: LiveEvent; number: string } | { beat: true }
+type Message =
+  | { state: LiveState }
+  | { event: LiveEvent; number: string }
+  | { beat: true }
+  /** A tab that has just been opened wants to know how it is. */
+  | { asks: true }
 
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 10_000
@@ -51,14 +56,22 @@ export function startLive(): void {
       for (const listener of listeners) listener(passed.event)
     }
     if ('state' in passed) change(passed.state)
-    else change('live')
+    else if (!('asks' in passed)) change('live')
   }
   const pass = (passed: Message) => {
     channel.postMessage(passed)
     hear(passed)
   }
-  channel.onmessage = ({ data }: MessageEvent<Message>) => hear(data)
-  const hold = () => readOn({ pass, last: () => last, ended: ended.signal })
+  let is_reader = false
+  channel.onmessage = ({ data }: MessageEvent<Message>) => {
+    if (!('asks' in data)) hear(data)
+    else if (is_reader) channel.postMessage({ state: live_state.peek() } satisfies Message)
+  }
+  channel.postMessage({ asks: true } satisfies Message)
+  const hold = () => {
+    is_reader = true
+    return readOn({ pass, last: () => last, ended: ended.signal })
+  }
   void navigator.locks
     .request(`penstock-live-${startData().face}`, { signal: ended.signal }, hold)
     .catch(() => {})

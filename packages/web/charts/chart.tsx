@@ -117,7 +117,7 @@ function Axes({ scales, days }: { scales: Scales; days: boolean }) {
 }
 
 /** `26.8 M`, `65 k`: beside an axis there is little room. */
-export function shortCount(value: number): string {
+function shortCount(value: number): string {
   const size = Math.abs(value)
   if (size >= 1_000_000) return `${count(value / 1_000_000)} M`
   return size >= 10_000 ? `${count(value / 1_000)} k` : count(value)

@@ -4,7 +4,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { exec, useLocation } from 'preact-iso/router'
 import { Fault } from '../calls/ask.ts'
 import { may, session } from '../calls/session.ts'
@@ -18,7 +18,7 @@ import { Title } from './title.tsx'
 type Shown = { row: PageRow; Page: FunctionComponent<PageProps>; props: PageProps }
 
 /** The page of a path and what its path says; undefined when there is none. */
-export function pageOf(
+function pageOf(
   pages: readonly PageRow[],
   path: string,
 ): { row: PageRow; params: Record<string, string> } | undefined {
@@ -69,7 +69,8 @@ export function Router({ pages, SignIn }: RouterProps) {
 /** The heading of a page that was not the first one gets the focus. */
 function useHeadingFocus(path: string, shown: Shown | undefined): void {
   const before = useRef<string | undefined>(undefined)
-  useEffect(() => {
+  // At once: who tabs on quickly begins at the heading.
+  useLayoutEffect(() => {
     if (!shown) return
     if (before.current !== undefined && before.current !== path) {
       scrollTo(0, 0)

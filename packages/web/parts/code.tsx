@@ -50,7 +50,7 @@ export function CodeSamples({ title = say('code'), call, sdk, cli }: Samples) {
 
 /** Lines for `sh` with everything that the call needs; the secret stays in the environment, and
  *  out of the arguments of programs. */
-export function curlText(path: string, body: unknown): string {
+function curlText(path: string, body: unknown): string {
   const json = JSON.stringify(body).replaceAll("'", "'\\''")
   return [
     `BODY='${json}'`,

@@ -49,7 +49,7 @@ export const dayText = (at: Date): string =>
   format(at, at.getFullYear() === new Date().getFullYear() ? DAY : { ...DAY, ...YEAR })
 
 /** `3 minutes ago`, `in 2 hours`. */
-export function agoText(ms: number): string {
+function agoText(ms: number): string {
   const ago = new Intl.RelativeTimeFormat(spokenLanguage(), { numeric: 'auto' })
   const seconds = Math.round(-ms / 1_000)
   if (Math.abs(seconds) < 60) return ago.format(seconds, 'second')

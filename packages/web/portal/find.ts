@@ -10,7 +10,10 @@ import { named, say } from '../words/words.ts'
 
 const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
 const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/
-const EXTERNAL_ID = /^[\w.:/-]{1,128}$/
+const TX_ID = /^[0-9a-f]{64}$/
+const EXTERNAL_ID_MAX = 128
+/** Among how many of the last orders a transaction is looked for. */
+const SEARCHED = 100
 const SHOWN = 5
 
 type Order = { id: string; external_id: string | null; service: string; status: string }
@@ -35,11 +38,18 @@ export async function find(text: string): Promise<readonly Finding[]> {
       },
     ]
   }
-  if (EXTERNAL_ID.test(text)) {
+  if (TX_ID.test(text.toLowerCase())) return byTransaction(text.toLowerCase())
+  if (text.length <= EXTERNAL_ID_MAX) {
     const { items } = await ask('/v1/transactions/list', { external_id_prefix: text, limit: SHOWN })
     return items.map(foundOrder)
   }
   return []
+}
+
+/** An order that a transaction on the chain delivered. */
+async function byTransaction(tx_id: string): Promise<readonly Finding[]> {
+  const { items } = await ask('/v1/transactions/list', { limit: SEARCHED })
+  return items.filter(({ hash }) => hash === tx_id).map(foundOrder)
 }
 
 async function byId(id: string): Promise<readonly Finding[]> {

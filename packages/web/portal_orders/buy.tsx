@@ -94,7 +94,7 @@ export default function Buy({ query }: PageProps) {
     if (Object.keys(wrong.value).length > 0) return
     void doing.run(async () => {
       const quote = await ask('/v1/quote/new', quoteOf(wish.value))
-      offer.value = { quote, external_id: `portal-${crypto.randomUUID()}` }
+      offer.value = { quote, external_id: newExternalId() }
     })
   }
   return (
@@ -123,6 +123,9 @@ export default function Buy({ query }: PageProps) {
     </>
   )
 }
+
+/** 64 bits of chance: short enough to read, and met once. */
+const newExternalId = () => `portal-${crypto.randomUUID().replaceAll('-', '').slice(16)}`
 
 type WishFieldsProps = {
   wish: Wish

@@ -22,7 +22,7 @@ export function amountsText(amounts: { energy?: number; bandwidth?: number } | u
 
 /** How long it took to deliver, in milliseconds; undefined while it is not. Blocks know no
  *  milliseconds, and one can be a moment older than what asked for it. */
-export const deliveryMs = ({ created_at, delivered_at }: ListedOrder): number | undefined =>
+const deliveryMs = ({ created_at, delivered_at }: ListedOrder): number | undefined =>
   delivered_at === null
     ? undefined
     : Math.max(0, new Date(delivered_at).getTime() - new Date(created_at).getTime())

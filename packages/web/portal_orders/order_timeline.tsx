@@ -21,11 +21,12 @@ export function sentenceOf({ transaction, steps }: OrderTimeline): string {
       ? say('order.sentence.next', { step: named('step', next.what) })
       : say('order.sentence.open')
   const ends = transaction.delegations.map(({ expires_at }) => new Date(expires_at))
-  const included = happened('included')?.at
+  // By the clock of the service: that of a chain may lie ahead.
+  const charged = happened('charged')?.at
   if (steps.at(-1)?.what === 'ended' && steps.at(-1)?.at) return say('order.sentence.ended')
   if (happened('over')) return say('order.sentence.over')
-  const took = included
-    ? Math.max(0, new Date(included).getTime() - new Date(transaction.created_at).getTime())
+  const took = charged
+    ? Math.max(0, new Date(charged).getTime() - new Date(transaction.created_at).getTime())
     : undefined
   const [end] = ends.sort((a, b) => a.getTime() - b.getTime())
   if (!end) return say('order.sentence.active')

@@ -15,8 +15,8 @@ export function SignIn() {
   const said = beginning.value
   const withPasskey = () =>
     doing.run(async () => {
-      const { passkeyAnswer } = await import('../calls/presence.ts')
-      await post('/session/passkey', await passkeyAnswer())
+      const { signInByPasskey } = await import('../calls/presence.ts')
+      await signInByPasskey()
       await begin()
     })
   return (

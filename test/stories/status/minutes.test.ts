@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setSwitches, switches } from 'penstock-service/prices/switches.ts'
-import { BOUNDS_MS, percentile, sum } from 'penstock-service/status/histograms.ts'
-import { stateMetric } from 'penstock-service/status/measuring.ts'
-import type { Latency, Part, State } from 'penstock-service/status/states.ts'
-import { PARTS, STATES } from 'penstock-service/status/states.ts'
 import { drain, type Step } from 'penstock-service/steps/step.ts'
+import { BOUNDS_MS, percentile, sum } from 'penstock-service/uptime/histograms.ts'
+import { stateMetric } from 'penstock-service/uptime/measuring.ts'
+import type { Latency, Part, State } from 'penstock-service/uptime/states.ts'
+import { PARTS, STATES } from 'penstock-service/uptime/states.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const MINUTE_MS = 60_000
@@ -74,7 +74,8 @@ test('when no worker is there for three minutes, exactly these are not up', asyn
   assert.deepEqual(buying, [...times('up', 3), ...times('down', 2), ...times('up', 2)])
   const [hours] = await world.sql<{ up: bigint; down: bigint }>`
     select sum(counts[1])::bigint as up, sum(counts[3])::bigint as down from metric
-    where span = 'hour' and metric = 'state_delivering' and at >= ${began_at}::timestamptz - interval '1 hour'`
+    where span = 'hour' and metric = 'state_delivering'
+      and at >= ${began_at}::timestamptz - interval '1 hour'`
   const [days] = await world.sql<{ up: bigint; down: bigint }>`
     select sum(counts[1])::bigint as up, sum(counts[3])::bigint as down from metric
     where span = 'day' and metric = 'state_delivering'`
@@ -266,7 +267,7 @@ const hooked = (world: World) => world.customer({ trx: 100, scopes: ['read', 'bu
 const hook = (customer: Customer) =>
   customer.get('/v1/webhook/new', { url: 'https://shop.example/penstock' })
 
-test('events are slow, then down, while nobody calls; a receiver is no fault of ours', async (t) => {
+test('events are slow, then down, while nobody calls; a receiver is not our fault', async (t) => {
   const world = await makeWorld(t)
   const anna = await hooked(world)
   await hook(anna)

@@ -10,7 +10,7 @@ import {
   postIncident,
   readStatusPage,
 } from '../status/incidents.ts'
-import { PARTS } from '../status/states.ts'
+import { PARTS } from '../uptime/states.ts'
 import {
   Flag,
   ListOf,

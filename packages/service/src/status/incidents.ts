@@ -1,5 +1,5 @@
-// What the operator tells everybody of outages, in his own words, and what of the status page is not
-// shown. What is posted stays for good: it can be closed, not taken back.
+// What the operator tells everybody of outages, in his own words, and what of the status page is
+// not shown. What is posted stays for good: it can be closed, not taken back.
 //
 //   (posted) -> open -> closed
 
@@ -7,7 +7,7 @@ import { columnsOf } from '../database/columns.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
 import { misuse, refusal } from '../lib/fault.ts'
-import { PARTS, type Part } from './states.ts'
+import { PARTS, type Part } from '../uptime/states.ts'
 
 export type Incident = {
   id: string
@@ -70,7 +70,8 @@ export async function closeIncident(
   if (before.closed_at !== null)
     throw refusal(`Incident ${id} was closed at ${before.closed_at.toISOString()}.`)
   const [closed] = await tx<Incident>`
-    update incident set closed_at = ${at}, outcome = ${outcome} where id = ${id} returning ${INCIDENT_COLUMNS}`
+    update incident set closed_at = ${at}, outcome = ${outcome} where id = ${id}
+    returning ${INCIDENT_COLUMNS}`
   const after = { closed_at: at, outcome }
   const action = { subject: `incident:${id}`, before: { closed_at: null, outcome: null }, after }
   return { result: closed!, actions: [action] }

@@ -1,14 +1,87 @@
-// The status page as it is served: to programs as JSON, which any other site may read.
+// The status page as it is served: to people as a document, to programs as JSON, which any other
+// site may read. It is printed and compressed once for each language and theme while it is fresh.
 
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { LANGUAGES } from 'penstock-web/build/bundle.ts'
 import type { Page } from '../http/pages.ts'
 import { printJson } from '../lib/json.ts'
-import { type Needs, StatusForm, statusReader } from './report.ts'
+import { acceptsEncoding } from '../web/assets.ts'
+import { documentHeaders } from '../web/shell.ts'
+import { type Visitor, visitorOf } from '../web/visitor.ts'
+import { statusDocument } from './document.ts'
+import { type Needs as ReportNeeds, type Status, StatusForm, statusReader } from './report.ts'
 
+export type Needs = ReportNeeds & {
+  /** The address of the style sheet of the pages; undefined: they have none. */
+  style: (() => Promise<string>) | undefined
+  is_https: boolean
+}
+
+const BRAND = 'Penstock'
 const CACHED = 'public, max-age=15'
+const gzipped = promisify(gzip)
+
+/** Nothing runs, and nothing is loaded but our own style sheet. */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+type PrintedPage = { status: Status; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
 
 export function statusPages(needs: Needs): Page[] {
   const read = statusReader(needs)
+  const printed = new Map<string, PrintedPage>()
+
+  async function print(status: Status, visitor: Visitor) {
+    // A page without its looks still tells what it is for.
+    const style = await needs.style?.().catch(() => undefined)
+    const text = statusDocument({ status, visitor, brand: BRAND, style })
+    const plain = Buffer.from(text)
+    return { plain, gzip: await gzipped(plain, { level: 9 }) }
+  }
+  function printedFor(status: Status, visitor: Visitor): PrintedPage['bytes'] {
+    const key = `${visitor.language} ${visitor.theme}`
+    const kept = printed.get(key)
+    if (kept?.status === status) return kept.bytes
+    const bytes = print(status, visitor)
+    printed.set(key, { status, bytes })
+    return bytes
+  }
+
   return [
+    {
+      path: '/status',
+      summary: 'How each part of the service does and did, for a browser',
+      async handle({ query, headers }) {
+        const chosen = LANGUAGES.find((language) => language === query.get('language'))
+        const visitor = visitorOf(headers)
+        const { plain, gzip } = await printedFor(await read(), {
+          ...visitor,
+          language: chosen ?? visitor.language,
+        })
+        const compressed = acceptsEncoding(String(headers['accept-encoding'] ?? ''), 'gzip')
+        return {
+          status: 200,
+          code: 0,
+          content_type: 'text/html; charset=utf-8',
+          body: compressed ? gzip : plain,
+          headers: {
+            ...documentHeaders(needs),
+            'content-security-policy': POLICY,
+            'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+            'cache-control': CACHED,
+            vary: 'accept-encoding, accept-language, cookie',
+            ...(compressed && { 'content-encoding': 'gzip' }),
+          },
+        }
+      },
+    },
     {
       path: '/status.json',
       summary: 'How each part of the service does and did, and how long things take',

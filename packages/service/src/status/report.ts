@@ -8,12 +8,19 @@ import { type Clock, dayOf, wireTime } from '../lib/clock.ts'
 import { printEnergyTier } from '../market/forms.ts'
 import type { Prices } from '../prices/prices.ts'
 import { largestOrders } from '../quotes/forecast.ts'
+import { BOUNDS_MS, type Counts, FAILED, percentile, sum, total } from '../uptime/histograms.ts'
+import { measureMinutes, stateMetric } from '../uptime/measuring.ts'
+import {
+  floorTo,
+  type Metric,
+  type Range,
+  readMetrics,
+  readProgress,
+  SPAN_MS,
+} from '../uptime/metrics.ts'
+import { LATENCIES, PARTS, RULES, STATES, type State } from '../uptime/states.ts'
 import { Money } from '../wire/endpoint.ts'
-import { BOUNDS_MS, type Counts, FAILED, percentile, sum, total } from './histograms.ts'
 import { type Incident, readStatusPage, recentIncidents } from './incidents.ts'
-import { measureMinutes, stateMetric } from './measuring.ts'
-import { floorTo, type Metric, type Range, readMetrics, readProgress, SPAN_MS } from './metrics.ts'
-import { LATENCIES, PARTS, RULES, STATES, type State } from './states.ts'
 
 export type Needs = {
   sql: Sql

@@ -58,9 +58,9 @@ export function openAssets(folder: string, log: Log): WebAssets {
 
 /** The file as the browser takes it. */
 function encoded({ name, bytes, gzip, brotli }: Build['assets'][number], accepted: string): Answer {
-  const [encoding, body] = accepts(accepted, 'br')
+  const [encoding, body] = acceptsEncoding(accepted, 'br')
     ? ['br', brotli]
-    : accepts(accepted, 'gzip')
+    : acceptsEncoding(accepted, 'gzip')
       ? ['gzip', gzip]
       : [undefined, bytes]
   const headers = encoding === undefined ? KEPT : { ...KEPT, 'content-encoding': encoding }
@@ -68,7 +68,7 @@ function encoded({ name, bytes, gzip, brotli }: Build['assets'][number], accepte
   return { status: 200, code: 0, body, content_type, headers }
 }
 
-const accepts = (accepted: string, encoding: string): boolean =>
+export const acceptsEncoding = (accepted: string, encoding: string): boolean =>
   accepted.split(',').some((one) => {
     const [name, ...more] = one.split(';').map((part) => part.trim())
     return name === encoding && !more.includes('q=0')

@@ -65,7 +65,7 @@ async function measureFrom(tx: Tx, progress: Progress, now: Date): Promise<Date>
   return fillGap(tx, { from: hour, until: kept_from })
 }
 
-/** Measures a day of the range, from where it has come to, and the last minutes before once more. */
+/** Measures a day of the range, from where it has come to, and the minutes before once more. */
 async function measureDay(tx: Tx, progress: Progress, range: Range): Promise<Date> {
   const ms = progress.until.getTime()
   const until = new Date(Math.min(ms + AT_ONCE_MS, range.until.getTime()))

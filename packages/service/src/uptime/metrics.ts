@@ -109,8 +109,8 @@ export async function readProgress(sql: Query): Promise<Progress | undefined> {
   return progress
 }
 
-/** Takes the right to measure; undefined while another process has it. From the moment that is given
- *  on when nothing was measured yet. */
+/** Takes the right to measure; undefined while another process has it. From the moment that is
+ *  given on when nothing was measured yet. */
 export async function takeProgress(tx: Tx, from: Date): Promise<Progress | undefined> {
   await tx`
     insert into metric_progress (begun_at, until) values (${from}, ${from}) on conflict do nothing`

@@ -1,0 +1,50 @@
+// Charts are pure functions: what they draw is tested as text.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BOX, scalesOf, ticksAcross, ticksUp } from './scales.ts'
+import { bandPath, barsOf, linePath } from './shapes.ts'
+
+const at = (day: number) => new Date(Date.UTC(2026, 10, day))
+const points = [10, 30, 20].map((value, i) => ({ at: at(i + 1), value }))
+const scales = scalesOf(
+  points.map((point) => point.at),
+  points.map(({ value }) => value),
+)
+
+test('time goes from left to right, values from zero upwards', () => {
+  assert.equal(scales.across(at(1)), BOX.left)
+  assert.equal(scales.across(at(3)), BOX.width - BOX.right)
+  assert.equal(scales.up(0), BOX.height - BOX.bottom)
+  assert.equal(scales.up(30), BOX.top)
+})
+
+test('a line goes through its points, a line of steps along them', () => {
+  assert.equal(linePath(scales, points), 'M48,101.3L228,12L408,56.7')
+  assert.equal(
+    linePath(scales, points, { steps: true }),
+    'M48,101.3L228,101.3L228,12L408,12L408,56.7',
+  )
+  assert.equal(linePath(scales, []), '')
+})
+
+test('a band lies between the least and the most', () => {
+  const spans = [1, 2].map((day) => ({ at: at(day), least: 0, most: 30 }))
+  assert.equal(bandPath(scales, spans), 'M48,12L228,12L228,146L48,146Z')
+})
+
+test('bars stand side by side on zero, those below zero hang from it', () => {
+  const bars = barsOf(scales, points)
+  assert.deepEqual(bars[0], { x: 49, y: 101.3, width: 118, height: 44.7 })
+  assert.ok(bars.every(({ y, height }) => Math.abs(y + height - scales.up(0)) < 0.2))
+})
+
+test('few ticks are drawn, at places within the box', () => {
+  const many = Array.from({ length: 30 }, (_, i) => at(i + 1))
+  const places = ticksAcross(scalesOf(many, [1])).map(({ place }) => place)
+  assert.ok(places.length <= 5 && places.every((place) => place > BOX.left && place < BOX.width))
+  assert.deepEqual(
+    ticksUp(scales).map(({ value }) => value),
+    [0, 10, 20, 30],
+  )
+})
