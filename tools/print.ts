@@ -112,8 +112,8 @@ const HEADER =
   'a test says that it is fresh.'
 
 const RIGHTS_HEADER =
-  'What each role of the database may do: the sum of the grants and policies in the migrations of\n' +
-  'this folder, for reading. Printed by `npm run print`; a test says that it is fresh.'
+  'What each role of the database may do: the sum of the grants and policies in the migrations ' +
+  'of\nthis folder, for reading. Printed by `npm run print`; a test says that it is fresh.'
 
 /** A right to columns alone names them. What no role has is not in it. */
 const RIGHTS = `

@@ -193,7 +193,7 @@ job('why a notice failed is seen, and all since is sent again', 4, async (hands)
   }
   await hands.press(link('Webhooks'))
   await hands.press(link(description))
-  await page.getByText('fails since').waitFor()
+  await page.getByText('fails since').first().waitFor()
   const calls = page.getByRole('button', { name: /^[1-9]\d* calls? / }).first()
   await hands.press(calls)
   await dialog().getByText('503').first().waitFor()

@@ -256,7 +256,7 @@ test('a statement that answers with whatever columns there are is named', async 
     await sql\`with o as (select * from orders) select id from o\`
     await sql\`with o as (select * from orders) select o.* from o\`
     await sql\`delete from orders returning *\`
-    await sql\`select row(1, 'a', 'b', now())::migration\`
+    await sql\`select row(1, 'a', 'b', now(), 1)::migration\`
   }`
   const found = statements(parseSource('src/bad.ts', bad))
   assert.deepEqual(await changing(t, found), [

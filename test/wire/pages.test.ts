@@ -122,6 +122,7 @@ test('the reference is read offline: policy and files name no other host', async
   assert.deepEqual(
     files.map(({ path }) => path),
     [
+      '/status',
       '/openapi.json',
       '/openapi-3.0.json',
       '/docs',

@@ -43,7 +43,7 @@ test('every command explains itself, and the overview names them all', async (t)
     // The commands of one noun, and no others.
     if (verb !== undefined)
       assert.deepEqual(
-        [...of_noun.out.matchAll(/^ {2}(\w+) (\S+) /gm)].map(([, first]) => first),
+        [...of_noun.out.matchAll(/^ {2}([\w-]+) (\S+) /gm)].map(([, first]) => first),
         OPERATIONS.filter(({ cli }) => cli.words.startsWith(`${noun} `)).map(() => noun),
       )
   }
@@ -420,7 +420,7 @@ test('without a server, a Penstock or a permission, one sentence says so', async
   const bare = await spawned({ DATABASE_URL: await testCluster() }, 'status')
   assert.deepEqual(
     [bare.code, bare.err],
-    [1, 'This database has no Penstock yet: the service makes it when it starts.\n'],
+    [1, 'This database has no Penstock yet: penstock migrate makes it.\n'],
   )
   const closed = await spawned(
     { DATABASE_URL: 'postgres://penstock:hush@127.0.0.1:1/penstock' },

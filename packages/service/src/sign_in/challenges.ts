@@ -16,7 +16,7 @@ export type Needs = { seal: Seal; clock: Clock; random: Random }
 const CHALLENGE_MS = 5 * 60_000
 const OFFER_MS = 30 * 60_000
 
-type Sealed = { ends_ms: number; secret: string }
+type Offer = { ends_ms: number; secret: string }
 
 function sealFor(
   { seal, clock }: Needs,
@@ -24,14 +24,14 @@ function sealFor(
   life_ms: number,
   secret: string,
 ): string {
-  const sealed: Sealed = { ends_ms: later(clock, life_ms).getTime(), secret }
+  const sealed: Offer = { ends_ms: later(clock, life_ms).getTime(), secret }
   return seal.seal(JSON.stringify(sealed), `offer:${bound_to}`)
 }
 
 /** What was sealed for this and is not too old; undefined for anything else. */
-function openFor({ seal, clock }: Needs, bound_to: string, text: string): Sealed | undefined {
+function openFor({ seal, clock }: Needs, bound_to: string, text: string): Offer | undefined {
   try {
-    const sealed = JSON.parse(seal.open(text, `offer:${bound_to}`)) as Sealed
+    const sealed = JSON.parse(seal.open(text, `offer:${bound_to}`)) as Offer
     return sealed.ends_ms > clock.now().getTime() ? sealed : undefined
   } catch {
     return undefined
