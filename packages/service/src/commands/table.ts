@@ -21,9 +21,9 @@ import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
 import { figureOperations, signerOperations, statusOperations } from '../operators/status.ts'
-import { operatorOperations, sessionOperations, userOperations } from '../operators/users.ts'
 import { walletOperations } from '../operators/wallets.ts'
 import { webhookOperations } from '../operators/webhooks.ts'
+import { operatorOperations, sessionOperations, userOperations } from '../user_operators/users.ts'
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,

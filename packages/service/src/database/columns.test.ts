@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freshDatabase } from '../../../../test/harness/database.ts'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { columnsOf } from './columns.ts'
 
 type Half = { name: string; sha256: string }
