@@ -76,7 +76,13 @@ async function start(config: Config): Promise<void> {
   )
   for (const file of ready_files) await clearReady(file)
   const progress = config.json ? () => {} : print
-  const local = await startLocal({ config, log: processLog(), progress })
+  const log = processLog()
+  const local = await startLocal({
+    config,
+    // A person who looks on is told by `progress`.
+    log: (event, fields) => event !== 'pages_ready' && log(event, fields),
+    progress,
+  })
   try {
     for (const file of ready_files) await writeWhole(file, readyText(local))
     if (config.json) print(readyText(local).trimEnd())

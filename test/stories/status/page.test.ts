@@ -36,8 +36,8 @@ test('the status says what was measured, and what was not yet', async (t) => {
   const nothing = await status(world)
   assert.deepEqual(
     nothing.parts.map(({ state }) => state),
-    Array(5).fill('down'),
-    'nobody has said yet that he is there',
+    Array(5).fill('up'),
+    'in its first minute nothing is known against it',
   )
   await live(world, 180)
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)

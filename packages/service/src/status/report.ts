@@ -152,7 +152,12 @@ async function readStatus({ sql, clock, prices, network }: Needs): Promise<Statu
     prices(),
     network(),
   ])
-  const measured = await metricsSince(sql, { since, until: progress?.until ?? now, now })
+  const measured = await metricsSince(sql, {
+    since,
+    begun_at: progress?.begun_at,
+    until: progress?.until ?? now,
+    now,
+  })
   const days = Array.from({ length: DAYS }, (_, i) => new Date(since.getTime() + i * SPAN_MS.day))
   return {
     at: wireTime(now),
@@ -186,8 +191,9 @@ async function readStatus({ sql, clock, prices, network }: Needs): Promise<Statu
 /** What was measured, by day; what was not yet is measured for the answer. */
 async function metricsSince(
   sql: Sql,
-  { since, until, now }: { since: Date; until: Date; now: Date },
+  wanted: { since: Date; begun_at: Date | undefined; until: Date; now: Date },
 ): Promise<{ of(metric: string, day: Date): number[]; stateNow(metric: string): State }> {
+  const { since, begun_at, until, now } = wanted
   const last = floorTo('minute', now)
   const from = new Date(Math.max(until.getTime(), last.getTime() - UNMEASURED_MS_MAX))
   const newest = new Date(last.getTime() - SPAN_MS.minute)
@@ -202,6 +208,8 @@ async function metricsSince(
   return {
     of: (metric, day) => sum((by_day.get(key(metric, day)) ?? []).map(({ counts }) => counts)),
     stateNow(metric) {
+      // In its first minute nothing is known of the service but that it answers.
+      if (begun_at && begun_at > newest) return 'up'
       const counts = minutes.find((one) => one.metric === metric && one.at >= newest)?.counts ?? []
       return STATES[counts.indexOf(1)] ?? 'down'
     },
