@@ -24,6 +24,7 @@ import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { type Answer, change, look, type Needs, readTrx } from '../operation/operation.ts'
 import { resealSigningKey } from '../receipts/signing_keys.ts'
+import { resealTotpSecrets } from '../sign_in/codes.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { resealWebhookSecrets } from '../webhooks/webhooks.ts'
 import { SCOPES, type Scope, UNNAMED_SCOPES } from '../wire/endpoint.ts'
@@ -406,7 +407,8 @@ export const keyOperations = [
       const resealed =
         (await resealSecrets(tx, sealing)) +
         (await resealWebhookSecrets(tx, sealing)) +
-        (await resealSigningKey(tx, sealing))
+        (await resealSigningKey(tx, sealing)) +
+        (await resealTotpSecrets(tx, sealing))
       const action = { subject: 'key', before: null, after: { resealed } }
       return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
     },

@@ -1,7 +1,8 @@
-// The keys that seal the secrets of API keys and of webhooks, and the key that signs receipts: from
-// the configuration, else from a file under the data folder, made on the first start. A process
-// whose keys do not open what the database has sealed must not start: it would answer its customers
-// with failures, by them tell right tokens from made-up ones, and call no webhook.
+// The keys that seal the secrets of API keys, of webhooks and of the codes that users sign in with,
+// and the key that signs receipts: from the configuration, else from a file under the data folder,
+// made on the first start. A process whose keys do not open what the database has sealed must not
+// start: it would answer its customers with failures, by them tell right tokens from made-up ones,
+// and call no webhook.
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import { Misuse } from '../lib/fault.ts'
 import { readSecretFile, requireWritable, writeOnce } from '../lib/files.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { findSigningKey, makeSigningKey, signingKeyMissing } from '../receipts/signing_keys.ts'
+import { newestTotpSecrets, totpContext } from '../sign_in/codes.ts'
 import { newestSealedSecrets, webhookContext } from '../webhooks/webhooks.ts'
 
 type KeyLocation = { secret_key: string | undefined; data_dir: string }
@@ -47,7 +49,7 @@ export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<Sealing
   const missing = [
     ...new Set([
       ...(await sealingKeysMissing(sql, seal)),
-      ...(await webhookKeysMissing(sql, seal)),
+      ...(await otherKeysMissing(sql, seal)),
       ...(signing === undefined ? [] : [signing]),
     ]),
   ]
@@ -59,12 +61,28 @@ export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<Sealing
   )
 }
 
-/** The names of the sealing keys without which webhooks cannot be signed. */
-async function webhookKeysMissing(sql: Sql, seal: Seal): Promise<string[]> {
-  const newest = await newestSealedSecrets(sql, systemClock.now())
-  return newest.flatMap(({ webhook_id, sealed_secret, sealed_by }) => {
+/** A sealed secret, and the name of the key that has sealed it. */
+type SealedSecret = { sealed: string; context: string; sealed_by: string }
+
+/** Of each sealing key the newest secrets that it has sealed and that are still used. */
+async function newestSecrets(sql: Sql): Promise<SealedSecret[]> {
+  const of_webhooks = await newestSealedSecrets(sql, systemClock.now())
+  const of_codes = await newestTotpSecrets(sql)
+  return [
+    ...of_webhooks.map(({ webhook_id, sealed_secret: sealed, sealed_by }) => {
+      return { sealed, context: webhookContext(webhook_id), sealed_by }
+    }),
+    ...of_codes.map(({ user_id, sealed_totp: sealed, sealed_by }) => {
+      return { sealed, context: totpContext(user_id), sealed_by }
+    }),
+  ]
+}
+
+/** The names of the sealing keys without which webhooks cannot be signed, or codes checked. */
+async function otherKeysMissing(sql: Sql, seal: Seal): Promise<string[]> {
+  return (await newestSecrets(sql)).flatMap(({ sealed, context, sealed_by }) => {
     try {
-      seal.open(sealed_secret, webhookContext(webhook_id))
+      seal.open(sealed, context)
       return []
     } catch {
       return [sealed_by]
@@ -74,8 +92,8 @@ async function webhookKeysMissing(sql: Sql, seal: Seal): Promise<string[]> {
 
 async function firstKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
   const file = fileOf(where)
-  const [webhook] = await newestSealedSecrets(sql, systemClock.now())
-  if ((await hasSecrets(sql)) || (await findSigningKey(sql)) || webhook) {
+  const [sealed] = await newestSecrets(sql)
+  if ((await hasSecrets(sql)) || (await findSigningKey(sql)) || sealed) {
     throw new Misuse(
       'The database has sealed secrets, and there is no key that opens them: ' +
         `set PENSTOCK_SECRET_KEY, or put ${file} back.`,

@@ -4,7 +4,8 @@
 
 import { hash } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
-import type { Tx } from '../database/sql.ts'
+import type { Seal } from '../customers/seal.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import type { Random } from '../lib/ids.ts'
 
 const STEP_SECONDS = 30
@@ -22,6 +23,40 @@ const totpOf = (secret: string, label = '', issuer = ''): TOTP =>
 /** What a phone reads from a picture. */
 export const totpUri = (secret: string, label: string, issuer: string): string =>
   totpOf(secret, label, issuer).toString()
+
+/** What the sealed secret of a user's codes is bound to. */
+export const totpContext = (user_id: string): string => `totp:${user_id}`
+
+type SealedSecret = { user_id: string; sealed_totp: string }
+
+/** Seals the secrets of codes again that another sealing key than the current one has sealed; says
+ *  how many. */
+export async function resealTotpSecrets(tx: Tx, seal: Seal): Promise<number> {
+  const secrets = await tx<SealedSecret>`
+    select user_id, sealed_totp from user_password order by user_id for update`
+  const old = secrets.filter(({ sealed_totp }) => !seal.isCurrent(sealed_totp))
+  const sealed = old.map(({ user_id, sealed_totp }) => {
+    const context = totpContext(user_id)
+    return seal.seal(seal.open(sealed_totp, context), context)
+  })
+  await tx`
+    update user_password as p set sealed_totp = fresh.sealed_totp
+    from unnest(${old.map(({ user_id }) => user_id)}::text[],
+                ${sealed}::text[]) as fresh (user_id, sealed_totp)
+    where p.user_id = fresh.user_id`
+  return old.length
+}
+
+/** Of each sealing key the newest secret of codes that it has sealed and that may still be used. */
+export async function newestTotpSecrets(
+  sql: Sql | Tx,
+): Promise<(SealedSecret & { sealed_by: string })[]> {
+  return sql<SealedSecret & { sealed_by: string }>`
+    select distinct on (sealed_by) user_id, sealed_totp, sealed_by
+    from user_password as p join service_user as u on u.id = user_id,
+      lateral (select split_part(sealed_totp, '.', 1) as sealed_by) as sealing
+    where u.ended_at is null order by sealed_by, p.changed_at desc`
+}
 
 /** A secret that nobody's phone has. */
 const NOBODYS = 'A'.repeat(32)

@@ -22,7 +22,7 @@ import {
   TokenField,
 } from './begin.ts'
 import { makeOffer, openOffer } from './challenges.ts'
-import { newRecoveryCodes, newTotpSecret, totpStep, totpUri } from './codes.ts'
+import { newRecoveryCodes, newTotpSecret, totpContext, totpStep, totpUri } from './codes.ts'
 import {
   addPasskey,
   OptionsForm,
@@ -31,15 +31,7 @@ import {
   verifyRegistration,
 } from './passkeys.ts'
 import { requireGoodPassword } from './passwords.ts'
-import {
-  CodeField,
-  INSECURE,
-  letIn,
-  type Needs,
-  NewPassword,
-  SignInName,
-  totpContext,
-} from './proofs.ts'
+import { CodeField, INSECURE, letIn, type Needs, NewPassword, SignInName } from './proofs.ts'
 import { noteTry } from './tries.ts'
 
 /** A secret for codes that is shown, and comes back with a code. */
@@ -199,7 +191,8 @@ async function joinBy(needs: Needs, asked: PageCall, choice: JoinChoice) {
     const user = await takeLink(tx, needs, token)
     const at = needs.clock.now()
     await joinUser(tx, { user, sign_in_name, at })
-    for (const table of ['passkey', 'user_password'] as const) await forget(tx, table, user.id)
+    await tx`delete from passkey where user_id = ${user.id}`
+    await forgetPassword(tx, user.id)
     if (passkey) await addPasskey(tx, needs, { user_id: user.id, name: 'first', passkey })
     if (chosen) await keepPassword(tx, needs, user.id, chosen)
     const recovery_codes = await newRecoveryCodes(tx, user.id, needs.random)
@@ -225,7 +218,7 @@ async function takeLink(tx: Tx, { clock }: Needs, token: string): Promise<UserRe
   return user
 }
 
-async function forget(tx: Tx, what: 'passkey' | 'user_password', user_id: string): Promise<void> {
-  if (what === 'passkey') await tx`delete from passkey where user_id = ${user_id}`
-  else await tx`delete from user_password where user_id = ${user_id}`
+/** Nobody signs in with the password of a locked user any more. */
+export async function forgetPassword(tx: Tx, user_id: string): Promise<void> {
+  await tx`delete from user_password where user_id = ${user_id}`
 }

@@ -27,7 +27,7 @@ import {
   signedIn,
 } from './begin.ts'
 import type { Needs as ChallengeNeeds } from './challenges.ts'
-import { totpStep, useRecoveryCode, useTotpStep } from './codes.ts'
+import { totpContext, totpStep, useRecoveryCode, useTotpStep } from './codes.ts'
 import {
   AssertionField,
   assertionOptions,
@@ -63,9 +63,6 @@ export const SIGN_IN_REFUSED = refuses(
 export const INSECURE = refuses(Forbidden, 'The address is neither https nor localhost', 'insecure')
 const field = (name: string, when = `\`${name}\` is too long, or no text`) =>
   refuses(InvalidParams, when, name)
-
-/** What sealed secrets of codes are bound to. */
-export const totpContext = (user_id: string): string => `totp:${user_id}`
 
 type Known = { id: string; customer_id: string | null; hash: string; sealed_totp: string }
 
