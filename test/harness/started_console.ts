@@ -4,6 +4,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
 import { chainView } from 'penstock-service/audit/chain.ts'
 import { startConsole } from 'penstock-service/console/start.ts'
 import { sealWith } from 'penstock-service/customers/seal.ts'
@@ -15,6 +16,9 @@ import { sessionReader } from 'penstock-service/users/sessions.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
 import { openAssets } from 'penstock-service/web/assets.ts'
 import { freshDatabase } from './database.ts'
+
+/** Addresses that nobody has the keys of. */
+const deposit_address = (index: number) => person(`deposit ${index}`).address
 
 const noNode = () => Promise.reject(new Error('no node'))
 
@@ -50,7 +54,7 @@ export async function startedConsole(
       node: {} as never,
       chain: chainView([{ url: 'http://nowhere' }], noNode),
       public_url: 'http://localhost:8080',
-      app: { new_id, seal, deposit_address: () => 'T' as never, sign_in },
+      app: { new_id, seal, deposit_address, sign_in },
       web: web
         ? {
             assets: openAssets(join(tmpdir(), 'penstock-web'), silentLog),

@@ -24,6 +24,18 @@ export const pages: readonly PageRow[] = [
     load: () => import('../console_pages/order.tsx'),
   }),
   page({
+    path: '/console/customers',
+    title: 'customers',
+    section: 'top',
+    load: () => import('../console_customers/customers.tsx'),
+  }),
+  page({
+    path: '/console/customers/:id',
+    title: 'customer',
+    section: null,
+    load: () => import('../console_customers/customer.tsx'),
+  }),
+  page({
     path: '/console/money',
     title: 'held',
     section: 'top',

@@ -6,6 +6,8 @@ export const path = {
   now: BASE,
   orders: `${BASE}/orders`,
   order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
+  customers: `${BASE}/customers`,
+  customer: (id: string) => `${BASE}/customers/${encodeURIComponent(id)}`,
   prices: `${BASE}/prices`,
   money: `${BASE}/money`,
   record: `${BASE}/record`,

@@ -10,24 +10,45 @@ import { Form, Submit, TextField } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
 import { run } from './calls.ts'
 
-export type ReasonProps = {
+type DialogProps<Result> = {
   title: string
-  /** The operation, and what it is given beside the reason. */
-  words: string
-  options: object
   onClose: () => void
-  /** Called when it is done. */
-  onDone?: () => void
+  /** Called with the answer when it is done. */
+  onDone?: (result: Result) => void
+  /** Why it cannot be done yet. */
+  off?: string | undefined
   children?: ComponentChildren
 }
 
-export function Reason({ title, words, options, onClose, onDone, children }: ReasonProps) {
+export type ReasonProps<Result> = DialogProps<Result> & {
+  /** The operation, and what it is given beside the reason. */
+  words: string
+  options: object
+}
+
+/** Asks why, and runs one operation. */
+export const Reason = <Result,>({ words, options, ...dialog }: ReasonProps<Result>) => (
+  <ReasonDialog {...dialog} act={(reason) => run<Result>(words, { ...options, reason })} />
+)
+
+export type ReasonDialogProps<Result> = DialogProps<Result> & {
+  /** Does it. Throws a Fault. */
+  act: (reason: string) => Promise<Result>
+}
+
+/** Asks why before anything else is done. */
+export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
+  const { title, act, onClose, onDone, off, children } = props
   const reason = useSignal('')
   const doing = useDoing()
   const submit = async () => {
-    if (!(await doing.run(() => run(words, { ...options, reason: reason.value })))) return
+    let result: Result | undefined
+    const is_done = await doing.run(async () => {
+      result = await act(reason.value)
+    })
+    if (!is_done) return
     toast(say('done'))
-    onDone?.()
+    onDone?.(result!)
     onClose()
   }
   return (
@@ -46,7 +67,7 @@ export function Reason({ title, words, options, onClose, onDone, children }: Rea
         {doing.fault.value && <FaultNote fault={doing.fault.value} />}
         <Submit
           is_busy={doing.is_busy.value}
-          off={reason.value.trim() === '' ? say('reason.needed') : undefined}
+          off={off ?? (reason.value.trim() === '' ? say('reason.needed') : undefined)}
         >
           {title}
         </Submit>

@@ -1,6 +1,7 @@
 // One order: what it waits for, its parts on wallets, their transactions, its entries.
 
 import { trx, useRun } from '../console_calls/calls.ts'
+import { path } from '../console_calls/paths.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
@@ -63,7 +64,12 @@ const factsOf = (known: Order): [string, string | preact.VNode][] => [
   [say('state'), <State state={known.state} />],
   [say('service'), named('service', known.service)],
   [say('receiver'), <Address address={known.address} />],
-  [say('customer'), <code>{known.customer_id}</code>],
+  [
+    say('customer'),
+    <a href={path.customer(known.customer_id)}>
+      <code>{known.customer_id}</code>
+    </a>,
+  ],
   [say('order.own_id'), known.external_id ?? say('none')],
   [say('price'), <Money trx={trx(known.amount_sun)} />],
   [say('time'), <Time at={known.created_at} relative />],

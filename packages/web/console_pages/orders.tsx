@@ -86,7 +86,11 @@ const COLUMNS = () => [
   },
   {
     title: say('customer'),
-    cell: ({ customer_id }: Order) => <code>{shortText(customer_id)}</code>,
+    cell: ({ customer_id }: Order) => (
+      <a href={path.customer(customer_id)}>
+        <code>{shortText(customer_id)}</code>
+      </a>
+    ),
   },
   { title: say('service'), cell: ({ service }: Order) => named('service', service) },
   { title: say('receiver'), cell: ({ address }: Order) => <Address address={address} /> },

@@ -1,0 +1,32 @@
+// People who sign in: for a customer, or at the console.
+
+import { State } from '../parts/state.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { named, say } from '../words/words.ts'
+
+export type Person = {
+  id: string
+  name: string
+  role: string
+  sign_in_name: string | null
+  passkeys: number
+  totp: boolean
+  invited_at: string
+  joined_at: string | null
+  ended_at: string | null
+}
+
+/** The columns of a list of people; a function, as words are not known before the page runs. */
+export const personColumns = (): Column<Person>[] => [
+  { title: say('name'), cell: ({ name }) => name },
+  { title: say('role'), cell: ({ role }) => named('role', role) },
+  { title: say('state'), cell: (person) => <State state={stateOf(person)} /> },
+  { title: say('person.sign_in_name'), cell: ({ sign_in_name }) => sign_in_name ?? say('none') },
+  { title: say('person.invited'), cell: ({ invited_at }) => <Time at={invited_at} /> },
+]
+
+function stateOf({ joined_at, ended_at }: Person): string {
+  if (ended_at !== null) return 'ended'
+  return joined_at === null ? 'invited' : 'active'
+}

@@ -1,0 +1,54 @@
+// Who signs in for a customer, and letting somebody in.
+
+import { useSignal } from '@preact/signals'
+import { mayChange, useRun } from '../console_calls/calls.ts'
+import { Invite, type Invited, InviteLink } from '../console_calls/invite.tsx'
+import { type Person, personColumns } from '../console_calls/people.tsx'
+import { Rows } from '../console_calls/rows.tsx'
+import { say } from '../words/words.ts'
+
+const ROLES = ['owner', 'developer', 'finance', 'reader']
+
+export function Users({ customer, is_closed }: { customer: string; is_closed: boolean }) {
+  const users = useRun<Person[]>('users list', { customer, limit: 100 })
+  const is_open = useSignal(false)
+  const invited = useSignal<Invited | undefined>(undefined)
+  return (
+    <section class="stack">
+      <Rows
+        question={users}
+        none={say('customer.no_users')}
+        caption={say('customer.users')}
+        caption_shown
+        keyOf={({ id }) => id}
+        columns={personColumns()}
+      />
+      {invited.value && <InviteLink {...invited.value} />}
+      <p class="actions">
+        <button
+          type="button"
+          disabled={!mayChange() || is_closed}
+          onClick={() => {
+            is_open.value = true
+          }}
+        >
+          {say('invite')}
+        </button>
+      </p>
+      {is_open.value && (
+        <Invite
+          words="users invite"
+          options={{ customer }}
+          roles={ROLES}
+          onClose={() => {
+            is_open.value = false
+          }}
+          onDone={(one) => {
+            invited.value = one
+            void users.again()
+          }}
+        />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,98 @@
+// More of the console in a real browser: customers and their people, found by role and name, and
+// its pages in each language, theme and width.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import {
+  barriers,
+  clippedTexts,
+  isTooWide,
+  noBrowser,
+  startBrowser,
+  watchPages,
+} from '../harness/browser.ts'
+import { startedConsole } from '../harness/started_console.ts'
+
+const VIEWS = [
+  { language: 'en', width: 1280, colorScheme: 'light' },
+  { language: 'zh', width: 1280, colorScheme: 'dark' },
+  { language: 'ru', width: 375, colorScheme: 'dark' },
+] as const
+
+test('an operator makes a customer with an owner', { skip: noBrowser() }, async (t) => {
+  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true })
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const misdeeds = watchPages(context, url)
+  const page = await context.newPage()
+  await page.goto(`${url}/console/join#${await link()}`)
+  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
+  const customer = await makeCustomer(page)
+  const made = await sql`select id, state from customer`
+  assert.deepEqual(made, [{ id: customer, state: 'active' }])
+  await suspendAndInvite(page)
+  const [suspended] = await sql`select state from customer`
+  assert.deepEqual(suspended, { state: 'suspended' })
+  const people = await sql`
+    select name, role from service_user where customer_id = ${customer} order by id`
+  assert.deepEqual(people, [
+    { name: 'Ada', role: 'owner' },
+    { name: 'Finn', role: 'finance' },
+  ])
+  const actions = await sql`select distinct made_by, reason from operator_action`
+  assert.deepEqual(actions, [{ made_by: 'olga', reason: 'a test' }])
+
+  const paths = ['/customers', `/customers/${customer}`]
+  const found: string[] = []
+  for (const { language, width, colorScheme } of VIEWS) {
+    await context.addCookies([{ name: 'penstock-language', value: language, url }])
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    for (const path of paths) {
+      await page.goto(`${url}/console${path}`)
+      await page.locator('main h1').waitFor()
+      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      const lines = await barriers(page)
+      if (await isTooWide(page)) lines.push('is too wide')
+      lines.push(...(await clippedTexts(page)).map((text) => `is clipped: ${text}`))
+      found.push(...lines.map((line) => `${path} ${language} ${width}: ${line}`))
+    }
+  }
+  assert.deepEqual(found, [])
+  assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
+})
+
+/** Says why in the dialog that is open. */
+async function sayWhy(page: Page): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill('a test')
+  await dialog.locator('button[type=submit]').click()
+  await dialog.waitFor({ state: 'detached' })
+}
+
+/** From the first page to the link that is handed over; leaves the customer's page open. */
+async function makeCustomer(page: Page): Promise<string> {
+  await page.getByRole('link', { name: 'Customers' }).click()
+  await page.getByText('No customers yet.').waitFor()
+  await page.getByRole('button', { name: 'New customer' }).click()
+  await page.getByLabel('Name of the customer').fill('Example Ltd')
+  await page.getByLabel('Name of its first owner').fill('Ada')
+  await sayWhy(page)
+  await page.getByText(/http:\/\/localhost:8080\/portal\/join#/).waitFor()
+  await page.getByRole('link', { name: 'Open the customer' }).click()
+  await page.getByRole('heading', { name: 'Example Ltd' }).waitFor()
+  return new URL(page.url()).pathname.split('/').at(-1)!
+}
+
+async function suspendAndInvite(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Suspend' }).click()
+  await sayWhy(page)
+  await page.getByRole('button', { name: 'Resume' }).waitFor()
+  await page.getByRole('button', { name: 'Invite' }).click()
+  await page.getByLabel('Name of the person').fill('Finn')
+  await page.getByRole('dialog').getByLabel('Role').selectOption('finance')
+  await sayWhy(page)
+  await page.getByText('Link for Finn').waitFor()
+}
