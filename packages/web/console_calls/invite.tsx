@@ -7,7 +7,7 @@ import { named, say } from '../words/words.ts'
 import { Reason } from './reason.tsx'
 
 /** What an invite answers, and whom it is for. */
-export type Invited = { name: string; link: string }
+export type UserInvite = { name: string; link: string }
 
 export type InviteProps = {
   /** `users invite` of a customer, or `operators invite`. */
@@ -16,7 +16,7 @@ export type InviteProps = {
   /** The first one is what is usual. */
   roles: readonly string[]
   onClose: () => void
-  onDone: (invited: Invited) => void
+  onDone: (invited: UserInvite) => void
 }
 
 export function Invite({ words, options = {}, roles, onClose, onDone }: InviteProps) {
@@ -51,7 +51,7 @@ export function Invite({ words, options = {}, roles, onClose, onDone }: InvitePr
 }
 
 /** The link of an invite, whole. That of an operator begins where the console is. */
-export const InviteLink = ({ name, link }: Invited) => (
+export const InviteLink = ({ name, link }: UserInvite) => (
   <ShownOnce
     texts={[{ name: say('invite.link', { name }), text: new URL(link, location.origin).href }]}
   />

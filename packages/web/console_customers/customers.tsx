@@ -12,7 +12,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import { Time } from '../parts/time.tsx'
 import { say } from '../words/words.ts'
-import { NewCustomer, type NewCustomerMade } from './new_customer.tsx'
+import { NewCustomer, type NewCustomerInvite } from './new_customer.tsx'
 
 type Customer = {
   id: string
@@ -30,7 +30,7 @@ export default function Customers() {
   const { after } = useLocation().query
   const customers = useRun<Customer[]>('customers list', { limit: LIMIT, ...(after && { after }) })
   const is_open = useSignal(false)
-  const made = useSignal<NewCustomerMade | undefined>(undefined)
+  const made = useSignal<NewCustomerInvite | undefined>(undefined)
   const rows = customers.answer.value ?? []
   return (
     <>

@@ -2,21 +2,21 @@
 
 import { useSignal } from '@preact/signals'
 import { run } from '../console_calls/calls.ts'
-import type { Invited } from '../console_calls/invite.tsx'
+import type { UserInvite } from '../console_calls/invite.tsx'
 import { ReasonDialog } from '../console_calls/reason.tsx'
 import { TextField } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
 
-export type NewCustomerMade = Invited & { id: string }
+export type NewCustomerInvite = UserInvite & { id: string }
 
-export type NewCustomerProps = { onClose: () => void; onDone: (made: NewCustomerMade) => void }
+export type NewCustomerProps = { onClose: () => void; onDone: (made: NewCustomerInvite) => void }
 
 export function NewCustomer({ onClose, onDone }: NewCustomerProps) {
   const name = useSignal('')
   const owner = useSignal('')
   // Kept when the invite was refused: another try makes no second customer.
   const customer_id = useSignal<string | undefined>(undefined)
-  const act = async (reason: string): Promise<NewCustomerMade> => {
+  const act = async (reason: string): Promise<NewCustomerInvite> => {
     const given = { name: name.value.trim(), reason }
     customer_id.value ??= (await run<{ id: string }>('customers create', given)).id
     const id = customer_id.value

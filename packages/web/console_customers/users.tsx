@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { mayChange, useRun } from '../console_calls/calls.ts'
-import { Invite, type Invited, InviteLink } from '../console_calls/invite.tsx'
+import { Invite, type UserInvite, InviteLink } from '../console_calls/invite.tsx'
 import { type Person, personColumns } from '../console_calls/people.tsx'
 import { Rows } from '../console_calls/rows.tsx'
 import { say } from '../words/words.ts'
@@ -12,7 +12,7 @@ const ROLES = ['owner', 'developer', 'finance', 'reader']
 export function Users({ customer, is_closed }: { customer: string; is_closed: boolean }) {
   const users = useRun<Person[]>('users list', { customer, limit: 100 })
   const is_open = useSignal(false)
-  const invited = useSignal<Invited | undefined>(undefined)
+  const invited = useSignal<UserInvite | undefined>(undefined)
   return (
     <section class="stack">
       <Rows
