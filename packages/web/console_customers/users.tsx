@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { mayChange, useRun } from '../console_calls/calls.ts'
-import { Invite, type UserInvite, InviteLink } from '../console_calls/invite.tsx'
+import { Invite, InviteLink, type UserInvite } from '../console_calls/invite.tsx'
 import { type Person, personColumns } from '../console_calls/people.tsx'
 import { Rows } from '../console_calls/rows.tsx'
 import { say } from '../words/words.ts'
