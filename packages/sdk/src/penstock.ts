@@ -22,7 +22,7 @@ import type { Body, Result } from './wire/methods.ts'
 import { Waker } from './wire/waiting.ts'
 
 export { fromSun, toSun } from './money.ts'
-export type { Deposits } from './resources/account.ts'
+export { type Deposits, statementText } from './resources/account.ts'
 export type { Order, OrderRef, Until } from './resources/orders.ts'
 export type { AmlCheck } from './resources/screening.ts'
 export type { Subscription, SubscriptionRef } from './resources/subscriptions.ts'

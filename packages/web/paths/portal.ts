@@ -8,6 +8,7 @@ export const path = {
   orders: `${BASE}/orders`,
   order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
   money: `${BASE}/money`,
+  statement: `${BASE}/money/statement`,
   events: `${BASE}/developers/events`,
   event: (number: number) => `${BASE}/developers/events/${number}`,
   keys: `${BASE}/developers/keys`,

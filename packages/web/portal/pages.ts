@@ -32,6 +32,20 @@ export const pages: readonly PageRow[] = [
     load: () => import('../portal_orders/order.tsx'),
   },
   {
+    path: '/portal/money',
+    title: 'money',
+    scope: 'read',
+    section: 'top',
+    load: () => import('../portal_money/money.tsx'),
+  },
+  {
+    path: '/portal/money/statement',
+    title: 'statement',
+    scope: 'money',
+    section: 'top',
+    load: () => import('../portal_money/statement.tsx'),
+  },
+  {
     path: '/portal/developers/keys',
     title: 'keys',
     scope: ['manage', 'keys'],

@@ -55,6 +55,7 @@ export const FAMILIES = [
   'event',
   'hint',
   'network',
+  'purpose',
   'refusal',
   'resource',
   'role',

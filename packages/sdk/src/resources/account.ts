@@ -70,12 +70,20 @@ async function statementCsv(caller: Caller, period: Period, options?: CallOption
   for await (const entry of items(caller, '/v1/statement', { ...period, limit: PAGE }, options))
     entries.push(entry)
   const { opening } = await caller.post('/v1/statement', { ...period, limit: 1 }, options)
+  return statementText(period, { opening, entries })
+}
+
+type StatementEntries = { opening: Figures; entries: Result<'/v1/statement'>['items'] }
+
+/** A period as CSV, of what has been read of it: its opening figures, and all of its entries with
+ *  the newest first. */
+export function statementText(period: Period, { opening, entries }: StatementEntries): string {
   const closing = entries[0] ?? opening
   const border = (kind: string, at: string | undefined, { balance, spendable }: Figures) => [
     ...[at ? wireTime(at) : '', '', kind, '', '', '', ''],
     ...[balance, spendable],
   ]
-  const rows = entries
+  const rows = [...entries]
     .reverse()
     .map(({ at, id, kind, for: purpose, ...figures }) => [
       ...[at, id, kind, purpose.service ?? purpose.what, harmless(purpose.external_id ?? '')],

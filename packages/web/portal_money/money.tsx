@@ -1,0 +1,71 @@
+// What can be spent, where to send more, and what has arrived.
+
+import type { LiveEvent } from '../calls/live.ts'
+import { useQuestion } from '../calls/question.ts'
+import { may } from '../calls/session.ts'
+import { Title } from '../frame/title.tsx'
+import { Address } from '../parts/address.tsx'
+import { Answer } from '../parts/answer.tsx'
+import { Money as Sum } from '../parts/money.tsx'
+import { path } from '../paths/portal.ts'
+import { BalanceChart } from '../portal/home_charts.tsx'
+import { say } from '../words/words.ts'
+import { Deposits } from './deposits.tsx'
+import { LowBalance } from './low_balance.tsx'
+import { QrCode } from './qr_code.tsx'
+
+/** What is spent, given back or arrives changes the balance. */
+const patchByMoney = <Known,>(known: Known, { type }: LiveEvent): Known | 'again' =>
+  /^(order|deposit|subscription|aml_check)\./.test(type) ? 'again' : known
+
+export default function Money() {
+  const balance = useQuestion('/v1/balance', {}, { patch: patchByMoney })
+  const summary = useQuestion('/v1/summary', {}, { patch: patchByMoney })
+  return (
+    <>
+      <Title title={say('money')}>
+        {may('money') && (
+          <a class="button" href={path.statement}>
+            {say('statement')}
+          </a>
+        )}
+      </Title>
+      <div class="stack">
+        <Answer question={balance} lines={12}>
+          {({ balance, address }) => (
+            <>
+              <p class="headline">
+                <Sum trx={balance} />
+                <span class="quiet">{say('money.spendable')}</span>
+              </p>
+              <DepositAddress address={address} />
+            </>
+          )}
+        </Answer>
+        <section class="panel">
+          <h2>{say('money.deposits')}</h2>
+          <Deposits />
+        </section>
+        <div class="panels">
+          <Answer question={summary} lines={8}>
+            {({ buckets }) => <BalanceChart buckets={buckets} />}
+          </Answer>
+          {may('money') && <LowBalance />}
+        </div>
+      </div>
+    </>
+  )
+}
+
+function DepositAddress({ address }: { address: string }) {
+  return (
+    <section class="panel">
+      <h2>{say('deposit')}</h2>
+      <p>{say('money.sentence')}</p>
+      <p>
+        <Address address={address} whole />
+      </p>
+      <QrCode text={address} title={say('money.qr')} />
+    </section>
+  )
+}

@@ -1,0 +1,47 @@
+// A statement to take along: the same bytes as the SDK and the command line make of the period.
+
+import { useSignal } from '@preact/signals'
+import { type Result, statementText } from 'penstock-sdk'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { FaultNote } from '../parts/answer.tsx'
+import { saveFile } from '../portal_orders/csv.ts'
+import { say } from '../words/words.ts'
+import type { Period } from './period.ts'
+
+const PAGE = 1_000
+
+export function StatementCsv({ period, name }: { period: Period; name: string }) {
+  const doing = useDoing()
+  const read = useSignal(0)
+  const download = () =>
+    doing.run(async () => {
+      const entries: Result<'/v1/statement'>['items'] = []
+      let page: Result<'/v1/statement'> | undefined
+      do {
+        const at = page?.next ? { before: page.next } : {}
+        page = await ask('/v1/statement', { ...period, ...at, limit: PAGE })
+        entries.push(...page.items)
+        read.value = entries.length
+      } while (page.next !== null)
+      const { opening } = await ask('/v1/statement', { ...period, limit: 1 })
+      const text = statementText(period, { opening, entries })
+      saveFile(`statement-${name}.csv`, 'text/csv', text)
+    })
+  return (
+    <>
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      <p class="actions">
+        <button type="button" class="main" disabled={doing.is_busy.value} onClick={download}>
+          {say('download.csv')}
+        </button>
+        <button type="button" onClick={() => window.print()}>
+          {say('print')}
+        </button>
+        {doing.is_busy.value && (
+          <span role="status">{say('download.lines', { n: read.value })}</span>
+        )}
+      </p>
+    </>
+  )
+}
