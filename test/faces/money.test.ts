@@ -127,6 +127,8 @@ job('the statement of a month is taken along', 3, async (hands) => {
   const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
   const before = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
   await hands.press(link('Statement'))
+  await heading('Statement').waitFor()
+  assert.equal(await page.locator('nav [aria-current=page]').innerText(), 'Statement')
   await rows('Statement').filter({ hasText: external_id }).first().waitFor()
   // The list of a field opens outside of the page: the choice counts as one click.
   hands.clicks++

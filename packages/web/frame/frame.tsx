@@ -76,6 +76,7 @@ function Navigation({ pages, is_open }: { pages: readonly PageRow[]; is_open: bo
   const { path } = useLocation()
   const listed = pages.filter(({ section, scope }) => section !== null && may(scope))
   const sections = [...new Set(listed.map(({ section }) => section!))]
+  const current = pageOf(listed, path)
   return (
     <nav id="navigation" class={is_open ? 'is-open' : ''} aria-label={say('navigation')}>
       {sections.map((section) => (
@@ -86,7 +87,7 @@ function Navigation({ pages, is_open }: { pages: readonly PageRow[]; is_open: bo
               .filter((row) => row.section === section)
               .map((row) => (
                 <li key={row.path}>
-                  <a href={row.path} {...(isWithin(row.path, path) && { 'aria-current': 'page' })}>
+                  <a href={row.path} {...(row === current && { 'aria-current': 'page' })}>
                     {say(row.title)}
                   </a>
                 </li>
@@ -97,6 +98,12 @@ function Navigation({ pages, is_open }: { pages: readonly PageRow[]; is_open: bo
     </nav>
   )
 }
+
+/** The page that the address is or lies below; the nearest, where several are above it. */
+const pageOf = (listed: readonly PageRow[], path: string): PageRow | undefined =>
+  listed
+    .filter((row) => isWithin(row.path, path))
+    .sort((one, other) => other.path.length - one.path.length)[0]
 
 /** Whether the address is that page, or one below it. The first page has all others below. */
 function isWithin(page: string, path: string): boolean {

@@ -44,7 +44,9 @@ export default function Money() {
         </Answer>
         <section class="panel">
           <h2>{say('money.deposits')}</h2>
-          <Deposits />
+          <div>
+            <Deposits />
+          </div>
         </section>
         <div class="panels">
           <Answer question={summary} lines={8}>

@@ -30,19 +30,21 @@ export default function Statement({ query }: PageProps) {
       <div class="stack">
         <Borders period={period} />
         <StatementCsv period={period} name={month || 'period'} />
-        <List<Entry>
-          path="/v1/statement"
-          body={period}
-          limit={LIMIT}
-          caption={say('statement')}
-          columns={columns()}
-          keyOf={({ id }) => id}
-          empty={
-            <Empty>
-              <p>{say('statement.none')}</p>
-            </Empty>
-          }
-        />
+        <div>
+          <List<Entry>
+            path="/v1/statement"
+            body={period}
+            limit={LIMIT}
+            caption={say('statement')}
+            columns={columns()}
+            keyOf={({ id }) => id}
+            empty={
+              <Empty>
+                <p>{say('statement.none')}</p>
+              </Empty>
+            }
+          />
+        </div>
       </div>
     </>
   )
