@@ -11,10 +11,10 @@ import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { dayText, spanText } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
+import { BalanceChart, SpentChart } from '../portal_money/money_charts.tsx'
 import { orderColumns, orderOf, patchOrder } from '../portal_orders/order_facts.tsx'
 import { count, say } from '../words/words.ts'
 import { FirstCall } from './first_call.tsx'
-import { BalanceChart, SpentChart } from './home_charts.tsx'
 import { NeedsAHand } from './needs_a_hand.tsx'
 
 type Bucket = Result<'/v1/summary'>['buckets'][number]

@@ -8,10 +8,10 @@ import { Address } from '../parts/address.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Money as Sum } from '../parts/money.tsx'
 import { path } from '../paths/portal.ts'
-import { BalanceChart } from '../portal/home_charts.tsx'
 import { say } from '../words/words.ts'
 import { Deposits } from './deposits.tsx'
 import { LowBalance } from './low_balance.tsx'
+import { BalanceChart } from './money_charts.tsx'
 import { QrCode } from './qr_code.tsx'
 
 /** What is spent, given back or arrives changes the balance. */

@@ -1,4 +1,4 @@
-// The charts of the first page, over thirty days.
+// What was there and what was spent, over thirty days.
 
 import type { Result } from 'penstock-sdk'
 import { Chart } from '../charts/chart.tsx'
