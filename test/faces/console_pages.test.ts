@@ -1,8 +1,10 @@
-// More of the console in a real browser: customers and their people, found by role and name, and
-// its pages in each language, theme and width.
+// More of the console in a real browser: customers and their people, the pool, the chain, found by
+// role and name, and these pages in each language, theme and width.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import type { Sql } from 'penstock-service/database/sql.ts'
 import type { Page } from 'playwright-core'
 import {
   barriers,
@@ -20,7 +22,9 @@ const VIEWS = [
   { language: 'ru', width: 375, colorScheme: 'dark' },
 ] as const
 
-test('an operator makes a customer with an owner', { skip: noBrowser() }, async (t) => {
+test('an operator makes a customer, and looks at the pool and the chain', {
+  skip: noBrowser(),
+}, async (t) => {
   const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true })
   const browser = await startBrowser()
   t.after(() => browser.close())
@@ -44,7 +48,11 @@ test('an operator makes a customer with an owner', { skip: noBrowser() }, async 
   const actions = await sql`select distinct made_by, reason from operator_action`
   assert.deepEqual(actions, [{ made_by: 'olga', reason: 'a test' }])
 
-  const paths = ['/customers', `/customers/${customer}`]
+  await fillPool(sql)
+  await lookAtPool(page)
+  await lookAtChain(page)
+
+  const paths = ['/pool', '/chain', '/customers', `/customers/${customer}`]
   const found: string[] = []
   for (const { language, width, colorScheme } of VIEWS) {
     await context.addCookies([{ name: 'penstock-language', value: language, url }])
@@ -53,7 +61,7 @@ test('an operator makes a customer with an owner', { skip: noBrowser() }, async 
     for (const path of paths) {
       await page.goto(`${url}/console${path}`)
       await page.locator('main h1').waitFor()
-      await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
       const lines = await barriers(page)
       if (await isTooWide(page)) lines.push('is too wide')
       lines.push(...(await clippedTexts(page)).map((text) => `is clipped: ${text}`))
@@ -95,4 +103,45 @@ async function suspendAndInvite(page: Page): Promise<void> {
   await page.getByRole('dialog').getByLabel('Role').selectOption('finance')
   await sayWhy(page)
   await page.getByText('Link for Finn').waitFor()
+}
+
+/** A chain that is followed, a wallet that can pay and one that cannot, and a transaction on its
+ *  way, as workers write them. */
+async function fillPool(sql: Sql): Promise<void> {
+  await sql`
+    insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
+    values (70000019, 'a', now(), 70000000, 69999999, now())`
+  await sql`
+    insert into pool (resource, room, reserved) values ('energy', 2600000, 65000)
+    on conflict (resource) do update set room = excluded.room, reserved = excluded.reserved`
+  for (const [name, carries] of [
+    ['rich', 40],
+    ['poor', 0],
+  ] as const)
+    await sql`
+      insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
+      values (${person(name).address}, 'energy', 5000000000, ${carries}, 70000019, now())`
+  await sql`
+    insert into attempt (id, subject, contract, send_at, made_at)
+    values ('attempt', 'delegate:part', '{}', now(), now())`
+}
+
+/** The wallet that cannot pay stands first. */
+async function lookAtPool(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Pool' }).click()
+  await page.getByRole('heading', { name: 'Free, energy' }).waitFor()
+  await page
+    .getByText(/Now 2,535,000; in 24 hours 2,535,000 to 2,535,000/)
+    .first()
+    .waitFor()
+  const wallets = page.getByRole('region', { name: 'Wallets' }).locator('tbody tr')
+  await wallets.first().waitFor()
+  assert.match((await wallets.first().textContent())!, new RegExp(person('poor').address))
+  assert.equal(await wallets.count(), 2)
+}
+
+async function lookAtChain(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Chain' }).click()
+  await page.getByText('70,000,019').waitFor()
+  await page.getByText('delegate:part').waitFor()
 }

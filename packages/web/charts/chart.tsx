@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { Table } from '../parts/table.tsx'
-import { dayText, timeText } from '../parts/time.tsx'
+import { clockText, dayText, timeText } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
 import { BOX, rounded, type Scales, ticksAcross, ticksUp } from './scales.ts'
 
@@ -96,7 +96,7 @@ const ReadingLine = ({ place }: { place: number }) => (
 
 /** Lines for the values, words for the times. */
 function Axes({ scales, days }: { scales: Scales; days: boolean }) {
-  const label = (at: Date) => (days ? dayText(at) : timeText(at).slice(0, -3))
+  const label = (at: Date) => (days ? dayText(at) : clockText(at))
   return (
     <g aria-hidden="true">
       {ticksUp(scales).map(({ value, place }) => (

@@ -24,6 +24,18 @@ export const pages: readonly PageRow[] = [
     load: () => import('../console_pages/order.tsx'),
   }),
   page({
+    path: '/console/pool',
+    title: 'pool',
+    section: 'top',
+    load: () => import('../console_pages/pool.tsx'),
+  }),
+  page({
+    path: '/console/chain',
+    title: 'chain',
+    section: 'top',
+    load: () => import('../console_pages/chain.tsx'),
+  }),
+  page({
     path: '/console/customers',
     title: 'customers',
     section: 'top',

@@ -44,6 +44,9 @@ export function timeText(at: Date, { milliseconds = false } = {}): string {
 }
 const YEAR = { year: 'numeric' } as const
 
+/** `14:03`, of any day. */
+export const clockText = (at: Date): string => format(at, { hour: '2-digit', minute: '2-digit' })
+
 /** `9 Jan`, with the year when it is another. */
 export const dayText = (at: Date): string =>
   format(at, at.getFullYear() === new Date().getFullYear() ? DAY : { ...DAY, ...YEAR })
