@@ -2,9 +2,10 @@
 // typed. Several calls wait for the same dialog.
 
 import { signal, useSignal } from '@preact/signals'
-import { Fault } from '../calls/ask.ts'
-import { beginning } from '../calls/session.ts'
-import { FaultNote } from '../parts/answer.tsx'
+import { useEffect } from 'preact/hooks'
+import { useDoing } from '../calls/doing.ts'
+import type { Proofs } from '../calls/presence.ts'
+import { FaultNote, Skeleton } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
@@ -31,26 +32,24 @@ function settle(is_proven: boolean): void {
 export const StepUp = () => (waiting.value.length > 0 ? <StepUpDialog /> : null)
 
 function StepUpDialog() {
-  const password = useSignal('')
-  const code = useSignal('')
-  const fault = useSignal<Fault | undefined>(undefined)
-  const is_busy = useSignal(false)
-  async function prove(by: () => Promise<unknown>) {
-    is_busy.value = true
-    fault.value = undefined
-    try {
+  const proofs = useSignal<Proofs | undefined>(undefined)
+  const { is_busy, fault, run } = useDoing()
+  const prove = (by: () => Promise<unknown>) =>
+    run(async () => {
       await by()
       settle(true)
-    } catch (thrown) {
-      fault.value = Fault.of(thrown)
-    }
-    is_busy.value = false
-  }
+    })
+  useEffect(() => {
+    void run(async () => {
+      proofs.value = await (await presence()).askProofs()
+    })
+  }, [])
   return (
     <Dialog title={say('step_up')} onClose={() => settle(false)}>
       <p>{say('step_up.why')}</p>
       {fault.value && <FaultNote fault={fault.value} />}
-      {beginning.value?.passkeys_possible && (
+      {!proofs.value && !fault.value && <Skeleton lines={3} />}
+      {Boolean(proofs.value?.passkey) && (
         <p class="actions">
           <button
             type="button"
@@ -62,33 +61,42 @@ function StepUpDialog() {
           </button>
         </p>
       )}
-      <Form
-        onSubmit={() =>
-          prove(async () =>
-            (await presence()).proveByPassword({ password: password.value, code: code.value }),
-          )
-        }
-      >
-        <TextField
-          label={say('sign_in.password')}
-          type="password"
-          autocomplete="current-password"
-          value={password.value}
-          onText={(typed) => {
-            password.value = typed
-          }}
-        />
-        <TextField
-          label={say('sign_in.code')}
-          inputMode="numeric"
-          autocomplete="one-time-code"
-          value={code.value}
-          onText={(typed) => {
-            code.value = typed
-          }}
-        />
-        <Submit is_busy={is_busy.value}>{say('step_up.password')}</Submit>
-      </Form>
+      {proofs.value?.password && <PasswordProof is_busy={is_busy.value} prove={prove} />}
     </Dialog>
+  )
+}
+
+type PasswordProofProps = { is_busy: boolean; prove: (by: () => Promise<unknown>) => unknown }
+
+function PasswordProof({ is_busy, prove }: PasswordProofProps) {
+  const password = useSignal('')
+  const code = useSignal('')
+  const send = async () =>
+    (await presence()).proveByPassword({
+      password: password.value,
+      code: code.value.replaceAll(' ', ''),
+    })
+  return (
+    <Form onSubmit={() => prove(send)}>
+      <TextField
+        label={say('sign_in.password')}
+        type="password"
+        autocomplete="current-password"
+        value={password.value}
+        onText={(typed) => {
+          password.value = typed
+        }}
+      />
+      <TextField
+        label={say('sign_in.code')}
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        value={code.value}
+        onText={(typed) => {
+          code.value = typed
+        }}
+      />
+      <Submit is_busy={is_busy}>{say('step_up.password')}</Submit>
+    </Form>
   )
 }

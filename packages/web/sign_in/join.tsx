@@ -11,34 +11,59 @@ import { startData } from '../calls/start_data.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote, Skeleton } from '../parts/answer.tsx'
 import { say } from '../words/words.ts'
+import { InviteForm } from './invite_form.tsx'
+import { type Invite, showLink } from './joining.ts'
+import { RecoveryCodes } from './recovery_codes.tsx'
 
 export default function Join() {
   const { route } = useLocation()
   const doing = useDoing()
   const token = useSignal(location.hash.slice(1))
+  const invite = useSignal<Invite | undefined>(undefined)
+  const recovery_codes = useSignal<readonly string[] | undefined>(undefined)
+  const enter = () => route(startData().base || '/', true)
   useEffect(() => {
     history.replaceState(null, '', location.pathname)
     void doing.run(async () => {
       if (token.value === '') throw new Fault({ code: 1, key: 'auth.link', error: '' })
+      const shown = await showLink(token.value)
+      if (shown.kind === 'invite') {
+        invite.value = shown
+        return
+      }
       await post('/session/link', { token: token.value })
       await begin()
-      route(startData().base || '/', true)
+      enter()
     })
   }, [])
   return (
     <>
       <Title title={say('join')} />
       {doing.fault.value ? (
-        <div class="stack narrow">
-          <FaultNote fault={doing.fault.value} />
-          <p>{say('join.new_link')}</p>
-          <p>
-            <a href={startData().base || '/'}>{say('sign_in')}</a>
-          </p>
-        </div>
+        <LinkRefused fault={doing.fault.value} />
+      ) : recovery_codes.value ? (
+        <RecoveryCodes codes={recovery_codes.value} onKept={enter} />
+      ) : invite.value ? (
+        <InviteForm
+          token={token.value}
+          invite={invite}
+          onJoined={(codes) => {
+            recovery_codes.value = codes
+          }}
+        />
       ) : (
         <Skeleton lines={4} />
       )}
     </>
   )
 }
+
+const LinkRefused = ({ fault }: { fault: Fault }) => (
+  <div class="stack narrow">
+    <FaultNote fault={fault} />
+    <p>{say('join.new_link')}</p>
+    <p>
+      <a href={startData().base || '/'}>{say('sign_in')}</a>
+    </p>
+  </div>
+)

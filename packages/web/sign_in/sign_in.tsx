@@ -9,6 +9,7 @@ import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
+import { RecoveryForm } from './recovery.tsx'
 
 export function SignIn() {
   const doing = useDoing()
@@ -34,6 +35,7 @@ export function SignIn() {
           </p>
         )}
         <PasswordForm doing={doing} />
+        <RecoveryForm />
       </div>
     </>
   )
