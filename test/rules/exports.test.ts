@@ -70,9 +70,6 @@ function exportedNames(source: Source): { name: string; start: number }[] {
   })
 }
 
-/** Whose other half comes within the hour. */
-const BEING_BUILT = /service\/src\/(users\/|sign_in\/|http\/mounts)/
-
 /** `packages/tron/address.ts:12 exports addressOf`, for what nobody imports. */
 function unusedExports(sources: readonly Source[], published: ReadonlySet<string>): string[] {
   const imported = importedNames(sources)
@@ -81,8 +78,7 @@ function unusedExports(sources: readonly Source[], published: ReadonlySet<string
       path.startsWith('packages/') &&
       !isPart(path) &&
       !published.has(path) &&
-      !path.endsWith('.test.ts') &&
-      !BEING_BUILT.test(path),
+      !path.endsWith('.test.ts'),
   )
   return ours.flatMap((source) => {
     const names = imported.get(source.path)

@@ -89,10 +89,7 @@ const SessionForm = Type.Object({
   stepped_up_until: OrNull(Type.String()),
 })
 
-export function printSession(
-  session: Session,
-  { face }: Pick<Needs, 'face'>,
-): Static<typeof SessionForm> {
+function printSession(session: Session, { face }: Pick<Needs, 'face'>): Static<typeof SessionForm> {
   const { id, user_id, name, sign_in_name, role, customer_id, stepped_up_until } = session
   return {
     id,

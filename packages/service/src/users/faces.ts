@@ -39,7 +39,7 @@ export const originOf = ({ url }: Face, port: number | undefined): string =>
   url ?? (port === undefined || port === 80 ? 'http://localhost' : `http://localhost:${port}`)
 
 /** Whether what is sent to an origin stays between the browser and us. */
-export function isPrivate(origin: string): boolean {
+function isPrivate(origin: string): boolean {
   const { protocol, hostname } = new URL(origin)
   return protocol === 'https:' || (protocol === 'http:' && hostname === 'localhost')
 }

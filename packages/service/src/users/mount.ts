@@ -83,7 +83,7 @@ export function customerOf(session: Session): Customer {
 
 /** Throws when the role of a user has none of the scopes, or an endpoint wants to be sure that the
  *  user is there. */
-export function mayUse(
+function mayUse(
   { role_scopes, careful }: Pick<Endpoint, 'role_scopes' | 'careful'>,
   customer: Customer,
   now: Date,

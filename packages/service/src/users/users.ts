@@ -16,7 +16,7 @@ import { printUser, reportUsers, type UserReport, type UserRow } from './forms.t
 import { keyScopesOf } from './roles.ts'
 import { endSessions, newToken, userTokenHash } from './sessions.ts'
 
-export type { UserReport, UserRow } from './forms.ts'
+export type { UserReport } from './forms.ts'
 
 export type Needs = { clock: Clock; random: Random; new_id: NewId }
 
