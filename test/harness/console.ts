@@ -101,6 +101,7 @@ export async function worldConsole(t: TestContext, world: World) {
       node: () => world.node,
       chain: () => undefined,
       publicUrl: () => 'http://localhost:8080',
+      consoleUrl: () => CONSOLE_URL.origin,
       stopHere: async () => false,
       seal: async () => sealWith({ current: 'k1', keys: { k1: key } }, random),
       depositAddress: async () => deposit_address,

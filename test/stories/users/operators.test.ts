@@ -67,3 +67,18 @@ test('whose sealing key is lost gets a new link, and the old password is gone', 
   world.wait(2)
   assert.equal((await visitor.call('/v1/balance')).key, 'auth.session')
 })
+
+test('the link of an operator begins where the console is reached', async (t) => {
+  const world = await makeWorld(t)
+  const { json, io } = await worldOperator(world)
+  const invite = async (name: string) => {
+    const { id, link } = await json<{ id: string; link: string }>('operators', 'invite', name)
+    return { id, base: link.replace(/#[\w-]{43}$/, '') }
+  }
+  assert.equal((await invite('Carl')).base, 'http://localhost:8081/console/join')
+  io.env.PENSTOCK_CONSOLE_URL = 'https://console.example.com'
+  const { id, base } = await invite('Dora')
+  assert.equal(base, 'https://console.example.com/console/join')
+  const { link } = await json<{ link: string }>('operators', 'recover', id)
+  assert.ok(link.startsWith(`${base}#`))
+})

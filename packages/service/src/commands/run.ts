@@ -24,6 +24,7 @@ import type {
 } from '../operation/operation.ts'
 import { keptSealingKeys } from '../program/sealing_keys.ts'
 import { wakeOthers } from '../steps/wake.ts'
+import { consoleFace, originOf } from '../users/faces.ts'
 import { isPublicKey, readWallets } from '../wallets/wallet_file.ts'
 import { type Arguments, readArguments } from './arguments.ts'
 import { databaseUrl, withDatabase } from './database.ts'
@@ -42,6 +43,8 @@ export type Settings = {
   wallets_file: string | undefined
   public_url: string | undefined
   port: number
+  console_url: string | undefined
+  console_port: number | undefined
   secret_key: string | undefined
 }
 
@@ -150,6 +153,7 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
       return nodes && chainView(nodes, transport)
     },
     publicUrl: () => settings.public_url ?? `http://localhost:${settings.port}`,
+    consoleUrl: () => originOf(consoleFace(settings.console_url), settings.console_port),
     wallets() {
       const { wallets_file } = settings
       if (!wallets_file) throw refusal('No file of wallets is named: set PENSTOCK_WALLETS.')

@@ -73,21 +73,24 @@ export async function startConsole(
     face,
     tick: async () => jsonOf(await figures()),
   })
-  const operation_needs = operationNeeds(config, parts)
+  // The port may be another than the one that is named: it is known when it listens.
+  let port = config.console_port
+  const consoleUrl = () => originOf(face, port)
+  const operation_needs = { ...operationNeeds(config, parts), consoleUrl }
   const operations = OPERATIONS
   const { web } = parts
   const pages = web && consolePages({ ...web, public_url: config.console_url })
   const needs = { clock, random, log, face, sign_in, live, operations, operation_needs, pages }
   const app = buildConsole(needs)
   const { console_host: host, console_port, console_port_any } = config
-  const listen = (port: number) => listening(() => app.listen({ host, port }), port)
+  const listen = (at: number) => listening(() => app.listen({ host, port: at }), at)
   await listen(console_port).catch((thrown: unknown) => {
     if (thrown instanceof Misuse && console_port_any) return listen(0)
     throw thrown
   })
-  const { port } = app.server.address() as AddressInfo
+  port = (app.server.address() as AddressInfo).port
   return {
-    url: originOf(face, port),
+    url: consoleUrl(),
     async close() {
       live.close()
       app.server.closeIdleConnections()

@@ -52,6 +52,8 @@ export type LocalNeeds = {
   chain(): ChainView | undefined
   /** Where customers reach the service: PENSTOCK_PUBLIC_URL, else a port of this machine. */
   publicUrl(): string
+  /** Where operators reach the console: PENSTOCK_CONSOLE_URL, else a port of this machine. */
+  consoleUrl(): string
   /** The file of wallets that PENSTOCK_WALLETS names. */
   wallets(): Promise<OwnWallets>
   /** Opens a publisher's list. */

@@ -6,7 +6,14 @@ import { requireCustomer } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
 import { Fault, refusal } from '../lib/fault.ts'
-import { type Answer, change, LIMIT, look, paging } from '../operation/operation.ts'
+import {
+  type Answer,
+  change,
+  LIMIT,
+  type LocalNeeds,
+  look,
+  paging,
+} from '../operation/operation.ts'
 import { forgetPassword } from '../sign_in/joining.ts'
 import { reportUsers, type UserReport } from '../users/forms.ts'
 import { CUSTOMER_ROLES, HOUSE_ROLES } from '../users/roles.ts'
@@ -71,7 +78,10 @@ async function requireUser(tx: Tx, id: string, of_house: boolean): Promise<UserR
   return user
 }
 
-/** `base`: what the link begins with. Of an operator it is found where the console is. */
+const portalBase = ({ publicUrl }: Pick<LocalNeeds, 'publicUrl'>) => `${publicUrl()}/portal`
+const consoleBase = ({ consoleUrl }: Pick<LocalNeeds, 'consoleUrl'>) => `${consoleUrl()}/console`
+
+/** `base`: what the link begins with. */
 async function invite(
   tx: Tx,
   needs: UserNeeds,
@@ -95,7 +105,8 @@ const operationsOf = (of_house: boolean) => {
   const roles = of_house ? HOUSE_ROLES : CUSTOMER_ROLES
   const role = of_house ? ('admin' as const) : ('operator' as const)
   const common = { role, careful: true }
-  const base = (url: string) => (of_house ? '/console' : `${url}/portal`)
+  const base = (needs: Pick<LocalNeeds, 'publicUrl' | 'consoleUrl'>) =>
+    of_house ? consoleBase(needs) : portalBase(needs)
   return [
     change({
       ...common,
@@ -130,7 +141,7 @@ const operationsOf = (of_house: boolean) => {
         const { token, ends_at } = await recoverUser(tx, needs, found)
         const after = { ...recorded(found), link: 'new' }
         const action = { subject: `user:${found.id}`, before: recorded(found), after }
-        const link = linkUrl(base(needs.publicUrl()), token)
+        const link = linkUrl(base(needs), token)
         const value = { id: found.id, link, ends_at }
         return { result: { value, note: 'The link works once.' }, actions: [action] }
       },
@@ -178,8 +189,7 @@ export const userOperations = [
     cli: { operands: ['customer', 'name'] },
     async handle({ tx, body: { customer, name, role = 'owner' }, by, ...needs }) {
       const { id: customer_id } = await requireCustomer(tx, customer)
-      const base = `${needs.publicUrl()}/portal`
-      return invite(tx, needs, { customer_id, name, role, by, base })
+      return invite(tx, needs, { customer_id, name, role, by, base: portalBase(needs) })
     },
   }),
   ...operationsOf(false),
@@ -208,7 +218,7 @@ export const operatorOperations = [
     reply: WithLink,
     cli: { operands: ['name'] },
     handle: ({ tx, body: { name, role = 'auditor' }, by, ...needs }) =>
-      invite(tx, needs, { customer_id: null, name, role, by, base: '/console' }),
+      invite(tx, needs, { customer_id: null, name, role, by, base: consoleBase(needs) }),
   }),
   ...operationsOf(true),
 ]
