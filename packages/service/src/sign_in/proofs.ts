@@ -55,7 +55,7 @@ export const CodeField = Type.String({ maxLength: 10, ...invalid('code') })
 
 const NotSignedIn = () =>
   Unauthenticated('sign_in', 'That is not right: the name, the password or the code')
-export const SIGN_IN_REFUSED = refuses(
+const SIGN_IN_REFUSED = refuses(
   Unauthenticated,
   'What was shown does not fit, whatever of it it is',
   'sign_in',

@@ -25,7 +25,7 @@ import { scopesOfRole } from './roles.ts'
 import type { Session, SessionReader } from './sessions.ts'
 
 /** What a mount refuses before an endpoint sees the call. */
-export const MOUNT_REFUSALS: readonly Refusal[] = [
+const MOUNT_REFUSALS: readonly Refusal[] = [
   refuses(Unauthenticated, 'The request does not come from a page of ours', 'origin'),
   refuses(Unauthenticated, 'Nobody is signed in', 'session'),
   refuses(Forbidden, 'The address is neither https nor localhost', 'insecure'),

@@ -45,7 +45,7 @@ const BATCH_MAX = 500
 const TOKEN_BYTES = 32
 const NOTED_MS = 60_000
 /** How long a proof of presence lasts. */
-export const STEP_UP_MS = 5 * 60_000
+const STEP_UP_MS = 5 * 60_000
 const BROWSER_LENGTH_MAX = 200
 /** A user who signs in once more than this loses the oldest session. */
 const SESSIONS_MAX = 20

@@ -33,7 +33,7 @@ export type NewUser = {
 }
 
 /** What a customer, or the house, may have. */
-export const USERS_MAX = 50
+const USERS_MAX = 50
 const LINK_MS = 72 * 3_600_000
 
 /** Puts a user there who has not joined. Throws LimitReached. */
