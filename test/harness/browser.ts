@@ -63,6 +63,9 @@ type Violation = { id: string; nodes: { html: string; failureSummary: string }[]
 /** What axe finds on the page, a line for each. */
 export async function barriers(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
+  // What fades in is judged when it is there.
+  const faded = 'Promise.allSettled(document.getAnimations().map((one) => one.finished)).then()'
+  await session.send('Runtime.evaluate', { expression: faded, awaitPromise: true })
   // By the protocol of the debugger: the policy of the page allows no program of ours.
   await session.send('Runtime.evaluate', { expression: axe_source })
   const options = JSON.stringify({ runOnly: { type: 'tag', values: AXE_TAGS } })

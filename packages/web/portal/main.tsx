@@ -1,8 +1,8 @@
 // The customers' portal.
 
 import { start } from '../frame/start.tsx'
-import { SignIn } from '../sign_in/sign_in.tsx'
+import { LazySignIn } from '../sign_in/lazy_sign_in.tsx'
 import { find } from './find.ts'
 import { pages } from './pages.ts'
 
-await start({ pages, find, SignIn })
+await start({ pages, find, SignIn: LazySignIn })
