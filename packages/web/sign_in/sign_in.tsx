@@ -8,6 +8,7 @@ import { begin, beginning } from '../calls/session.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
+import { PasswordFields, typedProof, usePasswordProof } from '../step_up/password_fields.tsx'
 import { say } from '../words/words.ts'
 import { RecoveryForm } from './recovery.tsx'
 
@@ -45,14 +46,12 @@ const NOT_HEARD = new Fault({ code: -1, key: 'offline', error: '' })
 
 function PasswordForm({ doing }: { doing: Doing }) {
   const name = useSignal('')
-  const password = useSignal('')
-  const code = useSignal('')
+  const proof = usePasswordProof()
   const enter = () =>
     doing.run(async () => {
       await post('/session/password', {
         sign_in_name: name.value.trim(),
-        password: password.value,
-        code: code.value.replaceAll(' ', ''),
+        ...typedProof(proof),
       })
       await begin()
     })
@@ -67,24 +66,7 @@ function PasswordForm({ doing }: { doing: Doing }) {
           name.value = typed
         }}
       />
-      <TextField
-        label={say('sign_in.password')}
-        type="password"
-        autocomplete="current-password"
-        value={password.value}
-        onText={(typed) => {
-          password.value = typed
-        }}
-      />
-      <TextField
-        label={say('sign_in.code')}
-        inputMode="numeric"
-        autocomplete="one-time-code"
-        value={code.value}
-        onText={(typed) => {
-          code.value = typed
-        }}
-      />
+      <PasswordFields proof={proof} />
       <Submit is_busy={doing.is_busy.value}>{say('sign_in.with_password')}</Submit>
     </Form>
   )

@@ -6,8 +6,9 @@ import { useDoing } from '../calls/doing.ts'
 import type { Proofs } from '../calls/presence.ts'
 import { FaultNote, Skeleton } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form, Submit, TextField } from '../parts/field.tsx'
+import { Form, Submit } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
+import { PasswordFields, typedProof, usePasswordProof } from './password_fields.tsx'
 
 /** Loaded when it is needed. */
 const presence = () => import('../calls/presence.ts')
@@ -45,41 +46,19 @@ export function StepUpDialog({ settle }: StepUpProps) {
           </button>
         </p>
       )}
-      {proofs.value?.password && <PasswordProof is_busy={is_busy.value} prove={prove} />}
+      {proofs.value?.password && <PasswordForm is_busy={is_busy.value} prove={prove} />}
     </Dialog>
   )
 }
 
-type PasswordProofProps = { is_busy: boolean; prove: (by: () => Promise<unknown>) => unknown }
+type PasswordFormProps = { is_busy: boolean; prove: (by: () => Promise<unknown>) => unknown }
 
-function PasswordProof({ is_busy, prove }: PasswordProofProps) {
-  const password = useSignal('')
-  const code = useSignal('')
-  const send = async () =>
-    (await presence()).proveByPassword({
-      password: password.value,
-      code: code.value.replaceAll(' ', ''),
-    })
+function PasswordForm({ is_busy, prove }: PasswordFormProps) {
+  const proof = usePasswordProof()
+  const send = async () => (await presence()).proveByPassword(typedProof(proof))
   return (
     <Form onSubmit={() => prove(send)}>
-      <TextField
-        label={say('sign_in.password')}
-        type="password"
-        autocomplete="current-password"
-        value={password.value}
-        onText={(typed) => {
-          password.value = typed
-        }}
-      />
-      <TextField
-        label={say('sign_in.code')}
-        inputMode="numeric"
-        autocomplete="one-time-code"
-        value={code.value}
-        onText={(typed) => {
-          code.value = typed
-        }}
-      />
+      <PasswordFields proof={proof} />
       <Submit is_busy={is_busy}>{say('step_up.password')}</Submit>
     </Form>
   )
