@@ -47,6 +47,7 @@ export async function runMostOperations(
       'status',
       'figures show',
       'alerts list',
+      'processes list',
       'actions list',
       'actions prove',
       'customers list',

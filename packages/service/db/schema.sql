@@ -550,6 +550,13 @@ create table deposit_resolution (
   constraint deposit_resolution_way check (way in ('sent_back', 'credited', 'written_off'))
 );
 
+create table duty (
+  name text not null,
+  process_id text not null,
+  until timestamptz not null,
+  constraint duty_pkey primary key (name)
+);
+
 create table event (
   customer_id text not null,
   number bigint not null,

@@ -34,8 +34,9 @@ import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
 import { fileLog, memoryLog, type SignatureLog } from './signing/signature_log.ts'
-import { type StepRunner, startSteps } from './steps/step.ts'
-import { type Listener, listenForWakes, wakeOthers } from './steps/wake.ts'
+import { holdDuties } from './steps/duties.ts'
+import { startSteps } from './steps/step.ts'
+import { listenForWakes, wakeOthers } from './steps/wake.ts'
 import { type KeyFindings, lookAtKeys } from './wallets/permissions.ts'
 import { stopFile, type Wallets } from './wallets/wallet_file.ts'
 import { openAssets } from './web/assets.ts'
@@ -139,8 +140,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
   const { for_app, books_sql, console_sql, disconnect } = connectAll(database_url, watching)
   const { sql } = for_app
-  let running: StepRunner | undefined
-  let listening_for: Listener | undefined
+  let worker: Worker | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
   const outside = outsideOf(config, watching.clock, log)
@@ -165,7 +165,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       ...outside,
       books: booksSources(books_sql, nodes, roots_file),
       webhooks: webhookCalls(caller, config),
-      wake: (step) => (running ? running.wake(step) : tellOthers(step)),
+      wake: (step) => (worker ? worker.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
     await watching.begin({ database_url, seal: app.seal })
@@ -174,11 +174,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     const api = hasApi(config.role)
       ? await startApi(config, { database_url, log, app, watching })
       : undefined
-    if (works) {
-      const started = startSteps(watching.steps(app.steps), log)
-      running = started
-      listening_for = listenForWakes(database_url, started.wake, watching.whenLost)
-    }
+    if (works) worker = await startWorker(setup, { sql: for_app.follow_sql, app, watching })
     watching.serving()
     return {
       app,
@@ -191,8 +187,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
         watching.stopping()
         await operators?.close()
         await api?.close()
-        await listening_for?.stop()
-        await running?.stop()
+        await worker?.close()
         await signed.close()
         caller.close()
         await disconnect()
@@ -202,6 +197,30 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   } catch (thrown) {
     await disconnect()
     throw thrown
+  }
+}
+
+type Worker = { wake: (step: string) => void; close(): Promise<void> }
+
+/** Runs the steps; those of a duty when this process holds it. */
+async function startWorker(
+  { database_url, log }: Setup,
+  { sql, app, watching }: Pick<OfConsole, 'sql' | 'app' | 'watching'>,
+): Promise<Worker> {
+  const { clock, process_id } = watching
+  const needs = { sql, clock, process_id, wakeOthers: wakeOthers(sql) }
+  const duties = holdDuties(needs, watching.steps(app.steps))
+  await duties.hold()
+  const running = startSteps(duties.steps, log)
+  const listening = listenForWakes(database_url, running.wake, watching.whenLost)
+  return {
+    wake: running.wake,
+    async close() {
+      await listening.stop()
+      await running.stop()
+      // When the database does not answer, they are over soon.
+      await duties.giveBack().catch(() => {})
+    },
   }
 }
 

@@ -255,6 +255,7 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
   return {
     name: 'judge',
     rest_ms: 3_000,
+    duty: 'chain',
     after: ['follow', 'confirm'],
     async run() {
       // First, because what follows fails while one of the nodes is silent.

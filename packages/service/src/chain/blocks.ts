@@ -106,6 +106,7 @@ export function pruneStep({ sql }: { sql: Sql }): Step {
   return {
     name: 'prune',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       const gone = await sql`
         delete from block where number in (

@@ -52,6 +52,7 @@ export function confirmStep(needs: Needs): Step {
   return {
     name: 'confirm',
     rest_ms: 3_000,
+    duty: 'chain',
     after: ['follow'],
     before: ['follow'],
     run: () => confirm(needs),

@@ -37,6 +37,7 @@ export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
+    duty: 'chain',
     run: () => follow(needs),
   }
 }

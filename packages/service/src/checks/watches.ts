@@ -346,6 +346,7 @@ export function retainStep(
   return {
     name: 'retain',
     rest_ms: 3_600_000,
+    duty: 'upkeep',
     async run() {
       const before = later(clock, -retention_days * 86_400_000)
       // By their ids, which tell when they were asked: there is no index of when they ended.

@@ -47,6 +47,7 @@ export function creditStep(needs: Needs): Step {
   return {
     name: 'credit',
     rest_ms: 3_000,
+    duty: 'blocks',
     after: ['follow', 'confirm'],
     before: ['publish'],
     run: () =>
@@ -154,6 +155,7 @@ export function arriveStep(needs: Needs): Step {
   return {
     name: 'arrive',
     rest_ms: 3_000,
+    duty: 'blocks',
     after: ['follow'],
     before: ['publish'],
     run: () =>

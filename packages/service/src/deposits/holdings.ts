@@ -45,6 +45,7 @@ export function holdingsStep(needs: Needs): Step {
   return {
     name: 'holdings',
     rest_ms: 3_000,
+    duty: 'blocks',
     before: ['publish'],
     async run() {
       const now = clock.now()

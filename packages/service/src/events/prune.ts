@@ -20,6 +20,7 @@ export function pruneEventsStep(
   return {
     name: 'prune_events',
     rest_ms: 600_000,
+    duty: 'upkeep',
     async run() {
       const pruned = await sql`
         with old as (

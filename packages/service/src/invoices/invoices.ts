@@ -36,6 +36,7 @@ export function issueInvoicesStep(needs: Needs): Step {
   return {
     name: 'issue_invoices',
     rest_ms: 600_000,
+    duty: 'upkeep',
     after: ['summarize'],
     before: ['publish'],
     run: () => needs.sql.begin((tx) => issueNext(tx, needs)),

@@ -36,6 +36,7 @@ export function pruneNonces({ sql, clock }: { sql: Sql; clock: Clock }): Step {
   return {
     name: 'prune_nonces',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       const before = later(clock, -KEPT_SECONDS * 1000)
       const pruned = await sql`

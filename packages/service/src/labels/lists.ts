@@ -95,6 +95,7 @@ export function refreshStep(needs: Needs): Step {
   return {
     name: 'refresh_lists',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       const now_ms = clock.now().getTime()
       const rows = await sql<{ code: string; refresh_hours: number; loaded_at: Date | null }>`

@@ -24,6 +24,7 @@ export function sealStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
   return {
     name: 'seal',
     rest_ms: 30_000,
+    duty: 'upkeep',
     async run() {
       const done = await sealMarked()
       if (done !== 'nothing marked') return done === 'sealed'

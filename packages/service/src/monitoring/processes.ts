@@ -77,10 +77,14 @@ export type Running = {
   version: string
   started_at: Date
   clock_offset_ms: bigint
+  /** What it does for all. */
+  duties: string[]
 }
 
 /** The processes that are there, the oldest first. */
 export const runningProcesses = (sql: Sql): Promise<Running[]> => sql<Running>`
-  select id, role, host, version, started_at, clock_offset_ms from process
-  where seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+  select id, role, host, version, started_at, clock_offset_ms, array(
+    select name from duty where process_id = process.id and until > clock_timestamp() order by name
+  ) as duties
+  from process where seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
   order by started_at, id`

@@ -65,6 +65,16 @@ export const ScreeningState = Type.Object({
   lists: Type.Union([Text, Type.Array(Text)]),
 })
 
+const Processes = ListOf({
+  id: Text,
+  role: Text,
+  host: Text,
+  version: Text,
+  started_at: Moment,
+  clock_offset_ms: Whole,
+  duties: Type.Array(Text),
+})
+
 export const statusOperations = [
   look({
     path: '/operator/status',
@@ -86,14 +96,7 @@ export const statusOperations = [
       off_sale: Type.Array(Text),
       pool: PoolRows,
       screening: ScreeningState,
-      processes: ListOf({
-        id: Text,
-        role: Text,
-        host: Text,
-        version: Text,
-        started_at: Moment,
-        clock_offset_ms: Whole,
-      }),
+      processes: Processes,
       alerts: ListOf({ alert: Text, since: OrNull(Moment), what: Text }),
     }),
     async handle({ sql, clock, database }) {
@@ -121,6 +124,14 @@ export const statusOperations = [
       const ok = found.length === 0
       return { value, ok, note: ok ? 'No alerts.' : undefined }
     },
+  }),
+  look({
+    path: '/operator/processes/list',
+    summary: 'the processes that run, how far their clocks are off, and which duties each holds',
+    description: 'A duty is what one process at a time does for all: chain, blocks, upkeep.',
+    body: NOTHING,
+    reply: Processes,
+    handle: async ({ sql }) => ({ value: await runningProcesses(sql) }),
   }),
   look({
     path: '/operator/actions/prove',

@@ -162,6 +162,7 @@ export function surveyStep({
   return {
     name: 'survey',
     rest_ms: 3_000,
+    duty: 'chain',
     after: ['follow', 'reclaimed'],
     async run() {
       const head = await node.head()

@@ -14,6 +14,8 @@ import type { Step } from '../steps/step.ts'
 
 /** What the rest of the process is given. */
 export type DatabaseWatch = {
+  /** Names this process among all. */
+  process_id: string
   /** Goes as the database's does, once it has answered: what processes decide together goes by
    *  it. */
   clock: Clock
@@ -69,6 +71,7 @@ export function watchDatabase(role: string, measures: Measures | undefined): Wat
   const named = { id, role, host: hostname() }
   const memory = new DatabaseMemory(systemClock, named)
   const given: DatabaseWatch = {
+    process_id: id,
     clock: corrected,
     told: (name) => memory.noteTold(name),
     wentBack: () => memory.wentBack(),

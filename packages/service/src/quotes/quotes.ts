@@ -71,6 +71,7 @@ export function pruneQuotesStep({ sql, clock }: { sql: Sql; clock: Clock }): Ste
   return {
     name: 'prune_quotes',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       // It does not look at the used ones of all times each minute.
       const pruned = await sql`

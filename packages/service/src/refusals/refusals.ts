@@ -214,6 +214,7 @@ export function pruneRefusalsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>):
   return {
     name: 'prune_refusals',
     rest_ms: 600_000,
+    duty: 'upkeep',
     async run() {
       const before = later(clock, -KEPT_MS)
       await sql`delete from refusal_day where day < ${dayOf(before)}`

@@ -72,6 +72,7 @@ export function pruneChallengesStep({ sql, clock }: { sql: Sql; clock: Clock }):
   return {
     name: 'prune_challenges',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       await sql`delete from answered_challenge where ends_at < ${clock.now()}`
       return false

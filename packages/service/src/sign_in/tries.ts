@@ -119,6 +119,7 @@ export function pruneTriesStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): St
   return {
     name: 'prune_sign_ins',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       const pruned = await sql`
         delete from sign_in where id in (

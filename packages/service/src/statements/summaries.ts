@@ -52,6 +52,7 @@ export function summarizeStep({ sql, clock }: Needs): Step {
   return {
     name: 'summarize',
     rest_ms: 60_000,
+    duty: 'upkeep',
     after: ['seal'],
     async run() {
       const [more_hours, more_days] = [await next('hour'), await next('day')]

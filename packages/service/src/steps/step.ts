@@ -4,10 +4,17 @@
 
 import { type Log, thrownFields } from '../lib/log.ts'
 
+/** What one process at a time does: to follow the chain, to read its blocks, to clean up. */
+export const DUTIES = ['blocks', 'chain', 'upkeep'] as const
+export type Duty = (typeof DUTIES)[number]
+
 export type Step = {
   readonly name: string
   /** The longest time between two runs when nobody wakes it. */
   readonly rest_ms: number
+  /** The duty that it is part of: it runs in the process that holds it (duties.ts). Left out: in
+   *  every process that runs steps. */
+  readonly duty?: Duty
   /** Steps that move what this one waits for: it is woken when they have moved something. */
   readonly after?: readonly string[]
   /** Steps that take up what this one has moved. A step names only steps of its own floor or of

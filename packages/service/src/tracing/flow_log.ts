@@ -36,6 +36,7 @@ export function recordStep(needs: Needs): Step {
   return {
     name: 'record',
     rest_ms: 3_000,
+    duty: 'blocks',
     after: ['follow', 'confirm'],
     async run() {
       assets ??= await assetsOf(needs)

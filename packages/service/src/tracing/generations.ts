@@ -442,6 +442,7 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
   return {
     name: 'prune_index',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       // The one that was in use before stays, for processes that have not changed over yet. Its
       // number can be any lower one: not every generation that is begun comes into use.

@@ -42,6 +42,7 @@ export function measureMinutesStep({ sql, clock }: { sql: Sql; clock: Clock }): 
   return {
     name: 'measure_minutes',
     rest_ms: 10_000,
+    duty: 'upkeep',
     run: () => sql.begin((tx) => measureNext(tx, clock)),
   }
 }

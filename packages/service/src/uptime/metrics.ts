@@ -131,6 +131,7 @@ export function pruneMetricsStep({ sql, clock }: { sql: Sql; clock: Clock }): St
   return {
     name: 'prune_metrics',
     rest_ms: 3_600_000,
+    duty: 'upkeep',
     async run() {
       const before = (span: Span) => later(clock, -KEPT_DAYS[span] * SPAN_MS.day)
       const gone = await sql`

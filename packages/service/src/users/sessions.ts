@@ -229,6 +229,7 @@ export function pruneSessionsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>):
   return {
     name: 'prune_sessions',
     rest_ms: 60_000,
+    duty: 'upkeep',
     async run() {
       const pruned = await sql`
         delete from user_session where id in (

@@ -367,6 +367,7 @@ export function pruneNoticesStep(
   return {
     name: 'prune_notices',
     rest_ms: 600_000,
+    duty: 'upkeep',
     async run() {
       const calls = await sql`
         delete from webhook_call where (webhook_id, number, at) in (
