@@ -1,8 +1,10 @@
 // Every page as everybody may see it: in each language, wide and narrow, light and dark.
 
 import type { BrowserContext, Page } from 'playwright-core'
-import { barriers, isTooWide } from './browser.ts'
+import { barriers, clippedTexts, isTooWide } from './browser.ts'
 
+/** `prepare`: what is opened on a page before one looks, such as a dialog. */
+export type PageToLookAt = { path: string; prepare?: () => Promise<void> }
 export type Looks = { context: BrowserContext; page: Page; origin: string }
 
 /** Each language, theme and width once; FACES=all: every one with every other. */
@@ -18,14 +20,11 @@ const VIEWS =
         { language: 'zh', width: 1280, colorScheme: 'dark' as const },
         { language: 'ru', width: 375, colorScheme: 'dark' as const },
       ]
-/** Until what a page asks for is drawn. */
-const DRAWN_MS = 300
-
-/** What axe finds on the pages and what does not fit into the window, a line for each. `prepare`:
- *  what is opened on a page before one looks, such as a dialog. */
+/** What axe finds on the pages, what does not fit into the window and which texts are cut off, a
+ *  line for each. */
 export async function faultsOfLooks(
   { context, page, origin }: Looks,
-  pages: readonly { path: string; prepare?: () => Promise<void> }[],
+  pages: readonly PageToLookAt[],
 ): Promise<string[]> {
   const found: string[] = []
   for (const { language, width, colorScheme } of VIEWS) {
@@ -35,10 +34,14 @@ export async function faultsOfLooks(
     for (const { path, prepare } of pages) {
       await page.goto(origin + path)
       await page.locator('main h1').waitFor()
-      await prepare?.()
-      await page.waitForTimeout(DRAWN_MS)
+      await drawn(page)
+      if (prepare) {
+        await prepare()
+        await drawn(page)
+      }
       const lines = await barriers(page)
       if (await isTooWide(page)) lines.push('is too wide')
+      lines.push(...(await clippedTexts(page)).map((text) => `is clipped: ${text}`))
       found.push(...lines.map((line) => `${path} ${language} ${width} ${colorScheme}: ${line}`))
     }
   }
@@ -47,3 +50,7 @@ export async function faultsOfLooks(
   await page.emulateMedia({ colorScheme: 'light' })
   return found
 }
+
+/** Until nothing that the page has asked for is awaited. */
+const drawn = (page: Page) =>
+  page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })

@@ -1,0 +1,125 @@
+// The portal in a real browser: one sandbox, one browser and one page that is signed in, for all
+// tests of a file. A page's test begins with these lines and finds things as people do, by role and
+// name:
+//
+//   const portal = newPortal()
+//   const { button, heading, link, rows } = portal
+//   before(portal.open)
+//   after(portal.close)
+//
+//   portal.job('an address is supplied', 4, async (hands) => {     mouse, then keyboard; clicks
+//     await hands.press(link('Subscriptions'))
+//     await rows('Subscriptions').first().waitFor()
+//   })
+//   portal.test('nothing is there at first', async () => {...})   anything else: `portal.page`
+//   portal.looks([{ path: '/portal/subscriptions' }])             barriers, widths, languages
+//   portal.behaves()                                              last: what pages never do
+//
+// What a test needs from outside of the page it gets from `portal.penstock`, the SDK with the key
+// of the same customer, and from `portal.sandbox`.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { LocalService } from 'penstock-playground/start.ts'
+import { Penstock } from 'penstock-sdk'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { type Misdeeds, noBrowser, startBrowser, watchPages } from './browser.ts'
+import { type Hands, keyboard, mouse } from './hands.ts'
+import { faultsOfLooks, type PageToLookAt } from './looks.ts'
+import { startSandbox } from './sandbox.ts'
+
+/** Until something is seen. Generous: the machine may be busy. */
+const PATIENCE_MS = 30_000
+
+export const newPortal = () => new Portal()
+
+class Portal {
+  sandbox!: LocalService
+  browser!: Browser
+  context!: BrowserContext
+  /** Signed in by the sandbox's link. */
+  page!: Page
+  /** The SDK, with the key of the customer who is signed in. */
+  penstock!: Penstock
+  origin!: string
+  /** What the pages have done that they never should. */
+  misdeeds!: Misdeeds
+  private readonly skip = noBrowser()
+
+  /** For `before`. */
+  readonly open = async (): Promise<void> => {
+    if (this.skip) return
+    ;[this.sandbox, this.browser] = await Promise.all([startSandbox(), startBrowser()])
+    const { customer, api_url: url, sign_in } = this.sandbox
+    this.penstock = new Penstock({ url, token: customer.token, secret: customer.secret })
+    this.origin = new URL(sign_in.portal).origin
+    this.context = await this.browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      locale: 'en-GB',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    this.context.setDefaultTimeout(PATIENCE_MS)
+    this.misdeeds = watchPages(this.context, this.origin)
+    this.page = await this.context.newPage()
+    await this.page.goto(sign_in.portal)
+    await this.heading('Home').waitFor()
+  }
+
+  /** For `after`. */
+  readonly close = async (): Promise<void> => {
+    await this.browser?.close()
+    await this.sandbox?.close()
+  }
+
+  /** A test that is left out where no browser is. */
+  readonly test = (title: string, steps: (t: TestContext) => Promise<void>): void => {
+    test(title, { skip: this.skip }, steps)
+  }
+
+  /** Does a job with the mouse and then with the keyboard alone, from the first page on, in at most
+   *  so many clicks. */
+  readonly job = (
+    title: string,
+    clicks_max: number,
+    steps: (hands: Hands) => Promise<void>,
+  ): void => {
+    for (const which of ['mouse', 'keyboard'] as const)
+      this.test(`${title}, with the ${which}`, async (t) => {
+        await this.visit('/portal')
+        const hands = which === 'mouse' ? mouse() : keyboard(this.page)
+        await steps(hands)
+        t.diagnostic(`${hands.clicks} clicks`)
+        assert.ok(hands.clicks <= clicks_max, `${hands.clicks} clicks`)
+      })
+  }
+
+  /** A test that these pages have no barriers and fit, in each language, theme and width. A
+   *  function is called when the test runs: for paths that are known only then. */
+  readonly looks = (
+    pages: readonly PageToLookAt[] | (() => Promise<readonly PageToLookAt[]>),
+  ): void =>
+    this.test('the pages have no barriers and fit, in each language, theme and width', async () => {
+      const list = typeof pages === 'function' ? await pages() : pages
+      assert.deepEqual(await faultsOfLooks(this, list), [])
+    })
+
+  /** The last test of a file. */
+  readonly behaves = (): void =>
+    this.test('nothing was asked of others, no policy was broken, nothing was thrown', async () => {
+      assert.deepEqual(this.misdeeds, { others: [], violations: [], errors: [] })
+    })
+
+  readonly visit = async (path: string): Promise<void> => {
+    await this.page.goto(this.origin + path)
+    await this.page.locator('main h1').waitFor()
+  }
+
+  readonly heading = (name: string | RegExp) => this.page.getByRole('heading', { level: 1, name })
+  readonly button = (name: string) => this.page.getByRole('button', { name, exact: true })
+  readonly link = (name: string) => this.page.getByRole('link', { name, exact: true }).first()
+  readonly field = (name: string) => this.page.getByLabel(name, { exact: true })
+  /** The rows of the table of this name, its head too. */
+  readonly rows = (name: string) => this.page.getByRole('table', { name }).getByRole('row')
+  readonly dialog = () => this.page.getByRole('dialog')
+  readonly inDialog = (name: string) => this.dialog().getByRole('button', { name, exact: true })
+}
