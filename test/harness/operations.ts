@@ -58,7 +58,13 @@ export async function runMostOperations(
       split,
     ),
     ...['lists show', 'lists show operator', 'lists diff 0', 'aml show', 'aml entries'].map(split),
-    ...['aml policy', 'aml watches', 'aml changes --since 2026-01-01', 'books roots'].map(split),
+    ...[
+      'aml reviews list',
+      'aml policy',
+      'aml watches',
+      'aml changes --since 2026-01-01',
+      'books roots',
+    ].map(split),
     ...[
       'prices list',
       'prices preview energy 32000-130999=0.05',

@@ -35,7 +35,7 @@ const TABLES: Record<string, string> = {
   users: 'service_user user_link user_session',
   sign_in: 'answered_challenge passkey recovery_code sign_in user_password',
   subscriptions: 'plan subscription subscription_supply subscription_use',
-  checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
+  checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_review aml_watch',
   audit: 'books_check books_finding',
   monitoring: 'alert database_loss loosened_setting process',
   uptime: 'metric metric_progress',

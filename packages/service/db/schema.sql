@@ -156,6 +156,32 @@ create table aml_price (
 );
 create unique index aml_price_once on aml_price (type) where (until is null);
 
+create table aml_review (
+  check_id text not null,
+  customer_id text not null,
+  address text not null,
+  risk_score numeric not null,
+  state text default 'open' not null,
+  opened_at timestamptz not null,
+  decision text,
+  reason text,
+  decided_by text,
+  decided_at timestamptz,
+  entry_id text,
+  next_check_id text,
+  constraint aml_review_pkey primary key (check_id),
+  constraint aml_review_entry foreign key (entry_id) references aml_entry(id),
+  constraint aml_review_next_check foreign key (next_check_id) references aml_check(id),
+  constraint aml_review_of_check foreign key (check_id) references aml_check(id),
+  constraint aml_review_decided check ((state = 'decided') = (decision is not null) and (state = 'decided') = (reason is not null) and (state = 'decided') = (decided_by is not null) and (state = 'decided') = (decided_at is not null)),
+  constraint aml_review_decision check (decision in ('allow', 'deny', 'leave')),
+  constraint aml_review_effect check ((entry_id is not null) = (coalesce(decision, 'leave') <> 'leave') and (next_check_id is not null) = (entry_id is not null)),
+  constraint aml_review_state check (state in ('open', 'decided'))
+);
+create index aml_review_by_state on aml_review (state, check_id);
+create index aml_review_of_address on aml_review (customer_id, address, check_id);
+create unique index aml_review_open on aml_review (customer_id, address) where (state = 'open');
+
 create table aml_service (
   type text not null,
   on_sale boolean not null,

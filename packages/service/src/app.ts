@@ -13,6 +13,7 @@ import { askProvidersStep, screenStep } from './checks/answering.ts'
 import { checkKinds } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
+import { reviewKinds } from './checks/reviews.ts'
 import { routes as checkRoutes, reportRoutes } from './checks/routes.ts'
 import {
   DEFAULT_RETENTION_DAYS,
@@ -362,6 +363,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...depositKinds,
     ...subscriptionKinds,
     ...checkKinds,
+    ...reviewKinds,
     ...invoiceKinds,
     ...webhookKinds,
     ...alertKinds,

@@ -3,8 +3,16 @@
 // with it.
 
 import { Type } from 'typebox'
+import { watchedAmong } from '../checks/check_lookup.ts'
 import type { Tx } from '../database/sql.ts'
-import { diffSets, type ListState, listStates, publishList } from '../labels/label_sets.ts'
+import {
+  diffSets,
+  type ListState,
+  listStates,
+  previewList,
+  publishList,
+  restoreVersion,
+} from '../labels/label_sets.ts'
 import type { ListContents } from '../labels/list_entries.ts'
 import {
   listVersions,
@@ -16,7 +24,16 @@ import {
 import { LISTS, openList, readList, type Source } from '../labels/lists.ts'
 import type { Change } from '../ledger/actions.ts'
 import { Outage, Refused, refusal } from '../lib/fault.ts'
-import { change, LIMIT, limit, look, type Needs, undertaking } from '../operation/operation.ts'
+import {
+  change,
+  LIMIT,
+  limit,
+  look,
+  type Needs,
+  type Terminal,
+  type Upload,
+  undertaking,
+} from '../operation/operation.ts'
 import {
   Count,
   Flag,
@@ -85,6 +102,21 @@ function loaded(rows: Awaited<ReturnType<typeof load>>[]) {
   return { value: rows, note: rows.some((one) => one.changed) ? CHANGED : 'It was so already.' }
 }
 
+/** A list in a file, of those who type. */
+const FROM_FILE = {
+  operands: ['list' as const, 'file' as const],
+  extras: Type.Object({ file: text('FILE', 'the file, in the format of the publisher') }),
+  before: async ({ file }: { file: string }, { openFile }: Terminal) => ({
+    upload: await openFile(file),
+  }),
+}
+
+/** Throws Refused when no file came along. */
+function requireUpload(upload: Upload | undefined): Upload {
+  if (!upload) throw refusal('No file came along.')
+  return upload
+}
+
 const list = oneOf(LISTS, 'the list')
 const shrink = flag('also when it has lost more than half of its entries')
 const SETS = { min: 0, max: 2 ** 31 - 1 }
@@ -118,6 +150,19 @@ const Version = {
   sha256: Text,
   first_set: OrNull(Count),
   last_set: OrNull(Count),
+}
+
+const Difference = {
+  list: Text,
+  change: Text,
+  address: Text,
+  category: Text,
+  entity: Text,
+  kind: Text,
+  confidence: Count,
+  reference: Text,
+  valid_from: OrNull(Moment),
+  valid_to: OrNull(Moment),
 }
 
 const shown = ({ code, entries, loaded_at, origin, refresh_hours, url, licence }: ListState) => ({
@@ -168,20 +213,66 @@ export const listOperations = [
       return loaded(rows)
     },
   }),
+  look({
+    path: '/operator/lists/preview',
+    summary: 'what `lists import` of a file would change, without loading it',
+    description:
+      '`watched` is how many addresses that customers watch are among those it says otherwise: ' +
+      'they are screened again when it is loaded. The first differences are shown, by address.',
+    body: Type.Object({ list, limit }),
+    reply: Type.Object({
+      list: Text,
+      entries: Count,
+      entries_before: Count,
+      added: Count,
+      removed: Count,
+      passed_over: Count,
+      watched: Count,
+      refused: OrNull(Text),
+      differences: ListOf(Difference),
+    }),
+    cli: FROM_FILE,
+    async handle({ sql, body: { list, limit = LIMIT }, upload, progress }) {
+      const { entries, passed_over } = await read({ progress }, { list, ...requireUpload(upload) })
+      const all = await previewList(sql, list, entries)
+      const { differences, ...counts } = all
+      const watched = await watchedAmong(sql, new Set(differences.map(({ address }) => address)))
+      const shown = differences.slice(0, limit)
+      return { value: { list, ...counts, passed_over, watched, differences: shown } }
+    },
+  }),
   undertaking({
     path: '/operator/lists/import',
     careful: true,
     summary: 'load a list from a file, in the place of its version before',
     body: Type.Object({ list, shrink }),
     reply: LoadedLists,
-    cli: {
-      operands: ['list', 'file'],
-      extras: Type.Object({ file: text('FILE', 'the file, in the format of the publisher') }),
-      before: async ({ file }, { openFile }) => ({ upload: await openFile(file) }),
-    },
-    async handle({ body: { list, shrink = false }, upload, ...needs }) {
-      if (!upload) throw refusal('No file came along.')
+    cli: FROM_FILE,
+    async handle({ body: { list, shrink = false }, upload: given, ...needs }) {
+      const upload = requireUpload(given)
       return loaded([await load({ list, ...upload }, { ...needs, may_shrink: shrink })])
+    },
+  }),
+  change({
+    path: '/operator/lists/revert',
+    careful: true,
+    summary: 'put a version of a list that was loaded before in force again: `lists show LIST`',
+    body: Type.Object({ list, version: whole('VERSION', 'the id of the version') }),
+    reply: LoadedLists.items,
+    cli: { operands: ['list', 'version'] },
+    async handle({ tx, body, by, at }) {
+      const { list } = body
+      const version_id = BigInt(body.version)
+      const restored = await restoreVersion(tx, { list, version_id, by, at })
+      const { version_before, version_id: _, ...counts } = restored
+      const { label_set } = counts
+      const value = { list, ...counts }
+      const before = version_before === undefined ? null : { version: version_before }
+      const after = { version: version_id, label_set }
+      return {
+        result: { value, note: CHANGED },
+        actions: [{ subject: `list:${list}`, before, after }],
+      }
     },
   }),
   look({
@@ -191,18 +282,7 @@ export const listOperations = [
       before: whole('BEFORE', 'the number of a label set', SETS),
       after: optional(whole('AFTER', 'of another one (the newest)', SETS)),
     }),
-    reply: ListOf({
-      list: Text,
-      change: Text,
-      address: Text,
-      category: Text,
-      entity: Text,
-      kind: Text,
-      confidence: Count,
-      reference: Text,
-      valid_from: OrNull(Moment),
-      valid_to: OrNull(Moment),
-    }),
+    reply: ListOf(Difference),
     cli: { operands: ['before', 'after'] },
     async handle({ sql, body }) {
       const before = await requireSet(sql, body.before)

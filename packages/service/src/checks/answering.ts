@@ -27,6 +27,7 @@ import {
   takeUpChecks,
 } from './checks.ts'
 import { type Answer, askProviders, storeAnswers } from './outside.ts'
+import { openReviews } from './reviews.ts'
 
 export type Needs = {
   sql: Sql
@@ -169,6 +170,7 @@ async function settleChecks({ sql, clock }: Needs, all: readonly CheckWithAnswer
     storeAnswers(tx, answers, now)
     postponeChecks(tx, waiting)
     await completeChecks(tx, done, now)
+    await openReviews(tx, done, now)
     await failChecks(tx, failed, now)
   })
 }

@@ -92,3 +92,11 @@ export async function listWatches(sql: Sql, limit: number) {
     from aml_watch as w left join aml_check as c on c.id = w.check_id
     order by w.made_at desc, w.address limit ${limit}`
 }
+
+/** How many of these addresses somebody watches. */
+export async function watchedAmong(sql: Sql, addresses: ReadonlySet<string>): Promise<number> {
+  const [row] = await sql<{ watched: number }>`
+    select count(distinct address)::integer as watched from aml_watch
+    where address = any(${[...addresses]})`
+  return row!.watched
+}

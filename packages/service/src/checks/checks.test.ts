@@ -10,7 +10,7 @@ import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { Fault } from '../lib/fault.ts'
 import { CHECK_STATES, type CheckState } from './checks.ts'
 import { checkHistory } from './history.ts'
-import { placeAgain } from './placing.ts'
+import { aboutAddress, placeAgain } from './placing.ts'
 
 const factors = (check: { risk_factors: { name: string; score: number }[] }) =>
   check.risk_factors.map(({ name, score }) => [name, score])
@@ -378,7 +378,7 @@ test('a free check is answered or fails without entries, beside one that costs',
     }),
   ])
   const again = await world.sql.begin((tx) =>
-    placeAgain(tx, world, { customer_id: rich, address, supersedes: null }),
+    placeAgain(tx, world, aboutAddress(address), { customer_id: rich, supersedes: null }),
   )
   await world.drain()
   await world.sql`update aml_price set price_sun = 0 where type = 'hash'`

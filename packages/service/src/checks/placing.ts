@@ -222,15 +222,28 @@ function judge(wanted: NewCheck, state: PlacementState, new_id: NewId): CheckPla
 const isTooMuch = ({ open, failed, completed }: Today) =>
   open >= HASHES_OPEN_MAX || (failed >= FAILED_MAX && failed > completed)
 
-/** Asks again about an address, at no price: the answer stands beside the one it supersedes. */
+/** What a check asks, beside what it costs. */
+export type CheckQuestion = Pick<Check, 'type' | 'network' | 'address' | 'hash' | 'direction'>
+
+/** The question about an address of this network. */
+export const aboutAddress = (address: Address): CheckQuestion => ({
+  type: 'address',
+  network: 'TRX',
+  address,
+  hash: null,
+  direction: null,
+})
+
+/** Asks again, at no price: the answer stands beside the one it supersedes. */
 export async function placeAgain(
   tx: Tx,
   { clock, new_id }: Pick<Needs, 'clock' | 'new_id'>,
-  again: { customer_id: string; address: Address; supersedes: string | null },
+  { type, network, address, hash, direction }: CheckQuestion,
+  of: Pick<Check, 'customer_id' | 'supersedes'>,
 ): Promise<Check> {
   const chain = await chainState(tx)
   const check = newCheck(
-    { ...again, type: 'address', network: 'TRX', idempotency_key: null },
+    { ...of, type, network, address, hash, direction, idempotency_key: null },
     {
       id: new_id(),
       price_sun: 0n,

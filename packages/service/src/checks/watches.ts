@@ -25,7 +25,7 @@ import { EXAMPLE } from '../wire/examples.ts'
 import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
 import type { Check } from './checks.ts'
 import { CHECK_COLUMNS, CheckForm, printCheck } from './forms.ts'
-import { placeAgain } from './placing.ts'
+import { aboutAddress, placeAgain } from './placing.ts'
 
 export type Needs = {
   sql: Sql
@@ -102,7 +102,10 @@ export function rescreenStep(needs: Needs): Step {
           order by w.label_set, w.customer_id, w.address
             limit ${AT_ONCE} for update of w skip locked`
         for (const { customer_id, address, check_id } of due) {
-          const { id } = await placeAgain(tx, needs, { customer_id, address, supersedes: check_id })
+          const { id } = await placeAgain(tx, needs, aboutAddress(address), {
+            customer_id,
+            supersedes: check_id,
+          })
           await tx`
             update aml_watch set label_set = greatest(label_set, ${label_set}::integer),
               check_id = ${id}

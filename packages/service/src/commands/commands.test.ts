@@ -54,6 +54,11 @@ const MISUSES: [typed: string, sentence: string][] = [
   ['frobnicate', 'There is no command frobnicate. --help lists them all.'],
   ['--json status', 'There is no command --json. --help lists them all.'],
   ['keys', 'keys what: issue, list, change, rotate, revoke or reseal?'],
+  ['aml reviews', 'aml reviews what: list, show or decide?'],
+  [
+    'aml reviews lst',
+    'There is no aml reviews lst (do you mean list?): it is list, show or decide.',
+  ],
   ['orders lst', 'There is no orders lst (do you mean list?): it is list or show.'],
   ['orders list --stat new', 'orders list has no option --stat (do you mean --state?).'],
   ['orders list --state', '--state has no value: --state new|pending|success|failed.'],

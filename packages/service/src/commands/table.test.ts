@@ -43,9 +43,10 @@ const WORDS: Record<string, string> = {
   chain: 'show',
   signer: 'stop go status',
   wallets: 'check permit forbid sign broadcast',
-  lists: 'show update import diff schedule',
+  lists: 'show update preview import revert diff schedule',
   aml:
-    'show replay report state changes allow deny withdraw entries watch unwatch watches ' +
+    'show replay report state changes allow deny withdraw entries ' +
+    'reviews/list reviews/show reviews/decide watch unwatch watches ' +
     'policy publish backfill rebuild',
   books: 'check roots compare',
   database: 'losses accept',
@@ -64,7 +65,7 @@ const words = ({ cli }: { cli: { words: string } }) => cli.words
 
 test('the words of the operations are those that operators know', () => {
   const known = Object.entries(WORDS).flatMap(([noun, verbs]) =>
-    verbs.split(' ').map((verb) => `${noun} ${verb}`.trim()),
+    verbs.split(' ').map((verb) => `${noun} ${verb.replace('/', ' ')}`.trim()),
   )
   assert.deepEqual(OPERATIONS.map(words), known)
 })
@@ -72,7 +73,7 @@ test('the words of the operations are those that operators know', () => {
 test('each operation has a path, a role, a body that is enforced, and a reply', () => {
   for (const operation of OPERATIONS) {
     const { path, auth, role, changes, body, reply, cli, read } = operation
-    assert.equal(path, `/operator/${cli.words.replace(' ', '/')}`)
+    assert.equal(path, `/operator/${cli.words.replaceAll(' ', '/')}`)
     assert.equal(auth, 'operator')
     assert.equal(role === 'auditor', !changes && !operation.local, path)
     assert.doesNotThrow(() => bodyReader(body), path)
@@ -168,11 +169,15 @@ const RUN_ELSEWHERE = [
   'wallets sign',
   'wallets broadcast',
   'lists update',
+  'lists preview',
   'lists import',
+  'lists revert',
   'aml replay',
   'aml report',
   'aml state',
   'aml deny',
+  'aml reviews show',
+  'aml reviews decide',
   'aml publish',
   'aml backfill',
   'aml rebuild',

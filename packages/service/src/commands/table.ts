@@ -5,6 +5,7 @@ import { entryOperations } from '../aml_operators/entries.ts'
 import { indexOperations } from '../aml_operators/index_reach.ts'
 import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
+import { reviewOperations } from '../aml_operators/reviews.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
 import { migrationOperations } from '../database_operators/migrations.ts'
 import { bookOperations } from '../money_operators/books.ts'
@@ -46,6 +47,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...listOperations,
   ...checkOperations,
   ...entryOperations,
+  ...reviewOperations,
   ...watchOperations,
   ...policyOperations,
   ...indexOperations,

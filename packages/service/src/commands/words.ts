@@ -3,28 +3,38 @@
 import { misuse } from '../lib/fault.ts'
 import type { Operation } from '../operation/operation.ts'
 
+/** The longest names have three words: `aml reviews list`. */
+const WORDS_MAX = 3
+
 /** Finds the operation that the first words name. Throws Misuse, with the nearest words there
  *  are. */
 export function findOperation(
   operations: readonly Operation[],
   args: readonly string[],
 ): { operation: Operation; rest: string[] } {
-  const [noun = '', verb = ''] = args
-  for (const words of [`${noun} ${verb}`, noun]) {
+  for (let count = Math.min(WORDS_MAX, args.length); count > 0; count--) {
+    const words = args.slice(0, count).join(' ')
     const operation = operations.find(({ cli }) => cli.words === words)
-    if (operation) return { operation, rest: args.slice(words.split(' ').length) }
+    if (operation) return { operation, rest: args.slice(count) }
   }
-  const all = operations.map(({ cli }) => cli.words.split(' '))
-  const verbs = all.flatMap(([first, second]) =>
-    first === noun && second !== undefined ? [second] : [],
-  )
+  const all = operations.map(({ cli }) => cli.words)
+  const two = args.slice(0, 2).join(' ')
+  const noun = wordsAfter(all, two).length > 0 ? two : (args[0] ?? '')
+  const verb = args[noun === two ? 2 : 1] ?? ''
+  const verbs = wordsAfter(all, noun)
   const choice = `${verbs.slice(0, -1).join(', ')} or ${verbs.at(-1)}`
   if (verbs.length > 0 && (verb === '' || verb.startsWith('-')))
     throw misuse(`${noun} what: ${choice}?`)
   if (verbs.length > 0)
     throw misuse(`There is no ${noun} ${verb}${nearest(verb, verbs)}: it is ${choice}.`)
-  const nouns = [...new Set(all.map(([first]) => first!))]
+  const nouns = [...new Set(all.map((words) => words.split(' ')[0]!))]
   throw misuse(`There is no command ${noun}${nearest(noun, nouns)}. --help lists them all.`)
+}
+
+/** The words that can follow a noun, each once. */
+function wordsAfter(all: readonly string[], noun: string): string[] {
+  const after = all.filter((words) => words.startsWith(`${noun} `))
+  return [...new Set(after.map((words) => words.slice(noun.length + 1).split(' ')[0]!))]
 }
 
 /** ` (do you mean orders?)`, or nothing when no known word is near. */

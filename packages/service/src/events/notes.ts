@@ -58,6 +58,8 @@ export const EVENT_TYPES = [
   'action.made',
   'alert.raised',
   'alert.cleared',
+  /** An answer of screening waits for a person of the house. */
+  'review.opened',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]

@@ -45,7 +45,7 @@ export type PublishOutcome = {
 }
 
 /** Everything that counts of an entry, as one line of text. */
-function lineOf(entry: ListEntry): string {
+function lineOf(entry: Omit<LabelEntry, 'list'> | ListEntry): string {
   const { address, category, entity, kind, confidence, reference, valid_from, valid_to } = entry
   return JSON.stringify([
     ...[address, category, entity, kind, confidence, reference],
@@ -65,16 +65,10 @@ export async function publishList(
 ): Promise<PublishOutcome> {
   for (const entry of entries) requireSound(entry)
   await tx`lock table label_set in exclusive mode`
-  const lines = [...new Set(entries.map(lineOf))].sort()
+  const by_line = new Map(entries.map((entry) => [lineOf(entry), entry]))
+  const lines = [...by_line.keys()].sort()
   const sha256 = createHash('sha256').update(lines.join('\n')).digest('hex')
-  const [set] = await tx<{
-    number: number
-  }>`select number from label_set order by number desc limit 1`
-  const before = set!.number
-  const [same] = await tx<{ version_id: bigint; sha256: string; entries: number }>`
-    select v.id as version_id, v.sha256, v.entries from label_set_version as s
-      join list_version as v on v.id = s.version_id
-    where s.label_set = ${before} and v.list = ${loading.list}`
+  const { before, same } = await versionInForce(tx, loading.list)
   if (same?.sha256 === sha256) {
     return {
       label_set: before,
@@ -85,11 +79,8 @@ export async function publishList(
       entries: lines.length,
     }
   }
-  if (lines.length === 0 && !loading.may_shrink)
-    throw refusal('It has no entry for an address of this network.')
-  if (same && !loading.may_shrink && lines.length * 2 < same.entries)
-    throw refusal(`It has ${lines.length} entries where it had ${same.entries} before.`)
-  const by_line = new Map(entries.map((entry) => [lineOf(entry), entry]))
+  const why = shrinking(lines.length, same)
+  if (why !== undefined && !loading.may_shrink) throw refusal(why)
   const version_id = await insertVersion(
     tx,
     { ...loading, sha256 },
@@ -103,6 +94,103 @@ export async function publishList(
   })
   const difference = await differenceOf(tx, same?.version_id ?? 0n, version_id)
   return { label_set: number, version_id, ...difference, changed: true, entries: lines.length }
+}
+
+/** Puts a version of a list that was loaded before in the place of the one in force: the next label
+ *  set has it. Throws Refused when the list has no such version, or it is in force. */
+export async function restoreVersion(
+  tx: Tx,
+  wanted: { list: string; version_id: bigint; by: string; at: Date },
+): Promise<PublishOutcome & { version_before: bigint | undefined; passed_over: number }> {
+  const { list, version_id, by, at } = wanted
+  await tx`lock table label_set in exclusive mode`
+  const [version] = await tx<{ origin: string; passed_over: number; entries: number }>`
+    select origin, passed_over, entries from list_version
+    where id = ${version_id} and list = ${list}`
+  if (!version) throw refusal(`The list ${list} has no version ${version_id}.`)
+  const { before, same } = await versionInForce(tx, list)
+  if (same?.version_id === version_id)
+    throw refusal(`Version ${version_id} of ${list} is in force.`)
+  const replaced = same?.version_id ?? 0n
+  const loading = { list, ...version, loaded_at: at, loaded_by: by }
+  const label_set = await insertSet(tx, { before, replaced, version_id, loading })
+  const difference = await differenceOf(tx, replaced, version_id)
+  const { entries, passed_over } = version
+  const outcome = { label_set, version_id, ...difference, changed: true, entries }
+  return { ...outcome, passed_over, version_before: same?.version_id }
+}
+
+type VersionInForce = { version_id: bigint; sha256: string; entries: number }
+
+/** The newest set, and the version of a list in it. */
+async function versionInForce(
+  sql: Sql | Tx,
+  list: string,
+): Promise<{ before: number; same: VersionInForce | undefined }> {
+  const [set] = await sql<{
+    number: number
+  }>`select number from label_set order by number desc limit 1`
+  const before = set!.number
+  const [same] = await sql<VersionInForce>`
+    select v.id as version_id, v.sha256, v.entries from label_set_version as s
+      join list_version as v on v.id = s.version_id
+    where s.label_set = ${before} and v.list = ${list}`
+  return { before, same }
+}
+
+/** Why a version with so many entries is not loaded unless it may shrink; undefined when it is. */
+function shrinking(entries: number, same: VersionInForce | undefined): string | undefined {
+  if (entries === 0) return 'It has no entry for an address of this network.'
+  if (same && entries * 2 < same.entries)
+    return `It has ${entries} entries where it had ${same.entries} before.`
+  return undefined
+}
+
+/** What publishing a version would change. `refused`: why it is not loaded unless it may shrink;
+ *  `differences`: by address. */
+export type ListPreview = {
+  entries: number
+  entries_before: number
+  added: number
+  removed: number
+  refused: string | null
+  differences: Difference[]
+}
+
+/** Compares a list with what of it is in force, and changes nothing. Throws Refused when an entry
+ *  is not sound. */
+export async function previewList(
+  sql: Sql,
+  list: string,
+  entries: readonly ListEntry[],
+): Promise<ListPreview> {
+  for (const entry of entries) requireSound(entry)
+  const { same } = await versionInForce(sql, list)
+  const in_force = same
+    ? await sql<Omit<LabelEntry, 'list'>>`
+        select address, category, entity, kind, confidence, reference, valid_from, valid_to
+        from list_entry where version_id = ${same.version_id}`
+    : []
+  const had = new Map(in_force.map((entry) => [lineOf(entry), entry]))
+  const has = new Map(entries.map((entry) => [lineOf(entry), entry]))
+  const added = [...has].filter(([line]) => !had.has(line))
+  const removed = [...had].filter(([line]) => !has.has(line))
+  const differences = [
+    ...added.map(([, entry]) => ({
+      ...{ change: 'added' as const, list, ...entry },
+      valid_from: entry.valid_from ?? null,
+      valid_to: entry.valid_to ?? null,
+    })),
+    ...removed.map(([, entry]) => ({ change: 'removed' as const, list, ...entry })),
+  ].sort((a, b) => (a.address < b.address ? -1 : Number(a.address > b.address)))
+  return {
+    entries: has.size,
+    entries_before: had.size,
+    added: added.length,
+    removed: removed.length,
+    refused: shrinking(has.size, same) ?? null,
+    differences,
+  }
 }
 
 function requireSound({ address, category, confidence, entity, reference }: ListEntry): void {

@@ -190,12 +190,12 @@ type Work<Value> = (tx: Tx, at: Date) => Promise<Change<Value>>
 /** Declares an operation that only looks. */
 export function look<Body extends TObject, Reply extends TSchema, Extras extends TObject = None>(
   spec: Description<Body, Reply, Extras> & {
-    handle(asked: Needs & { body: Static<Body> }): Promise<Answer<Static<Reply>>>
+    handle(asked: Needs & Attachments & { body: Static<Body> }): Promise<Answer<Static<Reply>>>
   },
 ): Operation {
   const { role = 'auditor' } = spec
-  return entry({ ...spec, role, changes: false }, (needs, { body }) =>
-    spec.handle({ ...(needs as Needs), body: body as Static<Body> }),
+  return entry({ ...spec, role, changes: false }, (needs, { body, operator: _, ...attached }) =>
+    spec.handle({ ...(needs as Needs), ...attached, body: body as Static<Body> }),
   )
 }
 

@@ -50,6 +50,9 @@ export type Policy = {
   refuse_blacklisted_receivers: boolean
   /** What they send is neither credited nor sold for nor sent back: it is held for the operator. */
   hold_blacklisted_senders: boolean
+  /** An answer whose level is high waits for a decision of the house; its customer has it all the
+   *  same. */
+  review_high_answers: boolean
 }
 
 export const SHIPPED_POLICY: Policy = {
@@ -88,6 +91,7 @@ export const SHIPPED_POLICY: Policy = {
   full_confidence: 60,
   refuse_blacklisted_receivers: false,
   hold_blacklisted_senders: true,
+  review_high_answers: true,
 }
 
 export type Group = 'low' | 'medium' | 'high'
@@ -99,7 +103,11 @@ export const groupOf = (weight: number): Group =>
 const FLOORS = ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const
 
 /** What older policies do not say, and mean. */
-const LATER = { refuse_blacklisted_receivers: false, hold_blacklisted_senders: true }
+const LATER = {
+  refuse_blacklisted_receivers: false,
+  hold_blacklisted_senders: true,
+  review_high_answers: true,
+}
 
 /** Throws Refused when the body is not a whole policy. */
 export function requirePolicy(body: unknown, version: number): Policy {
