@@ -2,7 +2,7 @@
 // checks rest on, and whose level has changed.
 
 import { Type } from 'typebox'
-import { requireEvidence, showCheck } from '../checks/check_lookup.ts'
+import { requireEvidence, showCheck } from '../checks/history.ts'
 import { replayCheck, stateAt } from '../checks/replay.ts'
 import { levelChanges } from '../checks/watches.ts'
 import { look, momentOf } from '../operation/operation.ts'

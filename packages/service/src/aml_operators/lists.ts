@@ -3,7 +3,7 @@
 // with it.
 
 import { Type } from 'typebox'
-import { watchedAmong } from '../checks/check_lookup.ts'
+import { watchedAmong } from '../checks/watches.ts'
 import type { Tx } from '../database/sql.ts'
 import {
   diffSets,

@@ -81,8 +81,9 @@ export const reviewOperations = [
     summary: 'decide about an answer that waits; --reason stands in the evidence from then on',
     description:
       'The answer itself never changes. `allow` and `deny` make an entry about the address for ' +
-      'this customer (`aml allow`, `aml deny`) and ask again at no price: the customer is told of ' +
-      'the new answer. What an authority says stands whatever is allowed. `leave` changes nothing.',
+      'this customer (`aml allow`, `aml deny`) and ask again at no price: the customer is told ' +
+      'of the new answer. What an authority says stands whatever is allowed. `leave` changes ' +
+      'nothing.',
     body: Type.Object({ check, decision: oneOf(DECISIONS, 'what is decided') }),
     reply: Type.Object(Review),
     cli: { operands: ['check', 'decision'] },

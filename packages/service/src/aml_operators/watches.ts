@@ -2,8 +2,7 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
-import { listWatches } from '../checks/check_lookup.ts'
-import { unwatch, watch } from '../checks/watches.ts'
+import { listWatches, unwatch, watch } from '../checks/watches.ts'
 import { requireCustomer } from '../customers/customers.ts'
 import { refusal } from '../lib/fault.ts'
 import { change, LIMIT, limit, look } from '../operation/operation.ts'

@@ -20,13 +20,11 @@ async function tainted(world: ScreeningWorld): Promise<Person> {
   return shop
 }
 
-const decide = (world: ScreeningWorld, check_id: string, decision: Decision) =>
-  world.sql.begin((tx) =>
-    decideReview(tx, world, {
-      ...{ check_id, decision, reason: 'we know them', by: 'olga' },
-      at: world.clock.now(),
-    }),
-  )
+function decide(world: ScreeningWorld, check_id: string, decision: Decision) {
+  const at = world.clock.now()
+  const deciding = { check_id, decision, reason: 'we know them', by: 'olga', at }
+  return world.sql.begin((tx) => decideReview(tx, world, deciding))
+}
 
 async function told(world: ScreeningWorld, type: string): Promise<Record<string, unknown>[]> {
   const notes = await world.sql<{ data: string }>`
@@ -34,7 +32,7 @@ async function told(world: ScreeningWorld, type: string): Promise<Record<string,
   return notes.map(({ data }) => JSON.parse(data) as Record<string, unknown>)
 }
 
-test('a high answer waits for a person, once for each customer, and is given all the same', async (t) => {
+test('a high answer waits for a person, once for each customer, and is given at once', async (t) => {
   const world = await makeScreeningWorld(t)
   const [anna, bert] = [await world.customer(), await world.customer()]
   const shop = await tainted(world)
@@ -146,7 +144,7 @@ test('what is left as it is waits again only for a worse answer', async (t) => {
   assert.equal((await listReviews(world.sql, { state: 'open', limit: 10 })).length, 1)
 })
 
-test('of a transaction it is the counterparty that waits, and the same is asked again', async (t) => {
+test('of a transaction the counterparty waits, and the same is asked again', async (t) => {
   const world = await makeScreeningWorld(t)
   const anna = await world.customer()
   const [thief, ours] = [world.person(), world.person()]

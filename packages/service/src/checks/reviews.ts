@@ -97,6 +97,11 @@ function screenedAddress({ check, result }: AnsweredCheck): string {
   return screened?.address ?? check.address
 }
 
+type OpenedReview = Pick<Review, 'check_id' | 'customer_id' | 'address' | 'opened_at'> & {
+  risk_score: string
+  blacklist: boolean
+}
+
 /** -> open: for those of these answers whose level is high, where the policy has them reviewed. An
  *  address that waits already, was denied, or was decided about an answer no better than this one
  *  does not wait again. The caller has locked the accounts of the customers and the checks. */
@@ -107,7 +112,7 @@ export async function openReviews(
 ): Promise<void> {
   const high = answered.filter(({ result }) => result.outcome.level === 'high')
   if (high.length === 0 || !(await currentPolicy(tx)).review_high_answers) return
-  const opened = await tx<Review & { risk_score: string; blacklist: boolean }>`
+  const opened = await tx<OpenedReview>`
     with high as (
       select distinct on (customer_id, address) * from unnest(
         ${high.map(({ check }) => check.id)}::text[],
@@ -127,20 +132,18 @@ export async function openReviews(
             or (r.decision = 'deny' and e.withdrawn_at is null)))
       order by customer_id, address
       on conflict (customer_id, address) where state = 'open' do nothing
-      returning ${REVIEW_COLUMNS}, risk_score::text
+      returning check_id, customer_id, address, risk_score::text, opened_at
     )
-    select opened.*, high.blacklist from opened join high using (check_id) order by check_id`
+    select check_id, o.customer_id, o.address, o.risk_score, blacklist, o.opened_at
+    from opened as o join high using (check_id) order by check_id`
   noteEvents(
     tx,
-    opened.map(({ check_id, customer_id, address, risk_score, blacklist, opened_at }) => ({
+    opened.map(({ opened_at, ...data }) => ({
       type: 'review.opened',
-      subject: `review:${check_id}`,
+      subject: `review:${data.check_id}`,
       customer_id: HOUSE,
       at: now,
-      data: {
-        ...{ check_id, customer_id, address, risk_score, blacklist },
-        opened_at: wireTime(opened_at),
-      },
+      data: { ...data, opened_at: wireTime(opened_at) },
     })),
   )
 }

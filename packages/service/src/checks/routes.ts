@@ -24,10 +24,9 @@ import {
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
-import { supersedingCheck } from './check_lookup.ts'
 import { CHECK_STATES, findCheck } from './checks.ts'
 import { CheckForm, printCheck } from './forms.ts'
-import { checkHistory } from './history.ts'
+import { checkHistory, supersedingCheck } from './history.ts'
 import { type CheckPlacement, checkPrices, type NewCheck } from './placing.ts'
 import { watchRoutes } from './watches.ts'
 

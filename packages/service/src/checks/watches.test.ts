@@ -19,7 +19,8 @@ type Note = { type: string; subject: string; data: string }
 async function noted(sql: Sql): Promise<[type: string, data: Record<string, unknown>][]> {
   const notes = await sql<Note>`
     select type, data from event_note where type not like 'aml_check.%'
-      and type not in ('customer.created', 'review.opened') and type not like 'deposit.%' order by id`
+      and type not in ('customer.created', 'review.opened') and type not like 'deposit.%'
+    order by id`
   return notes.map(({ type, data }) => [type, JSON.parse(data) as Record<string, unknown>])
 }
 

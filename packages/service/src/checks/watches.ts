@@ -310,6 +310,32 @@ export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpo
   }),
 ]
 
+/** The addresses that are watched, with their newest answers, newest first. */
+export async function listWatches(sql: Sql, limit: number) {
+  return sql<{
+    customer_id: string
+    address: string
+    made_at: Date
+    label_set: number | null
+    check_id: string | null
+    state: string | null
+    risk_score: string | null
+    risk_level: string | null
+  }>`
+    select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,
+      c.risk_level
+    from aml_watch as w left join aml_check as c on c.id = w.check_id
+    order by w.made_at desc, w.address limit ${limit}`
+}
+
+/** How many of these addresses somebody watches. */
+export async function watchedAmong(sql: Sql, addresses: ReadonlySet<string>): Promise<number> {
+  const [row] = await sql<{ watched: number }>`
+    select count(distinct address)::integer as watched from aml_watch
+    where address = any(${[...addresses]})`
+  return row!.watched
+}
+
 export type LevelChange = {
   customer_id: string
   address: Address

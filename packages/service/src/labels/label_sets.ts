@@ -177,7 +177,9 @@ export async function previewList(
   const removed = [...had].filter(([line]) => !has.has(line))
   const differences = [
     ...added.map(([, entry]) => ({
-      ...{ change: 'added' as const, list, ...entry },
+      change: 'added' as const,
+      list,
+      ...entry,
       valid_from: entry.valid_from ?? null,
       valid_to: entry.valid_to ?? null,
     })),
