@@ -17,6 +17,7 @@ const FLOORS = [
     'transactions',
     'refusals',
     'invoices',
+    'pairing',
     'quotes',
     'receipts',
     'users',

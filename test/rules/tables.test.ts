@@ -28,6 +28,7 @@ const TABLES: Record<string, string> = {
   prices: 'price fee service aml_price aml_service',
   market: 'orders',
   quotes: 'offer quote',
+  pairing: 'pairing',
   receipts: 'signing_key',
   screening: 'policy',
   deposits: 'deposit deposit_outflow deposit_resolution holding',

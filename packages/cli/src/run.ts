@@ -83,6 +83,7 @@ async function runFound(command: Command, rest: readonly string[], io: Io): Prom
     get access() {
       return access!
     },
+    json: common.json === true,
     note: (text) => (common.quiet === true ? undefined : io.err(`${cleaned(text)}\n`)),
   } satisfies Invocation)
   return print(command, outcome, { json: common.json === true, io })

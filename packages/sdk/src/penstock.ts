@@ -157,6 +157,7 @@ export class Penstock extends Client {
   readonly settings = this.#account.settings
   readonly refusals = this.#account.refusals
   readonly keys = this.#access.keys
+  readonly pairings = this.#access.pairings
   readonly webhooks = this.#access.webhooks
   readonly notices = this.#access.notices
   readonly events = events(this.caller).events

@@ -1020,12 +1020,27 @@ create table pairing (
   sealed_key text,
   taken_at timestamptz,
   refused_at timestamptz,
+  network text not null,
+  scopes text[],
+  approved_at timestamptz,
+  customer_id text,
+  key_id text,
   constraint pairing_pkey primary key (id),
   constraint pairing_poll_once unique (poll_hash),
-  constraint pairing_name_length check (char_length(name) >= 1 and char_length(name) <= 100)
+  constraint pairing_key foreign key (key_id) references api_key(id),
+  constraint pairing_of_customer foreign key (customer_id) references customer(id),
+  constraint pairing_approved_whole check (num_nulls(approved_at, customer_id, key_id) in (0, 3)),
+  constraint pairing_key_until_taken check (
+case
+    when approved_at is null then sealed_key is null and taken_at is null
+    else (sealed_key is null) = (taken_at is not null)
+end),
+  constraint pairing_name_length check (char_length(name) >= 1 and char_length(name) <= 100),
+  constraint pairing_one_answer check (approved_at is null or refused_at is null)
 );
 create index pairing_by_end on pairing (ends_at);
-create index pairing_of_code on pairing (code_hash);
+create unique index pairing_code_once on pairing (code_hash);
+create index pairing_of_network on pairing (network, ends_at);
 
 create table passkey (
   id text not null,

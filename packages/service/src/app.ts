@@ -67,6 +67,8 @@ import { alertKinds } from './monitoring/watch_alerts.ts'
 import type { Node } from './node/node.ts'
 import type { Reads } from './node/reads.ts'
 import { receiverReader } from './node/receivers.ts'
+import { endPairingsStep } from './pairing/pairings.ts'
+import { pairingRoutes } from './pairing/routes.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
 import { portalMount } from './portal/portal.ts'
@@ -267,6 +269,7 @@ export function buildApp(world: World): App {
     forecastRoute({ sql, prices }),
     ...receiptRoutes({ ...receipts, service: world.webhooks.user_agent }),
     ...keyRoutes({ ...sign_in, endSubscriptions: endAll }),
+    ...pairingRoutes({ ...sign_in, public_url: world.about.public_url }),
     ...events.endpoints,
   ]
   const portal = portalFace(world.about.public_url)
@@ -282,7 +285,7 @@ export function buildApp(world: World): App {
     pages: pagesOf(world, prices),
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
-    api_steps: [uses.step, purchases.step],
+    api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock })],
     noteCall: purchases.note,
     new_id,
     seal,

@@ -162,7 +162,6 @@ test('what is typed wrongly ends with 2 and says what was meant', async () => {
     ['call /v1/transaction/check []', 2, NOTHING, /./],
     ['sign', 2, NOTHING, /PATH is missing/],
     ['completion tcsh', 2, NOTHING, /bash, zsh or fish/],
-    ['login', 2, NOTHING, /--with-key/],
     ['login --with-key --sandbox x', 2, NOTHING, /--with-key/],
     ['login --with-key', 2, NOTHING, /two lines/, { env: nobody }],
     ['login --with-key --url ftp:x', 2, NOTHING, /no address/, { env: nobody, input: 'a\nb' }],
@@ -180,6 +179,7 @@ test('what is refused, missing or not allowed has a code of its own', async () =
   const fails = { ...signed, PENSTOCK_URL: await answering(503) }
   await tryAll([
     ['balance', 3, NOTHING, /penstock login/, env(nobody)],
+    [`login --url ${gone.PENSTOCK_URL}`, 4, NOTHING, /fetch|connect/i, env(nobody)],
     ['orders list', 3, NOTHING, /not signed in/, env(nobody)],
     ['doctor', 3, NOTHING, /not signed in/, env(nobody)],
     ['balance --profile x', 3, NOTHING, /no profile x/, env(nobody)],

@@ -1,7 +1,7 @@
 // All commands, in the order in which --help lists them.
 
+import { ACCOUNT } from '../access/account.ts'
 import type { Command } from '../line/command.ts'
-import { ACCOUNT } from './account.ts'
 import { completionCommands } from './completion.ts'
 import { DOCTOR } from './doctor.ts'
 import { EVENTS } from './events.ts'

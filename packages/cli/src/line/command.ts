@@ -18,6 +18,8 @@ export type Invocation = {
   /** A client of the profile. Throws NotSignedIn when there is none. */
   readonly penstock: Penstock
   readonly access: Access
+  /** The result is printed as JSON. */
+  readonly json: boolean
   /** Says something beside the result. */
   note(text: string): void
 }

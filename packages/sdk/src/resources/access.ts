@@ -18,6 +18,18 @@ export function access(caller: Caller) {
       /** Ends a key for good. */
       revoke: call('/v1/key/revoke'),
     },
+    pairings: {
+      /** Asks for a key of one's own; needs none. */
+      create: call('/v1/pairing/new'),
+      /** The key, once, when a user has approved; how it stands until then. */
+      take: call('/v1/pairing/take'),
+      /** Which program waits with a code. */
+      check: call('/v1/pairing/check'),
+      /** Gives it a key, no wider than the one that asks. */
+      approve: call('/v1/pairing/approve'),
+      /** Gives it none. */
+      refuse: call('/v1/pairing/refuse'),
+    },
     webhooks: {
       /** All webhooks, the newest first. */
       list: list('/v1/webhooks/list'),

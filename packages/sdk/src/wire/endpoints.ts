@@ -1556,6 +1556,107 @@ export type Endpoints = {
       ended_subscriptions: number
     }
   }
+  /** A program asks for a key of its own: a code for the user, a secret for the program */
+  '/v1/pairing/new': {
+    body: {
+      /** What the program is called, and where it runs; 1 to 100 characters */
+      name: string
+      /** What the program would like to do; left out: the user chooses */
+      scopes?: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[] | undefined
+    }
+    result: {
+      /** Eight letters, in two groups */
+      code: string
+      url: string | null
+      /** Keep it: it takes the key */
+      poll_secret: string
+      poll_seconds: number
+      ends_at: string
+    }
+  }
+  /** Which program waits with this code */
+  '/v1/pairing/check': {
+    body: {
+      /** What the program shows; blanks, hyphens and small letters make no difference */
+      code: string
+    }
+    result: {
+      /** What the program calls itself: nobody has checked it */
+      name: string
+      /** Where it asked from */
+      ip: string
+      scopes: string[] | null
+      made_at: string
+      /** The code is worth nothing from then on */
+      ends_at: string
+    }
+  }
+  /** Gives the program that waits with this code a key, no wider than the one that asks */
+  '/v1/pairing/approve': {
+    body: {
+      /** What the program shows; blanks, hyphens and small letters make no difference */
+      code: string
+      /** What to call it */
+      name?: string | undefined
+      /** What it may do */
+      scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
+      /** Where it may be used from: addresses and networks, or `any` alone */
+      networks?: string[] | undefined
+      /** The most that it may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+      /** It refuses requests without the second signature */
+      require_v2?: boolean | undefined
+      /** A time that is still to come, from which on it is refused, or `never` */
+      ends_at?: string | undefined
+    }
+    result: {
+      id: string
+      name: string
+      scopes: string[] | null
+      networks: string[] | null
+      daily_cap: number | null
+      /** TRX; counted for keys with a cap */
+      spent_today: number
+      require_v2: boolean
+      created_at: string
+      made_by: string | null
+      last_used_at: string | null
+      ends_at: string | null
+      revoked_at: string | null
+      /** Those that sign now, the newest first */
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** The key of a program that was approved, once; until then, how it stands */
+  '/v1/pairing/take': {
+    body: {
+      poll_secret: string
+    }
+    result: {
+      state: 'open' | 'approved' | 'refused'
+      key: {
+        id: string
+        /** Names it; shown this once */
+        token: string
+        /** Signs; shown this once */
+        secret: string
+      } | null
+    }
+  }
+  /** Gives the program that waits with this code no key */
+  '/v1/pairing/refuse': {
+    body: {
+      /** What the program shows; blanks, hyphens and small letters make no difference */
+      code: string
+    }
+    result: {
+      /** Of the program */
+      name: string
+    }
+  }
   /** What happened, newest first; with `after` from there on, oldest first */
   '/v1/events/list': {
     body: {
@@ -2153,6 +2254,10 @@ export const REPETITION: {
   '/v1/key/change': 'nothing',
   '/v1/key/rotate': 'nothing',
   '/v1/key/revoke': 'nothing',
+  '/v1/pairing/new': 'nothing',
+  '/v1/pairing/approve': 'nothing',
+  '/v1/pairing/take': 'nothing',
+  '/v1/pairing/refuse': 'nothing',
   '/v1/webhook/new': 'nothing',
   '/v1/webhook/change': 'nothing',
   '/v1/webhook/rotate': 'nothing',

@@ -3,9 +3,11 @@
 import { type Static, Type } from 'typebox'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
-import { dayOf, wireTime } from '../lib/clock.ts'
-import { money } from '../lib/json.ts'
+import { dayOf, readMoment, wireTime } from '../lib/clock.ts'
+import { type Json, money } from '../lib/json.ts'
+import { isNetwork } from '../lib/networks.ts'
 import { InvalidParams, Money, refuses, SCOPES, type Scope, unchecked } from '../wire/endpoint.ts'
+import { readMoney } from '../wire/reading.ts'
 import { OrNull } from '../wire/schemas.ts'
 
 /** A key as its owner may see it at any time. */
@@ -92,6 +94,47 @@ export const LIMIT_REFUSALS = [
   refuses(InvalidParams, '`daily_cap` is no amount of TRX', 'daily_cap'),
   refuses(InvalidParams, '`ends_at` is no time that is still to come', 'ends_at'),
 ]
+
+type LimitFieldValues = {
+  scopes?: Scope[] | undefined
+  networks?: string[] | undefined
+  daily_cap?: Json | undefined
+  require_v2?: boolean | undefined
+  ends_at?: string | undefined
+}
+
+/** What limits a key, as it was asked for. Throws 2. */
+export function readLimits(
+  { scopes, networks, daily_cap, require_v2, ends_at }: LimitFieldValues,
+  now: Date,
+) {
+  return {
+    scopes: scopes && [...new Set(scopes)],
+    allowed_networks: networks && readNetworks(networks),
+    require_v2,
+    daily_cap_sun:
+      daily_cap === undefined
+        ? undefined
+        : daily_cap === 'none'
+          ? null
+          : readMoney(daily_cap, 'daily_cap'),
+    expires_at: ends_at === undefined ? undefined : readEnd(ends_at, now),
+  }
+}
+
+function readNetworks(networks: readonly string[]): readonly string[] | null {
+  if (networks.length === 1 && networks[0] === 'any') return null
+  const wrong = networks.find((network) => !isNetwork(network))
+  if (wrong !== undefined) throw InvalidParams('networks', `Not an address or network: ${wrong}`)
+  return networks
+}
+
+function readEnd(given: string, now: Date): Date | null {
+  if (given === 'never') return null
+  const ends_at = readMoment(given)
+  if (!ends_at || ends_at <= now) throw InvalidParams('ends_at', 'Invalid ends_at')
+  return ends_at
+}
 
 export const KeyForm = Type.Object({
   id: Type.String(),

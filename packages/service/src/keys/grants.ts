@@ -13,6 +13,7 @@ import {
   Forbidden,
   LimitReached,
   NotFound,
+  refuses,
   UNNAMED_SCOPES,
   unauthenticated,
 } from '../wire/endpoint.ts'
@@ -34,6 +35,21 @@ export const KEYS_MAX = 100
 /** What a customer may make in a day: a revoked one stays as a row. */
 export const KEYS_A_DAY = 500
 const DAY_MS = 86_400_000
+
+export const WIDER = refuses(
+  Forbidden,
+  'The key could do something, from somewhere, for longer or for more than the one that asks',
+  'wider',
+)
+/** Of what makes a key. */
+export const NEW_KEY_REFUSALS = [
+  WIDER,
+  refuses(
+    LimitReached,
+    `There are ${KEYS_MAX} keys that may be used, or ${KEYS_A_DAY} were made within a day`,
+    'key',
+  ),
+]
 
 type LimitsInForce = Pick<
   KeyRow,

@@ -2,9 +2,7 @@
 
 import { Type } from 'typebox'
 import type { Sql, Tx } from '../database/sql.ts'
-import { dayOf, readMoment } from '../lib/clock.ts'
-import type { Json } from '../lib/json.ts'
-import { isNetwork } from '../lib/networks.ts'
+import { dayOf } from '../lib/clock.ts'
 import {
   Conflict,
   type Customer,
@@ -12,13 +10,11 @@ import {
   endpoint,
   Forbidden,
   InvalidParams,
-  LimitReached,
   NotFound,
   refuses,
 } from '../wire/endpoint.ts'
 import { answered } from '../wire/examples.ts'
 import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
-import { readMoney } from '../wire/reading.ts'
 import {
   ID_REFUSED,
   IdField,
@@ -27,18 +23,19 @@ import {
   LimitFields,
   NameField,
   printKey,
+  readLimits,
   reportKeys,
 } from './forms.ts'
 import {
   alterKey,
   giveUpKey,
   grantKey,
-  KEYS_A_DAY,
-  KEYS_MAX,
+  NEW_KEY_REFUSALS,
   ownOnly,
   rotateKey,
+  WIDER,
 } from './grants.ts'
-import type { KeyLimits, Needs as MakerNeeds } from './keys.ts'
+import type { Needs as MakerNeeds } from './keys.ts'
 
 export type Needs = MakerNeeds & {
   sql: Sql
@@ -52,55 +49,12 @@ export type Needs = MakerNeeds & {
 }
 
 const NO_KEY = refuses(NotFound, 'There is no such key of yours', 'key')
-const WIDER = refuses(
-  Forbidden,
-  'The key could do something, from somewhere, for longer or for more than the one that asks',
-  'wider',
-)
 const OTHER_KEY_REFUSALS = [
   NO_KEY,
   refuses(Conflict, 'The key is revoked', 'revoked'),
   refuses(Forbidden, 'It is the key that asks', 'self'),
   WIDER,
 ]
-
-type Limits = {
-  scopes?: KeyLimits['scopes']
-  networks?: string[] | undefined
-  daily_cap?: Json | undefined
-  require_v2?: boolean | undefined
-  ends_at?: string | undefined
-}
-
-/** What limits a key, as it was asked for. Throws 2. */
-function readLimits({ scopes, networks, daily_cap, require_v2, ends_at }: Limits, now: Date) {
-  return {
-    scopes: scopes && [...new Set(scopes)],
-    allowed_networks: networks && readNetworks(networks),
-    require_v2,
-    daily_cap_sun:
-      daily_cap === undefined
-        ? undefined
-        : daily_cap === 'none'
-          ? null
-          : readMoney(daily_cap, 'daily_cap'),
-    expires_at: ends_at === undefined ? undefined : readEnd(ends_at, now),
-  }
-}
-
-function readNetworks(networks: readonly string[]): readonly string[] | null {
-  if (networks.length === 1 && networks[0] === 'any') return null
-  const wrong = networks.find((network) => !isNetwork(network))
-  if (wrong !== undefined) throw InvalidParams('networks', `Not an address or network: ${wrong}`)
-  return networks
-}
-
-function readEnd(given: string, now: Date): Date | null {
-  if (given === 'never') return null
-  const ends_at = readMoment(given)
-  if (!ends_at || ends_at <= now) throw InvalidParams('ends_at', 'Invalid ends_at')
-  return ends_at
-}
 
 async function report({ sql, clock }: Needs, { customer_id }: Customer, id: string) {
   const now = clock.now()
@@ -147,15 +101,7 @@ const create = (needs: Needs): Endpoint =>
       token: Type.String({ description: 'Names it; shown this once' }),
       secret: Type.String({ description: 'Signs; shown this once' }),
     }),
-    faults: [
-      ...LIMIT_REFUSALS,
-      WIDER,
-      refuses(
-        LimitReached,
-        `There are ${KEYS_MAX} keys that may be used, or ${KEYS_A_DAY} were made within a day`,
-        'key',
-      ),
-    ],
+    faults: [...LIMIT_REFUSALS, ...NEW_KEY_REFUSALS],
     examples: [
       { summary: 'A key that only looks', body: { name: 'accounting', scopes: ['read'] } },
     ],
