@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startLocal } from 'penstock-playground/start.ts'
+import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { runCommand } from '../../../packages/cli/src/run.ts'
@@ -21,7 +21,9 @@ import { freePort } from '../../runtimes/runtimes.ts'
 test('listen misses nothing while the service is stopped and started again', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-listen-'))
   const { url: DATABASE_URL, name } = await createDatabase()
+  let local: LocalService | undefined
   t.after(async () => {
+    await local?.close()
     await dropDatabase(name)
     await rm(folder, { recursive: true, maxRetries: 5 })
   })
@@ -40,8 +42,7 @@ test('listen misses nothing while the service is stopped and started again', asy
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
   t.after(() => receiver.close())
 
-  let local = await start()
-  t.after(() => local.close())
+  local = await start()
   const { token, secret } = local.customer
   const penstock = new Penstock({ url: local.api_url, token, secret })
   const env = { PENSTOCK_URL: local.api_url, PENSTOCK_TOKEN: token, PENSTOCK_SECRET: secret }

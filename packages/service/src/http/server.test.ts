@@ -14,6 +14,7 @@ import { fault, Outage } from '../lib/fault.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { money } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
+import { listenOn } from '../limits/listeners.ts'
 import {
   endpoint,
   InvalidParams,
@@ -836,6 +837,21 @@ test('closing answers what is under way and then lets go of the connection', asy
   assert.equal(reply.headers.get('connection'), 'close')
   assert.deepEqual(((await reply.json()) as { result: unknown }).result, { n: 1 })
   await closed
+})
+
+test('connections on which nothing was ever sent do not keep a server from closing', async (t) => {
+  // By a clock that stands: no time passes after which it would close them anyway.
+  const { app } = await server({ clock: { now: () => new Date(0) } })
+  const { port, close } = await listenOn(app, { port: 0, host: '127.0.0.1' })
+  const ends: Promise<unknown>[] = []
+  for (let count = 0; count < 40; count++) {
+    const socket = connectSocket(port, '127.0.0.1').on('error', () => {})
+    t.after(() => socket.destroy())
+    await once(socket, 'connect')
+    ends.push(once(socket.resume(), 'close'))
+  }
+  await close()
+  await Promise.all(ends)
 })
 
 test('no two requests have the same id', async () => {

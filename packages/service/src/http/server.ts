@@ -163,6 +163,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   let closing = false
   app.addHook('preClose', (done) => {
     closing = true
+    connections.closeSoon()
     done()
   })
   receive(app, { clock: needs.clock, gate, connections, send })
@@ -253,11 +254,13 @@ function lookAfter(
     refuse(socket, 503)
     socket.destroySoon()
   })
-  let timer: NodeJS.Timeout | undefined
   server.on('listening', () => {
-    timer = setInterval(() => connections.sweep(), SWEEP_MS).unref()
+    const timer = setInterval(() => {
+      connections.sweep()
+      // The server's own 'close' comes earlier: it does not count what came by other sockets.
+      if (connections.over) clearInterval(timer)
+    }, SWEEP_MS).unref()
   })
-  server.on('close', () => clearInterval(timer))
 }
 
 /** Counts a request and answers it at once if it is one too many. */

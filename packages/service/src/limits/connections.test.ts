@@ -192,6 +192,25 @@ test('anyone who has our last word and does not hang up is let go', async (t) =>
   assert.ok(socket.destroyed)
 })
 
+test('when the server closes, nobody who sends nothing, or not all, keeps it open', async (t) => {
+  const { connections, open, wait } = await counted(t, { per_address_max: 4 })
+  const [silent, slow, customer] = [await open(), await open(), await open()]
+  for (const { client, socket } of [slow, customer]) {
+    client.write('POST /v1/prices HTTP/1.1\r\n')
+    await once(socket.resume(), 'data')
+    connections.asked(socket)
+  }
+  connections.isCustomers(customer.socket)
+  connections.closeSoon()
+  wait(1_000)
+  assert.deepEqual([silent.gone(), slow.gone(), customer.gone()], [true, false, false])
+  wait(13_000)
+  assert.deepEqual([slow.gone(), customer.gone(), connections.over], [false, false, false])
+  wait(1_000)
+  assert.deepEqual([slow.gone(), customer.gone()], [true, true])
+  assert.equal(connections.over, true)
+})
+
 test('one connection has so many requests without an answer', async (t) => {
   const { open, connections } = await counted(t)
   const { socket } = await open()

@@ -51,6 +51,9 @@ const LOOK_MS_MAX = 2_000
 const ENDED_MS_MAX = 5_000
 /** More than this may be in the kernel, unread; then a farewell would wait behind it. */
 const KERNEL_BYTES = 64 * 1024
+/** Once the server closes, a request that is not whole by then is not waited for: Node itself stops
+ *  looking at how long they take. As long as a request may take otherwise. */
+const CLOSING_MS_MAX = 15_000
 
 export class Connections {
   private readonly needs: Needs
@@ -59,6 +62,7 @@ export class Connections {
   /** Milliseconds in which we looked after them, and when we did last. */
   private now_ms = 0
   private looked_at_ms: number | undefined
+  private closing_since_ms: number | undefined
   private readonly count_of = new Map<string, number>()
   private readonly strangers_of = new Map<string, Set<Socket>>()
 
@@ -69,6 +73,11 @@ export class Connections {
 
   get count(): number {
     return this.open.size
+  }
+
+  /** The server has closed, and so has every connection. */
+  get over(): boolean {
+    return this.closing_since_ms !== undefined && this.open.size === 0
   }
 
   /** Takes a new connection, for which another may have to go. False: there is no room for it. */
@@ -141,6 +150,12 @@ export class Connections {
     this.leaveStrangers(socket, connection)
   }
 
+  /** The server closes: at the next look a connection that never sent anything is let go, and each
+   *  other one has a last quarter of a minute. */
+  closeSoon(): void {
+    this.closing_since_ms ??= this.now_ms
+  }
+
   /** Closes those that do not take what was written for them, and strangers that idle. */
   sweep(): void {
     const at_ms = this.needs.clock.now().getTime()
@@ -160,6 +175,10 @@ export class Connections {
     now_ms: number,
   ): CloseReason | undefined {
     const { unread_ms_max, stranger_idle_ms_max } = this.limits
+    if (this.closing_since_ms !== undefined) {
+      const last_moment = now_ms - this.closing_since_ms >= CLOSING_MS_MAX
+      if (last_moment || socket.bytesRead === 0) return 'idle'
+    }
     if (socket.writableLength > 0) {
       const taken = socket.bytesWritten - socket.writableLength
       if (!connection.unread || taken >= connection.unread.until_byte)
