@@ -60,10 +60,34 @@ export const pages: readonly PageRow[] = [
     load: () => import('../console_pages/prices.tsx'),
   }),
   page({
+    path: '/console/screening',
+    title: 'screening',
+    section: 'top',
+    load: () => import('../console_screening/screening.tsx'),
+  }),
+  page({
+    path: '/console/screening/reviews/:id',
+    title: 'review',
+    section: null,
+    load: () => import('../console_screening/review.tsx'),
+  }),
+  page({
+    path: '/console/screening/lists/:id',
+    title: 'lists.one',
+    section: null,
+    load: () => import('../console_screening/list.tsx'),
+  }),
+  page({
     path: '/console/books',
     title: 'books',
     section: 'top',
     load: () => import('../console_pages/books.tsx'),
+  }),
+  page({
+    path: '/console/event-log',
+    title: 'events',
+    section: 'top',
+    load: () => import('../console_pages/events.tsx'),
   }),
   page({
     path: '/console/record',

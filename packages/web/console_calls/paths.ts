@@ -12,4 +12,9 @@ export const path = {
   money: `${BASE}/money`,
   record: `${BASE}/record`,
   books: `${BASE}/books`,
+  screening: `${BASE}/screening`,
+  review: (check: string) => `${BASE}/screening/reviews/${encodeURIComponent(check)}`,
+  labelList: (list: string) => `${BASE}/screening/lists/${encodeURIComponent(list)}`,
+  /** At `/console/events` is the stream itself. */
+  events: `${BASE}/event-log`,
 }

@@ -1,0 +1,147 @@
+// Screening and events in the console, in a real browser: an answer that waits is decided, a list
+// is looked at and loaded and put back, the house's events are filtered.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import { completeChecks, newCheck, placeChecks } from 'penstock-service/checks/checks.ts'
+import { openReviews } from 'penstock-service/checks/reviews.ts'
+import { createCustomer } from 'penstock-service/customers/customers.ts'
+import type { Sql } from 'penstock-service/database/sql.ts'
+import { publishStep } from 'penstock-service/events/publish.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
+import { canonical } from 'penstock-service/screening/evidence.ts'
+import { drain } from 'penstock-service/steps/step.ts'
+import type { Page } from 'playwright-core'
+import { noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
+import { faultsOfLooks } from '../harness/looks.ts'
+import { startedConsole } from '../harness/started_console.ts'
+
+const clock = systemClock
+const new_id = idMaker(clock, systemRandom)
+const shop = person('shop').address
+
+/** A customer, and an answer of 82.0 about an address. Returns the id of its check. */
+async function highAnswer(sql: Sql, address = shop): Promise<string> {
+  const now = clock.now()
+  const outcome = {
+    factors: [{ name: 'scam', label: 'Scam', group: 'high' as const, score: 1 }],
+    base_score: '82.0',
+    raw_score: '82.0',
+    score: '82.0',
+    level: 'high' as const,
+    blacklist: false,
+    floors: [],
+  }
+  const evidence = canonical({ screened: { address }, blacklisted_by: [], floors: [] })
+  const result = { outcome, evidence, provider: 'embedded', policy: 1, index: undefined }
+  return sql.begin(async (tx) => {
+    const deposit_address = () => person(`deposit of ${address}`).address
+    const needs = { clock, new_id, deposit_address }
+    const { id: customer_id } = await createCustomer(tx, needs, { name: 'Example Ltd' })
+    const asked = { type: 'address', network: 'TRX', address, idempotency_key: null } as const
+    const made = { id: new_id(), price_sun: 0n, solid_number: 0n, created_at: now }
+    const check = newCheck({ customer_id, ...asked }, made)
+    placeChecks(tx, [check])
+    await tx`update aml_check set state = 'processing' where id = ${check.id}`
+    await completeChecks(tx, [{ check, result }], now)
+    await openReviews(tx, [{ check, result }], now)
+    return check.id
+  })
+}
+
+test('an operator decides an answer, loads a list and looks at the events', {
+  skip: noBrowser(),
+}, async (t) => {
+  const { sql, url, link } = await startedConsole(t, { role: 'operator', web: true })
+  const check = await highAnswer(sql)
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const misdeeds = watchPages(context, url)
+  const page = await context.newPage()
+  await page.goto(`${url}/console/join#${await link()}`)
+  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
+
+  await decideByKeyboard(page)
+  const [review] = await sql`
+    select r.check_id, r.decision, r.reason, r.decided_by, e.kind, c.supersedes
+    from aml_review as r join aml_entry as e on e.id = r.entry_id
+      join aml_check as c on c.id = r.next_check_id`
+  const decided = { decision: 'deny', reason: 'a test', decided_by: 'olga', kind: 'deny' }
+  assert.deepEqual(review, { check_id: check, ...decided, supersedes: check })
+  await page.getByRole('link', { name: 'Those that were decided' }).click()
+  await page.getByText('deny: a test (olga)').waitFor()
+
+  await loadList(page)
+  const sets = await sql`select number from label_set where number > 0 order by number`
+  assert.equal(sets.length, 3, 'two were loaded, and one was put back')
+
+  const publish = () => drain([publishStep({ sql, tellStreams: () => {} })])
+  await publish()
+  await page.getByRole('link', { name: 'Events', exact: true }).click()
+  await page.getByText('lists revert').waitFor({ state: 'attached' })
+  await page.getByLabel('Event', { exact: true }).selectOption('review.opened')
+  const rows = page.getByRole('region', { name: 'Events' }).locator('tbody tr')
+  await rows.filter({ hasText: 'action.made' }).first().waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: `review:${check}` }).waitFor()
+  assert.equal(await rows.count(), 1)
+  const other = await highAnswer(sql, person('other').address)
+  await publish()
+  await rows.nth(1).waitFor()
+  const paths = ['', `/reviews/${check}`, `/reviews/${other}`, '/lists/operator']
+  const found = await faultsOfLooks({ context, page, origin: url }, [
+    ...paths.map((path) => ({ path: `/console/screening${path}` })),
+    { path: '/console/event-log' },
+  ])
+  assert.deepEqual(found, [])
+  assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
+})
+
+/** Says why in the dialog that is open. */
+async function sayWhy(page: Page): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill('a test')
+  await page.keyboard.press('Enter')
+  await dialog.waitFor({ state: 'detached' })
+}
+
+/** Three times something is pressed: the page, the decision, the form. */
+async function decideByKeyboard(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Screening' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Deny' }).focus()
+  await page.keyboard.press('Enter')
+  await sayWhy(page)
+  await page.getByText('No answer waits for a decision.').waitFor()
+}
+
+const fileOf = (...addresses: string[]) => ({
+  name: 'mine.csv',
+  mimeType: 'text/csv',
+  buffer: Buffer.from(
+    ['address,category', ...addresses.map((address) => `${address},scam`)].join('\n'),
+  ),
+})
+
+async function loadList(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Screening' }).click()
+  await page.getByRole('link', { name: 'operator', exact: true }).click()
+  const file = page.getByLabel('Another version, from a file')
+  for (const [upload, counts] of [
+    [fileOf(shop), '1 entries instead of 0: 1 added, 0 removed'],
+    [fileOf(shop, person('other').address), '2 entries instead of 1: 1 added, 0 removed'],
+  ] as const) {
+    await file.setInputFiles(upload)
+    await page.getByText(counts).waitFor()
+    await page.getByRole('button', { name: 'Put in force', exact: true }).click()
+    await sayWhy(page)
+  }
+  await file.setInputFiles(fileOf())
+  await page.getByText('It has no entry for an address of this network.').waitFor()
+  const publish = page.getByRole('button', { name: 'Put in force', exact: true })
+  assert.equal(await publish.isDisabled(), true, 'unless one says that it is right')
+  await page.getByRole('button', { name: 'Put in force again' }).click()
+  await sayWhy(page)
+}
