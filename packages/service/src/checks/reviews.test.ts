@@ -32,7 +32,7 @@ async function told(world: ScreeningWorld, type: string): Promise<Record<string,
   return notes.map(({ data }) => JSON.parse(data) as Record<string, unknown>)
 }
 
-test('a high answer waits for a person, once for each customer, and is given at once', async (t) => {
+test('a high answer is given at once, and waits once for each customer', async (t) => {
   const world = await makeScreeningWorld(t)
   const [anna, bert] = [await world.customer(), await world.customer()]
   const shop = await tainted(world)
