@@ -5,7 +5,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startDevchain } from 'penstock-devchain/serve.ts'
-import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import {
   deriveSandbox,
   devchainControl,
@@ -17,6 +16,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 
 type ApiOptions = {

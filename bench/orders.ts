@@ -12,7 +12,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startDevchain } from 'penstock-devchain/serve.ts'
-import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import {
   deriveSandbox,
   devchainControl,
@@ -26,6 +25,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'

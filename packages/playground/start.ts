@@ -18,13 +18,13 @@ import { requireWritable, writeWhole } from 'penstock-service/lib/files.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import type { Log } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { listening } from 'penstock-service/program/listen.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 import type { LimitsConfig } from 'penstock-service/signing/signing_limits.ts'
 import { allowNetwork } from 'penstock-service/webhooks/webhooks.ts'
 import type { Scope } from 'penstock-service/wire/endpoint.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
-import { startPostgres } from './postgres/server.ts'
 import {
   type Control,
   deriveSandbox,

@@ -6,10 +6,10 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
-import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import { migrate } from 'penstock-service/database/migrate.ts'
 import { readMigrations } from 'penstock-service/database/migrations.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/database/sql.ts'
+import { startPostgres } from 'penstock-service/postgres/server.ts'
 import pg from 'pg'
 
 /** Set by tools/test/run.ts for the processes it starts. */

@@ -46,6 +46,8 @@ const EDGES: Record<string, string> = {
   'packages/service/src/lib/files.ts': 'names a file that nobody else writes',
   'packages/service/src/steps/wake.ts': 'waits before it connects again',
   'packages/service/src/database/sql.ts': 'measures how long the database takes',
+  'packages/service/src/postgres/server.ts': 'makes a password, and waits for a server',
+  'packages/service/src/backups/restoring.ts': 'waits for a server that plays its log',
   'packages/service/src/program/instruments.ts': 'measures how long steps and nodes take',
   'packages/service/src/program/api.ts': 'hears those out who have connected when it stops',
   'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
@@ -61,6 +63,7 @@ const EDGES: Record<string, string> = {
 const ENVIRONMENT_READERS: Record<string, string> = {
   'packages/service/src/program/program.ts': 'hands it to the configuration',
   'packages/service/src/main.ts': 'hands it to the commands',
+  'packages/service/src/postgres/programs.ts': 'gives PostgreSQL as little of it as it needs',
 }
 
 const NAMES_THAT_SAY_NOTHING = new RegExp(

@@ -2,8 +2,8 @@
  *  files directly in src/ are the roof. */
 const FLOORS = [
   ['lib', 'flow'],
-  ['database', 'node', 'wire', 'limits', 'providers'],
-  ['steps', 'signing', 'http'],
+  ['database', 'node', 'wire', 'limits', 'providers', 'postgres'],
+  ['steps', 'signing', 'http', 'backups'],
   ['ledger', 'chain', 'labels', 'wallets', 'web'],
   ['events'],
   ['pool', 'customers', 'tracing', 'prices', 'webhooks', 'settings'],

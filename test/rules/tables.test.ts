@@ -38,6 +38,7 @@ const TABLES: Record<string, string> = {
   subscriptions: 'plan subscription subscription_supply subscription_use',
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_review aml_watch',
   audit: 'books_check books_finding',
+  backups: 'backup',
   monitoring: 'alert database_loss loosened_setting process',
   uptime: 'metric metric_progress',
   status: 'incident status_page',

@@ -11,7 +11,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Devchain } from 'penstock-devchain/devchain.ts'
 import { type RunningDevchain, startDevchain } from 'penstock-devchain/serve.ts'
-import { type Postgres, startPostgres } from 'penstock-playground/postgres/server.ts'
 import {
   deriveSandbox,
   devchainControl,
@@ -30,6 +29,7 @@ import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import { type Postgres, startPostgres } from 'penstock-service/postgres/server.ts'
 import type { Wallet } from 'penstock-service/signing/signer.ts'
 import type pg from 'pg'
 import { atEnd } from '../../tools/ending.ts'

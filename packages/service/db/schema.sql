@@ -320,6 +320,19 @@ create index attempt_to_send on attempt (send_at) where (state in ('signed', 'se
 create index attempt_to_sign on attempt (send_at) where (state = 'new');
 create index attempt_uncovered on attempt (id) where uncovered;
 
+create table backup (
+  place text not null,
+  id text not null,
+  made_at timestamptz not null,
+  bytes bigint not null,
+  checked_at timestamptz,
+  restored_at timestamptz,
+  found text[] default '{}'[] not null,
+  constraint backup_pkey primary key (place, id),
+  constraint backup_bytes check (bytes >= 0)
+);
+create index backup_made on backup (made_at);
+
 create table block (
   number bigint not null,
   id text not null,
@@ -466,6 +479,8 @@ create table database_loss (
   beat_found bigint,
   missing text[] not null,
   accepted_at timestamptz,
+  restored_to timestamptz,
+  from_block bigint,
   constraint database_loss_pkey primary key (process_id, found_at),
   constraint database_loss_beat check (beat >= 0)
 );

@@ -39,6 +39,8 @@ export type Settings = {
   data_dir: string
   /** Undefined: that of the private PostgreSQL under data_dir. */
   database_url: string | undefined
+  /** The folder of PostgreSQL's programs; undefined: those that come through npm. */
+  pg_bin: string | undefined
   nodes: NodeConfig[] | undefined
   wallets_file: string | undefined
   public_url: string | undefined
@@ -79,7 +81,8 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
     }
     const of_noun = OPERATIONS.filter(({ cli }) => cli.words.startsWith(`${first} `))
     if (args.length === 2 && /^(--help|-h)$/.test(args[1]!) && of_noun.length > 0) {
-      io.out(overview(of_noun))
+      const alone = OPERATIONS.find(({ cli }) => cli.words === first)
+      io.out(`${alone ? `${helpOf(alone)}\n` : ''}${overview(of_noun)}`)
       return 0
     }
     const meant = Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...args.slice(1)] : args
@@ -148,6 +151,7 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
       return tronNode({ nodes, transport })
     },
     databaseUrl: () => databaseUrl(settings),
+    postgres_bin: settings.pg_bin,
     chain() {
       const nodes = nodesOf(setting)
       return nodes && chainView(nodes, transport)

@@ -7,7 +7,9 @@ import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
 import { reviewOperations } from '../aml_operators/reviews.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
+import { backupOperations } from '../database_operators/backups.ts'
 import { migrationOperations } from '../database_operators/migrations.ts'
+import { restoreOperations } from '../database_operators/restores.ts'
 import { bookOperations } from '../money_operators/books.ts'
 import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
 import { databaseOperations } from '../money_operators/database_losses.ts'
@@ -54,6 +56,8 @@ export const OPERATIONS: readonly Operation[] = [
   ...bookOperations,
   ...databaseOperations,
   ...migrationOperations,
+  ...backupOperations,
+  ...restoreOperations,
   ...webhookOperations,
   ...noticeOperations,
   ...eventOperations,

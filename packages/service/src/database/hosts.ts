@@ -83,8 +83,11 @@ const WRITABLE = new Set(['read-write', 'primary'])
 type Inside = { connection: EventEmitter & { stream: Duplex } }
 const insideOf = (client: pg.ClientBase) => (client as unknown as Inside).connection
 
+/** What the connection reads from, for those who must not be sent more than they can take. */
+export const socketOf = (client: pg.ClientBase): Duplex => insideOf(client).stream
+
 /** Ends the connection at once: what waits for an answer on it fails. */
-export const cutOff = (client: pg.ClientBase): void => void insideOf(client).stream.destroy()
+export const cutOff = (client: pg.ClientBase): void => void socketOf(client).destroy()
 
 type ConnectCallback = ((thrown: Error) => void) | ((thrown: null, client: pg.Client) => void)
 

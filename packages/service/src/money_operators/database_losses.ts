@@ -14,6 +14,7 @@ const Loss = {
   beat: Whole,
   beat_found: OrNull(Whole),
   missing: Type.Array(Text),
+  restored_to: OrNull(Moment),
 }
 
 export const databaseOperations = [

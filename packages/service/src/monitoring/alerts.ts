@@ -11,6 +11,9 @@ type AlertNeeds = { sql: Sql; now: Date }
 /** Fewer transactions than this are soon used up; at CARRIES_MIN the wallet sells nothing. */
 const WALLET_CARRIES_MIN = 200
 
+/** A backup is made every day, and takes its time. */
+const BACKUP_HOURS_MAX = 25
+
 /** What is looked for, by the name of the alert. Each finds one line or none. */
 export const ALERTS: Record<
   string,
@@ -147,10 +150,21 @@ export const ALERTS: Record<
        or state = 'on' and failing_since < ${now}::timestamptz - interval '1 hour'
     having count(*) > 0`,
   database_went_back: ({ sql }) => sql`
-    select min(found_at) as since, format('the database lacks what it had acknowledged; customers '
+    select min(found_at) as since, coalesce('the database was restored as of '
+        || max(restored_to) || ': what came later is gone; ', '')
+        || format('the database lacks what it had acknowledged; customers '
         'were told of %s', coalesce(nullif(string_agg(array_to_string(missing, ', '), ', '
         order by found_at) filter (where cardinality(missing) > 0), ''), 'none of it')) as what
     from database_loss where accepted_at is null having count(*) > 0`,
+  backup_old: ({ sql, now }) => sql`
+    select made_at as since, case
+        when made_at < ${now}::timestamptz - ${BACKUP_HOURS_MAX} * interval '1 hour'
+          then format('the newest backup, %s in %s, is more than a day old', id, place)
+        else format('the newest backup, %s in %s: %s', id, place, array_to_string(found, '; ')) end
+      as what
+    from (select * from backup order by made_at desc limit 1) as newest
+    where cardinality(found) > 0
+      or made_at < ${now}::timestamptz - ${BACKUP_HOURS_MAX} * interval '1 hour'`,
   standby_missing: ({ sql }) => sql`
     select null as since,
       format('standbys that confirm commits: %s, asked for: %s', confirming, asked) as what

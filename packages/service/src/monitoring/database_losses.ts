@@ -71,6 +71,19 @@ export async function insertLoss(sql: Query, loss: DatabaseLoss): Promise<void> 
     on conflict do nothing`
 }
 
+/** (found) -> open: the whole database was restored as of a moment. From the block on the chain
+ *  knows more than it. */
+export async function insertRestored(
+  sql: Query,
+  restored: { found_at: Date; host: string; restored_to: Date; from_block: bigint },
+): Promise<void> {
+  const { found_at, host, restored_to, from_block } = restored
+  await sql`
+    insert into database_loss (process_id, found_at, host, role, beat, missing, restored_to,
+      from_block)
+    values ('restore', ${found_at}, ${host}, 'restore', 0, '{}', ${restored_to}, ${from_block})`
+}
+
 /** open -> accepted. Returns them. */
 export const acceptLosses = (tx: Tx, at: Date): Promise<DatabaseLoss[]> => tx<DatabaseLoss>`
   update database_loss set accepted_at = ${at} where (process_id, found_at) in (
@@ -80,6 +93,6 @@ export const acceptLosses = (tx: Tx, at: Date): Promise<DatabaseLoss[]> => tx<Da
 
 /** The newest first. */
 export const listLosses = (sql: Sql, { limit }: { limit: number }) =>
-  sql<DatabaseLoss & { accepted_at: Date | null }>`
-    select process_id, found_at, host, role, beat, beat_found, missing, accepted_at
+  sql<DatabaseLoss & { restored_to: Date | null; accepted_at: Date | null }>`
+    select process_id, found_at, host, role, beat, beat_found, missing, restored_to, accepted_at
     from database_loss order by found_at desc, process_id limit ${limit}`

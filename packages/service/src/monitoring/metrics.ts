@@ -66,6 +66,8 @@ export const METRICS = {
   checks_total: counter('Screening checks that came to an end, by type and outcome.'),
   check_seconds: histogram('From the acceptance of a check to its end, by type.'),
   books_checked_age_seconds: gauge('How long ago the books were last checked.'),
+  backup_age_seconds: gauge('How old the newest backup is.'),
+  restore_drill_age_seconds: gauge('How long ago a backup was last restored on trial.'),
   books_findings: gauge('What the last check of the books has found, by rule.'),
   journal_behind_entries: gauge('Numbers of entries that no seal covers yet.'),
   alert: gauge('1 while `penstock status` names the alert.'),
@@ -182,6 +184,17 @@ const READINGS: readonly {
       if (checked_at)
         set('books_checked_age_seconds', (now.getTime() - checked_at.getTime()) / 1_000)
       set('journal_behind_entries', Number(behind))
+    },
+  },
+  {
+    names: ['backup_age_seconds', 'restore_drill_age_seconds'],
+    async read(sql, set, now) {
+      const [row] = await sql<{ made_at: Date | null; restored_at: Date | null }>`
+        select max(made_at) as made_at, max(restored_at) as restored_at from backup`
+      const { made_at, restored_at } = row!
+      const age = (at: Date) => (now.getTime() - at.getTime()) / 1_000
+      if (made_at) set('backup_age_seconds', age(made_at))
+      if (restored_at) set('restore_drill_age_seconds', age(restored_at))
     },
   },
   {

@@ -48,6 +48,8 @@ export type LocalNeeds = {
   /** Where the database is, with what opens it, on the machine of the person who types. Throws
    *  Refused when none is named. */
   databaseUrl?(): Promise<string>
+  /** The folder of PostgreSQL's programs; left out: those that come through npm. */
+  postgres_bin?: string | undefined
   /** A node to compare with; undefined when none is named. */
   chain(): ChainView | undefined
   /** Where customers reach the service: PENSTOCK_PUBLIC_URL, else a port of this machine. */

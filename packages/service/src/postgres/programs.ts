@@ -19,7 +19,7 @@ import {
 import { homedir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Misuse } from 'penstock-service/lib/fault.ts'
+import { Misuse } from '../lib/fault.ts'
 
 /** A user of the machine. */
 export type OsUser = { uid: number; gid: number }

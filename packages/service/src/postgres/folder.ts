@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Misuse } from 'penstock-service/lib/fault.ts'
+import { Misuse } from '../lib/fault.ts'
 import { type OsUser, ownFolder, runProgram } from './programs.ts'
 
 /** Where a cluster lies and whose it is; `user` is undefined when it is ours. */

@@ -18,8 +18,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { requireDurable } from 'penstock-service/database/durable.ts'
-import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { requireDurable } from '../database/durable.ts'
+import { connect, type Sql } from '../database/sql.ts'
 import { type Postgres, type PostgresOptions, startPostgres } from './server.ts'
 
 /** A place that the server's user can reach. */

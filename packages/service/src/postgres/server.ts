@@ -20,10 +20,10 @@ import { createServer, Socket } from 'node:net'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Misuse } from 'penstock-service/lib/fault.ts'
-import { syncFolder } from 'penstock-service/lib/files.ts'
-import { type Log, silentLog } from 'penstock-service/lib/log.ts'
 import pg from 'pg'
+import { Misuse } from '../lib/fault.ts'
+import { syncFolder } from '../lib/files.ts'
+import { type Log, silentLog } from '../lib/log.ts'
 import { lockFolder, type Place, placeCluster, placeThrowAway } from './folder.ts'
 import { environment, findPrograms, runProgram, serverUser } from './programs.ts'
 
@@ -47,7 +47,7 @@ export type Postgres = {
   ended: Promise<void>
 }
 
-type Cluster = Place & { bin: string; throw_away: boolean }
+export type Cluster = Place & { bin: string; throw_away: boolean }
 
 const STOP_MS_MAX = 20_000
 const PORTS_TRIED_MAX = 5
@@ -226,7 +226,7 @@ kill $reader 2>/dev/null
 [ -z "$remove" ] || rm -rf "$remove"
 exit $code`
 
-type WatchedProcess = {
+export type WatchedProcess = {
   child: ChildProcess
   /** Resolves to the exit code; a signal counts as -1. */
   exited: Promise<number>
@@ -234,7 +234,9 @@ type WatchedProcess = {
   detach(): void
 }
 
-async function runWatched(
+/** Starts a program of PostgreSQL, which ends with this process. A throw-away folder is removed
+ *  when the server has ended. */
+export async function runWatched(
   cluster: Cluster,
   program: string,
   args: string[],
@@ -266,7 +268,7 @@ async function runWatched(
   }
 }
 
-async function stopServer(
+export async function stopServer(
   { folder, throw_away }: Cluster,
   { child, exited }: WatchedProcess,
 ): Promise<void> {
@@ -322,7 +324,7 @@ async function serverPid(folder: string): Promise<number | undefined> {
 }
 
 /** The last lines of a log, from the given position on. */
-async function tail(path: string, from: number): Promise<string> {
+export async function tail(path: string, from: number): Promise<string> {
   const text = await readFile(path).catch(() => Buffer.alloc(0))
   return text.subarray(from).toString('utf8').trim().split('\n').slice(-12).join('\n')
 }
