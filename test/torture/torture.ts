@@ -8,6 +8,7 @@
 //   failover   the machine of the database is lost under load, and a standby is promoted
 //              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover|returns]
 //              [--seed TEXT]
+//   restore    the whole database is lost, and restored to a moment   [--orders N]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
 //   strangers  all that somebody without a key can do
@@ -41,6 +42,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   mutants,
   kill: async (args) => (await import('./kill.ts')).run(args),
   failover: async (args) => (await import('./failover.ts')).run(args),
+  restore: async (args) => (await import('./restore.ts')).run(args),
   twins: async (args) => (await import('./twins.ts')).run(args),
   faults: async (args) => (await import('./faults.ts')).run(args),
   strangers: async (args) => (await import('./strangers.ts')).run(args),
