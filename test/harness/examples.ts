@@ -10,7 +10,7 @@ import type { Page } from 'penstock-service/http/pages.ts'
 import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
 import { EXAMPLE } from 'penstock-service/wire/examples.ts'
 import type { ExampleAnswer } from '../../tools/openapi.ts'
-import { openWorld } from './world.ts'
+import { openWorld, type World } from './world.ts'
 
 export type Story = {
   endpoints: readonly Endpoint[]
@@ -23,12 +23,7 @@ export type Story = {
 export async function tryExamples(): Promise<Story> {
   const world = await openWorld({ seed: 'examples' })
   try {
-    world.scene.devchain.fund(EXAMPLE.address, 10n * TRX)
-    world.mine()
-    // Shipped prices begin when a database is made.
-    await world.sql`update price set since = '2026-01-01'`
-    await world.sql`update fee set since = '2026-01-01'`
-    await world.sql`update aml_price set since = '2026-01-01'`
+    await prepareExamples(world)
     const customer = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
     const tried: ExampleAnswer[] = []
     for (const endpoint of world.app.endpoints) {
@@ -49,10 +44,23 @@ export async function tryExamples(): Promise<Story> {
   }
 }
 
+/** What the examples take for granted. */
+export async function prepareExamples(world: World): Promise<void> {
+  world.scene.devchain.fund(EXAMPLE.address, 10n * TRX)
+  world.mine()
+  // Shipped prices begin when a database is made.
+  await world.sql`update price set since = '2026-01-01'`
+  await world.sql`update fee set since = '2026-01-01'`
+  await world.sql`update aml_price set since = '2026-01-01'`
+}
+
 const ANSWERED = /^<([\w.]+) of (.+)>$/
 
 /** The body with what earlier answers said: see answered(). */
-function filled(body: object, tried: readonly ExampleAnswer[]): object {
+export function filled(
+  body: object,
+  tried: readonly Pick<ExampleAnswer, 'path' | 'answer'>[],
+): object {
   const known = Object.entries(body).map(([name, value]) => {
     const [, field, path] = ANSWERED.exec(String(value)) ?? []
     if (field === undefined) return [name, value]

@@ -168,6 +168,7 @@ test('every example but the refusals is accepted, and a strict client decodes it
       ['/v1/invoice/check', 70],
       ['/v1/aml-check/report', 30],
       ['/v1/pairing/refuse', 70],
+      ['/v1/session/end', 70],
     ],
   )
 })

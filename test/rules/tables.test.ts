@@ -7,7 +7,7 @@ import { isNode, parseSource, readSources, type Source, walk, where } from '../.
 
 /** The tables of each room. */
 const TABLES: Record<string, string> = {
-  ledger: 'account transfer journal journal_mark operator_action',
+  ledger: 'account customer_action transfer journal journal_mark operator_action',
   steps: 'duty',
   chain: 'attempt block chain cursor node_dispute node_hiding',
   wallets: 'wallet_check',

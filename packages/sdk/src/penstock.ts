@@ -8,6 +8,7 @@ import { market } from './resources/market.ts'
 import { orders } from './resources/orders.ts'
 import { screening } from './resources/screening.ts'
 import { subscriptions } from './resources/subscriptions.ts'
+import { users } from './resources/users.ts'
 import { Caller, type CallOptions, type WithResponse } from './wire/calls.ts'
 import type { Endpoints, Pages } from './wire/endpoints.ts'
 import {
@@ -139,6 +140,7 @@ export class Penstock extends Client {
   readonly #screening = screening(this.caller, this.#waker)
   readonly #account = account(this.caller)
   readonly #access = access(this.caller)
+  readonly #users = users(this.caller)
 
   readonly services = this.#market.services
   readonly prices = this.#market.prices
@@ -158,6 +160,9 @@ export class Penstock extends Client {
   readonly refusals = this.#account.refusals
   readonly keys = this.#access.keys
   readonly pairings = this.#access.pairings
+  readonly users = this.#users.users
+  readonly sessions = this.#users.sessions
+  readonly actions = this.#users.actions
   readonly webhooks = this.#access.webhooks
   readonly notices = this.#access.notices
   readonly events = events(this.caller).events

@@ -453,6 +453,9 @@ create table customer_action (
   constraint customer_action_pkey primary key (customer_id, number),
   constraint customer_action_of_customer foreign key (customer_id) references customer(id)
 );
+create index customer_action_by_actor on customer_action (customer_id, made_by, number);
+create index customer_action_by_subject on customer_action (customer_id, subject text_pattern_ops, number);
+create index customer_action_by_time on customer_action (customer_id, made_at);
 
 create table customer_setting (
   customer_id text not null,

@@ -87,6 +87,7 @@ import { barredReader, heldSenders } from './screening/barred.ts'
 import { lowBalanceStep, settingKinds } from './settings/low_balance.ts'
 import { networkReader } from './settings/network_name.ts'
 import { routes as settingsRoutes } from './settings/routes.ts'
+import { forgetProofs } from './sign_in/joining.ts'
 import { passwordHasher } from './sign_in/passwords.ts'
 import { type SignInNeeds, signInRoutes, signInSteps } from './sign_in/routes.ts'
 import type { SignatureLog } from './signing/signature_log.ts'
@@ -113,8 +114,11 @@ import { routes as treasuryRoutes } from './treasury/routes.ts'
 import { measureMinutesStep } from './uptime/measuring.ts'
 import { pruneMetricsStep } from './uptime/metrics.ts'
 import { attendStep, purchaseCounter } from './uptime/presence.ts'
+import { actionRoutes } from './users/action_routes.ts'
 import { portalFace } from './users/faces.ts'
 import { userKinds } from './users/forms.ts'
+import { userRoutes } from './users/routes.ts'
+import { sessionRoutes } from './users/session_routes.ts'
 import { openSessions, sessionReader } from './users/sessions.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
@@ -262,6 +266,7 @@ export function buildApp(world: World): App {
   const sign_in = signInOf(world, { new_id, seal })
   const placing = { sql, clock, new_id, again, told, wake }
   const { tryOrder, placeOrder } = orderPlacer({ ...placing, prices, receiver })
+  const portal = portalFace(world.about.public_url)
   const endpoints = [
     ...paidOf(world, { new_id, prices, receiver, placeOrder, reads }),
     ...listsOf(world),
@@ -271,8 +276,10 @@ export function buildApp(world: World): App {
     ...keyRoutes({ ...sign_in, endSubscriptions: endAll }),
     ...pairingRoutes({ ...sign_in, public_url: world.about.public_url }),
     ...events.endpoints,
+    ...userRoutes({ ...sign_in, face: portal, forgetProofs }),
+    ...sessionRoutes({ sql, clock, face: portal }),
+    ...actionRoutes({ sql }),
   ]
-  const portal = portalFace(world.about.public_url)
   return {
     endpoints,
     mounts: [

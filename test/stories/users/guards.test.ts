@@ -108,10 +108,10 @@ test('under /v1 a cookie changes no answer', async (t) => {
 
 /** What a role may do, as it is promised to customers. */
 const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
-  owner: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
-  developer: ['read', 'buy', 'aml', 'money', 'webhooks', 'keys'],
-  finance: ['read', 'money'],
-  reader: ['read'],
+  owner: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage', 'own'],
+  developer: ['read', 'buy', 'aml', 'money', 'webhooks', 'keys', 'own'],
+  finance: ['read', 'money', 'own'],
+  reader: ['read', 'own'],
 }
 
 test('each role may call the endpoints of its scopes, and no other', async (t) => {
@@ -135,6 +135,14 @@ test('each role may call the endpoints of its scopes, and no other', async (t) =
   assert.ok(!refused.finance!.has('/v1/statement') && refused.finance!.has('/v1/webhook/new'))
   for (const path of ['/v1/key/new', '/v1/quote/accept', '/v1/webhook/new', '/v1/statement'])
     assert.ok(refused.reader!.has(path), path)
+  for (const role of ['developer', 'finance', 'reader']) {
+    const managing = [...refused[role]!].filter((path) => /^\/v1\/(user|session|action)/.test(path))
+    assert.deepEqual(managing.sort(), [
+      '/v1/actions/list',
+      ...['change', 'check', 'invite', 'recover', 'remove'].map((verb) => `/v1/user/${verb}`),
+      '/v1/users/list',
+    ])
+  }
   assert.ok(!refused.reader!.has('/v1/balance'))
 })
 
@@ -145,7 +153,12 @@ test('new, wider and other secrets want to be sure that the user is there', asyn
   const careful = world.app.endpoints.filter((one) => one.careful).map(({ path }) => path)
   assert.deepEqual(
     careful.sort(),
-    ['key', 'webhook'].flatMap((of) => ['change', 'new', 'rotate'].map((to) => `/v1/${of}/${to}`)),
+    [
+      ...['key/change', 'key/new', 'key/rotate'],
+      'pairing/approve',
+      ...['user/change', 'user/invite', 'user/recover', 'user/remove'],
+      ...['webhook/change', 'webhook/new', 'webhook/rotate'],
+    ].map((path) => `/v1/${path}`),
   )
   for (const path of careful)
     assert.notEqual((await visitor.call(path)).key, 'forbidden.step_up', path)

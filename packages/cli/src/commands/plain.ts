@@ -66,6 +66,7 @@ const IDEMPOTENCY_KEY = field('idempotency_key', 'an id of yours: the same again
 
 const DEPOSIT_COLUMNS = ['tx_id', 'state', 'amount', 'from_address', 'block_time', 'reason']
 const KEY_COLUMNS = ['id', 'name', 'scopes', 'daily_cap', 'last_used_at', 'ends_at', 'revoked_at']
+const USER_COLUMNS = ['id', 'name', 'sign_in_name', 'role', 'daily_cap', 'joined_at', 'ended_at']
 const NOTICE_COLUMNS = ['number', 'webhook_id', 'type', 'state', 'calls', 'due_at', 'last.status']
 const WEBHOOK_COLUMNS = ['id', 'url', 'state', 'types', 'waiting', 'due', 'dead', 'failing_since']
 const CHECK_COLUMNS = ['id', 'type', 'address', 'status', 'risk_score', 'risk_level', 'checked_at']
@@ -117,6 +118,19 @@ export const PLAIN: readonly Command[] = [
   plain('pairings show', '/v1/pairing/check', { operands: ['code'] }),
   plain('pairings approve', '/v1/pairing/approve', { operands: ['code'] }),
   plain('pairings refuse', '/v1/pairing/refuse', { operands: ['code'] }),
+  listing('users list', '/v1/users/list', { columns: USER_COLUMNS }),
+  plain('users show', '/v1/user/check', { operands: ONE }),
+  plain('users invite', '/v1/user/invite', { operands: ['name', 'role'] }),
+  plain('users change', '/v1/user/change', { operands: ONE }),
+  plain('users recover', '/v1/user/recover', { operands: ONE }),
+  plain('users remove', '/v1/user/remove', { operands: ONE }),
+  listing('sessions list', '/v1/sessions/list', {
+    columns: ['id', 'user.name', 'ip', 'browser', 'created_at', 'last_used_at'],
+  }),
+  plain('sessions end', '/v1/session/end', { operands: ONE }),
+  listing('actions list', '/v1/actions/list', {
+    columns: ['number', 'at', 'by.name', 'action', 'subject', 'ip'],
+  }),
   listing('webhooks list', '/v1/webhooks/list', { columns: WEBHOOK_COLUMNS }),
   plain('webhooks create', '/v1/webhook/new', { operands: ['url'] }),
   plain('webhooks show', '/v1/webhook/check', { operands: ONE }),

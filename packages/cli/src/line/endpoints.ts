@@ -1494,6 +1494,200 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
+  '/v1/users/list': {
+    summary: "The people who sign in for you, newest first, removed ones too",
+    changes: false,
+    fields: [
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
+        needed: false,
+      },
+      {
+        name: 'before',
+        type: 'text',
+        help: "`next` of the page before",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/user/invite': {
+    summary: "Lets somebody sign in for you: a link that works once, for 72 hours",
+    changes: true,
+    fields: [
+      {
+        name: 'name',
+        type: 'text',
+        help: "What to call the person",
+        needed: true,
+      },
+      {
+        name: 'role',
+        type: 'text',
+        words: ['owner', 'developer', 'finance', 'reader'],
+        help: "What the person may do",
+        needed: true,
+      },
+      {
+        name: 'daily_cap',
+        type: 'number or word',
+        help: "The most that the user may spend in a day (UTC), in TRX, or `none`",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/user/check': {
+    summary: "One of your users",
+    changes: false,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/user/change': {
+    summary: "Changes a user; what is left out stays as it is",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'name',
+        type: 'text',
+        help: "What to call the person",
+        needed: false,
+      },
+      {
+        name: 'role',
+        type: 'text',
+        words: ['owner', 'developer', 'finance', 'reader'],
+        help: "What the person may do",
+        needed: false,
+      },
+      {
+        name: 'daily_cap',
+        type: 'number or word',
+        help: "The most that the user may spend in a day (UTC), in TRX, or `none`",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/user/recover': {
+    summary: "A new link for a user who has lost everything, or never came",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/user/remove': {
+    summary: "Takes a user out for good, with all sessions",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/sessions/list': {
+    summary: "Who is signed in for you, newest first",
+    changes: false,
+    fields: [
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
+        needed: false,
+      },
+      {
+        name: 'before',
+        type: 'text',
+        help: "`next` of the page before",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/session/end': {
+    summary: "Signs somebody out",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/actions/list': {
+    summary: "What your users and keys have changed, newest first",
+    changes: false,
+    fields: [
+      {
+        name: 'user_id',
+        type: 'text',
+        help: "What this user has changed",
+        needed: false,
+      },
+      {
+        name: 'key_id',
+        type: 'text',
+        help: "What this key has changed; not beside `user_id`",
+        needed: false,
+      },
+      {
+        name: 'action',
+        type: 'text',
+        help: "Such as `key/new`",
+        needed: false,
+      },
+      {
+        name: 'subject',
+        type: 'text',
+        help: "Such as `key:…`, or `key` for all keys",
+        needed: false,
+      },
+      {
+        name: 'since',
+        type: 'text',
+        help: "Changed from then on: a day in UTC, or `2026-11-01T12:00:00Z`",
+        needed: false,
+      },
+      {
+        name: 'until',
+        type: 'text',
+        help: "Changed before then: a day in UTC, or `2026-11-01T12:00:00Z`",
+        needed: false,
+      },
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
+        needed: false,
+      },
+      {
+        name: 'before',
+        type: 'text',
+        help: "`next` of the page before",
+        needed: false,
+      },
+    ],
+  },
 }
 
 /** The types of events. */

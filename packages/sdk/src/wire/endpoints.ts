@@ -2092,6 +2092,237 @@ export type Endpoints = {
       removed: boolean
     }
   }
+  /** The people who sign in for you, newest first, removed ones too */
+  '/v1/users/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        id: string
+        name: string
+        sign_in_name: string | null
+        /** owner, developer, finance or reader */
+        role: string
+        daily_cap: number | null
+        passkeys: number
+        /** There is a password with codes */
+        totp: boolean
+        invited_at: string
+        joined_at: string | null
+        ended_at: string | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** Lets somebody sign in for you: a link that works once, for 72 hours */
+  '/v1/user/invite': {
+    body: {
+      /** What to call the person */
+      name: string
+      /** What the person may do */
+      role: 'owner' | 'developer' | 'finance' | 'reader'
+      /** The most that the user may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+    }
+    result: {
+      user: {
+        id: string
+        name: string
+        sign_in_name: string | null
+        /** owner, developer, finance or reader */
+        role: string
+        daily_cap: number | null
+        passkeys: number
+        /** There is a password with codes */
+        totp: boolean
+        invited_at: string
+        joined_at: string | null
+        ended_at: string | null
+      }
+      /** For the person alone; works once; shown this once */
+      link: string
+      link_ends_at: string
+    }
+  }
+  /** One of your users */
+  '/v1/user/check': {
+    body: {
+      id: string
+    }
+    result: {
+      id: string
+      name: string
+      sign_in_name: string | null
+      /** owner, developer, finance or reader */
+      role: string
+      daily_cap: number | null
+      passkeys: number
+      /** There is a password with codes */
+      totp: boolean
+      invited_at: string
+      joined_at: string | null
+      ended_at: string | null
+    }
+  }
+  /** Changes a user; what is left out stays as it is */
+  '/v1/user/change': {
+    body: {
+      id: string
+      /** What to call the person */
+      name?: string | undefined
+      /** What the person may do */
+      role?: 'owner' | 'developer' | 'finance' | 'reader' | undefined
+      /** The most that the user may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+    }
+    result: {
+      id: string
+      name: string
+      sign_in_name: string | null
+      /** owner, developer, finance or reader */
+      role: string
+      daily_cap: number | null
+      passkeys: number
+      /** There is a password with codes */
+      totp: boolean
+      invited_at: string
+      joined_at: string | null
+      ended_at: string | null
+    }
+  }
+  /** A new link for a user who has lost everything, or never came */
+  '/v1/user/recover': {
+    body: {
+      id: string
+    }
+    result: {
+      user: {
+        id: string
+        name: string
+        sign_in_name: string | null
+        /** owner, developer, finance or reader */
+        role: string
+        daily_cap: number | null
+        passkeys: number
+        /** There is a password with codes */
+        totp: boolean
+        invited_at: string
+        joined_at: string | null
+        ended_at: string | null
+      }
+      /** For the person alone; works once; shown this once */
+      link: string
+      link_ends_at: string
+    }
+  }
+  /** Takes a user out for good, with all sessions */
+  '/v1/user/remove': {
+    body: {
+      id: string
+    }
+    result: {
+      id: string
+      name: string
+      sign_in_name: string | null
+      /** owner, developer, finance or reader */
+      role: string
+      daily_cap: number | null
+      passkeys: number
+      /** There is a password with codes */
+      totp: boolean
+      invited_at: string
+      joined_at: string | null
+      ended_at: string | null
+    }
+  }
+  /** Who is signed in for you, newest first */
+  '/v1/sessions/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        id: string
+        user: {
+          id: string
+          name: string
+        }
+        /** From where the user has signed in */
+        ip: string
+        /** What it says that it is */
+        browser: string
+        created_at: string
+        /** To the minute */
+        last_used_at: string
+        /** Then it is over, however much it is used */
+        ends_at: string
+        /** It is the one that asks */
+        current: boolean
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** Signs somebody out */
+  '/v1/session/end': {
+    body: {
+      id: string
+    }
+    result: {
+      ended: boolean
+    }
+  }
+  /** What your users and keys have changed, newest first */
+  '/v1/actions/list': {
+    body: {
+      /** What this user has changed */
+      user_id?: string | undefined
+      /** What this key has changed; not beside `user_id` */
+      key_id?: string | undefined
+      /** Such as `key/new` */
+      action?: string | undefined
+      /** Such as `key:…`, or `key` for all keys */
+      subject?: string | undefined
+      /** Changed from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      /** Changed before then: a day in UTC, or `2026-11-01T12:00:00Z` */
+      until?: string | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        /** 1, 2, 3 and so on, without gaps */
+        number: number
+        at: string
+        by: {
+          user_id: string | null
+          key_id: string | null
+          /** What the user or the key is called now */
+          name: string
+        }
+        /** The endpoint, without `/v1/`: `key/new` */
+        action: string
+        /** What was changed: `key:…`, `user:…`, `settings` */
+        subject: string
+        before: unknown
+        after: unknown
+        ip: string | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
 }
 
 /** What is answered as long as somebody reads: each event on lines of its own. */
@@ -2266,4 +2497,9 @@ export const REPETITION: {
   '/v1/webhook/replay': 'nothing',
   '/v1/notice/retry': 'nothing',
   '/v1/webhook/remove': 'nothing',
+  '/v1/user/invite': 'nothing',
+  '/v1/user/change': 'nothing',
+  '/v1/user/recover': 'nothing',
+  '/v1/user/remove': 'nothing',
+  '/v1/session/end': 'nothing',
 }

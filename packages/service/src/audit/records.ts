@@ -1,4 +1,4 @@
-// What of the books is about operators: each change has its record, no record was altered, and what
+// What of the books is about records: each change of operators has one, none was altered, and what
 // is in force is what was recorded last.
 
 import { createHash } from 'node:crypto'
@@ -6,10 +6,12 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { readPlainly } from '../ledger/seals.ts'
 import { epochText } from '../lib/canonical.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
+import { alteredCustomerRecords } from './customer_records.ts'
 
 /** Everything about records that does not hold. */
 export const unrecorded = async (tx: Tx): Promise<Finding[]> => [
   ...(await alteredRecords(tx)),
+  ...(await alteredCustomerRecords(tx)),
   ...(await withoutRecord(tx)),
   ...(await notAsRecorded(tx)),
 ]

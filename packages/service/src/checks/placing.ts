@@ -7,9 +7,15 @@ import { type Buyer, isReplay, NamedPurchases, openPurse, type Purse } from '../
 import { type Again, notAgain } from '../database/again.ts'
 import { batched } from '../database/batch.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import {
+  type Actor,
+  type CustomerAction,
+  recordCustomerActions,
+} from '../ledger/customer_actions.ts'
 import { type Clock, dayOf } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
+import { money } from '../lib/json.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 import { type Check, type CheckType, newCheck, placeChecks } from './checks.ts'
 import { CHECK_COLUMNS } from './forms.ts'
@@ -26,7 +32,10 @@ export type NewCheck = Pick<
   Check,
   'customer_id' | 'idempotency_key' | 'type' | 'network' | 'address' | 'hash' | 'direction'
 > &
-  Buyer
+  Buyer & {
+    /** The user or the key whose call this is; undefined: the service itself asks. */
+    asked_by?: Actor | undefined
+  }
 
 export type CheckPlacement = { check: Check; replayed: boolean }
 
@@ -98,8 +107,19 @@ async function placeTogether(
   })
   placeChecks(tx, accepted)
   state.purse.noteRefusals(tx, state.now)
+  recordCustomerActions(tx, state.now, recordsOf(wanted, outcomes))
   return outcomes
 }
+
+/** What users have asked for. What keys ask for names them already. */
+const recordsOf = (wanted: readonly NewCheck[], outcomes: readonly (CheckPlacement | Fault)[]) =>
+  outcomes.flatMap((outcome, i): CustomerAction[] => {
+    const { asked_by: actor } = wanted[i]!
+    if (outcome instanceof Fault || outcome.replayed || !actor?.user) return []
+    const { id, type, network, address, hash, direction, price_sun } = outcome.check
+    const after = { type, network, address, hash, direction, price: money(price_sun) }
+    return [{ actor, action: 'aml-checks/new', subject: `aml_check:${id}`, before: null, after }]
+  })
 
 async function readState(tx: Tx, { clock }: Needs, wanted: NewCheck[]): Promise<PlacementState> {
   const now = clock.now()
@@ -205,7 +225,7 @@ function judge(wanted: NewCheck, state: PlacementState, new_id: NewId): CheckPla
   const { price_sun } = price
   const refused = purse.refuseWallet(wanted) ?? purse.refusePrice(wanted, price_sun)
   if (refused) return refused
-  const { key, ...asked } = wanted
+  const { key, asked_by: _actor, ...asked } = wanted
   const check = newCheck(asked, {
     id: new_id(),
     price_sun,

@@ -175,7 +175,8 @@ const place = ({ sql, placeCheck }: Needs): Endpoint =>
       const idempotency_key = externalId(undefined, { headers, customer })
       const { customer_id } = customer
       const asked = { customer_id, idempotency_key, type, network, address, hash, direction }
-      const { check, replayed } = await placeCheck({ ...asked, key: cappedKey(customer) })
+      const by = { key: cappedKey(customer), asked_by: customer }
+      const { check, replayed } = await placeCheck({ ...asked, ...by })
       if (replayed) reply_headers['idempotency-replayed'] = 'true'
       return printCheck(check)
     },

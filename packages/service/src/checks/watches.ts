@@ -9,6 +9,7 @@ import { readSolidBlocks } from '../chain/cursors.ts'
 import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { noteEvents } from '../events/notes.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { type Clock, later, wireTime } from '../lib/clock.ts'
 import { firstIdAt, type NewId } from '../lib/ids.ts'
 import type { Step } from '../steps/step.ts'
@@ -50,17 +51,18 @@ const WATCH_COLUMNS = columnsOf<Watch>()([
   'check_id',
 ])
 
-/** Watches an address for a customer from now on. Watching it again changes nothing. */
+/** Watches an address for a customer from now on. False: it was watched already. */
 export async function watch(
   tx: Tx,
   wanted: { customer_id: string; address: Address; made_at: Date },
-): Promise<void> {
+): Promise<boolean> {
   const { customer_id, address, made_at } = wanted
   // Minus one is before every label set: it is screened for the first time at once.
-  await tx`
+  const begun = await tx`
     insert into aml_watch (customer_id, address, made_at, label_set)
       values (${customer_id}, ${address}, ${made_at}, -1)
-    on conflict do nothing`
+    on conflict do nothing returning 1`
+  return begun.length > 0
 }
 
 /** False when it was not watched. */
@@ -240,7 +242,7 @@ async function readWatches(
   return watches.map((one) => ({ ...one, newest: check_of.get(one.check_id ?? '') ?? null }))
 }
 
-export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpoint[] => [
+const list = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
   endpoint({
     path: '/v1/aml-watches/list',
     auth: 'signature',
@@ -254,8 +256,9 @@ export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpo
       const rows = await readWatches(sql, { customer_id, before: place, limit: rowsFor(limit) })
       return page(rows, limit, { print: printWatch, placeOf: placeText })
     },
-  }),
+  })
 
+const create = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpoint =>
   endpoint({
     path: '/v1/aml-watch/new',
     auth: 'signature',
@@ -273,7 +276,8 @@ export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpo
       refuses(NotFound, 'It was removed at the same moment', 'watch'),
     ],
     examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
-    async handle({ body: { address }, customer: { customer_id } }) {
+    async handle({ body: { address }, customer }) {
+      const { customer_id } = customer
       const watched = { customer_id, address: address as Address }
       await sql.begin(async (tx) => {
         await tx`select 1 from customer where id = ${customer_id} for no key update`
@@ -282,14 +286,20 @@ export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpo
           where customer_id = ${customer_id} and address <> ${address}`
         if (counted!.watches >= WATCHES_MAX)
           throw LimitReached('watch', `${WATCHES_MAX} addresses are watched already`)
-        await watch(tx, { ...watched, made_at: clock.now() })
+        const made_at = clock.now()
+        if (await watch(tx, { ...watched, made_at })) {
+          const changed = { subject: `aml_watch:${address}`, before: null, after: { address } }
+          const record = { actor: customer, action: 'aml-watch/new', ...changed }
+          await recordCustomerAction(tx, made_at, record)
+        }
       })
       const [row] = await readWatches(sql, { ...watched, limit: 1 })
       if (!row) throw NotFound('watch', 'It was removed at the same moment')
       return printWatch(row)
     },
-  }),
+  })
 
+const remove = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpoint =>
   endpoint({
     path: '/v1/aml-watch/remove',
     auth: 'signature',
@@ -301,13 +311,22 @@ export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpo
     reply: Type.Object({ address: Type.String() }),
     faults: [ADDRESS_REFUSED, refuses(NotFound, 'You do not watch it', 'watch')],
     examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
-    async handle({ body: { address }, customer: { customer_id } }) {
-      const watched = { customer_id, address: address as Address }
-      const gone = await sql.begin((tx) => unwatch(tx, watched))
-      if (!gone) throw NotFound('watch', 'You do not watch this address')
+    async handle({ body: { address }, customer }) {
+      const watched = { customer_id: customer.customer_id, address: address as Address }
+      await sql.begin(async (tx) => {
+        if (!(await unwatch(tx, watched))) throw NotFound('watch', 'You do not watch this address')
+        const changed = { subject: `aml_watch:${address}`, before: { address }, after: null }
+        const record = { actor: customer, action: 'aml-watch/remove', ...changed }
+        await recordCustomerAction(tx, clock.now(), record)
+      })
       return { address }
     },
-  }),
+  })
+
+export const watchRoutes = (needs: Pick<Needs, 'sql' | 'clock'>): Endpoint[] => [
+  list(needs),
+  create(needs),
+  remove(needs),
 ]
 
 /** The addresses that are watched, with their newest answers, newest first. */

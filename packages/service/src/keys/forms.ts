@@ -206,6 +206,21 @@ export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {
   }
 }
 
+/** What the record of a customer says of a key. */
+export function recordedKey(key: KeyRow, at: Date) {
+  const { name, scopes, allowed_networks: networks, daily_cap_sun, require_v2 } = key
+  return {
+    name,
+    scopes,
+    networks,
+    daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
+    require_v2,
+    ends_at: timeOrNull(key.expires_at),
+    revoked_at: timeOrNull(key.revoked_at),
+    secrets: secretsOf(key, at),
+  }
+}
+
 function secretsOf(key: KeyRow, at: Date) {
   const { revoked_at, secret_made_at, old_secret_made_at, old_secret_until, user_id } = key
   if (revoked_at || user_id) return []

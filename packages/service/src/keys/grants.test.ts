@@ -157,7 +157,7 @@ test('no sequence of calls gets more out of a key than it has', { timeout: 120_0
       const done = await sql
         .begin(async (tx) => {
           if (what === 'new') await grantKey(tx, needs, customer, { ...given, name: 'made' })
-          if (what === 'change') await alterKey(tx, customer, { ...given, id })
+          if (what === 'change') await alterKey(tx, customer, { ...given, id, at: NOW })
           if (what === 'rotate') await rotateKey(tx, needs, customer, { id, overlap_hours: 1 })
           if (what === 'revoke') await giveUpKey(tx, customer, { id, at: NOW })
           return 1
@@ -231,7 +231,7 @@ test('a key leaves alone what is wider, and makes nothing that ends later', asyn
   const wider = { code: 73, key: 'forbidden.wider' }
   const refused = (work: (tx: Tx) => Promise<unknown>) => assert.rejects(sql.begin(work), wider)
   await refused((tx) => rotateKey(tx, needs, asking, { id, overlap_hours: 0 }))
-  await refused((tx) => alterKey(tx, asking, { id, scopes: ['manage'] }))
+  await refused((tx) => alterKey(tx, asking, { id, at: hours(0), scopes: ['manage'] }))
   for (const expires_at of [hours(3), null])
     await refused((tx) => grantKey(tx, needs, asking, { name: 'late', expires_at }))
 })

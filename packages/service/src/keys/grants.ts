@@ -5,6 +5,7 @@
 // its request was let in.
 
 import type { Tx } from '../database/sql.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { later } from '../lib/clock.ts'
 import { isWithin } from '../lib/networks.ts'
 import {
@@ -17,6 +18,7 @@ import {
   UNNAMED_SCOPES,
   unauthenticated,
 } from '../wire/endpoint.ts'
+import { recordedKey } from './forms.ts'
 import {
   changeKey,
   countKeys,
@@ -91,7 +93,7 @@ export async function grantKey(
   tx: Tx,
   needs: MakerNeeds,
   asks: Customer,
-  { name, ...given }: KeyLimits & { name: string },
+  { name, action = 'key/new', ...given }: KeyLimits & { name: string; action?: string },
 ): Promise<{ key_id: string; token: string; secret: string }> {
   const { customer_id } = asks
   const now = needs.clock.now()
@@ -104,7 +106,7 @@ export async function grantKey(
   if ((await countKeysSince(tx, customer_id, later(needs.clock, -DAY_MS))) >= KEYS_A_DAY)
     throw LimitReached('key', `${KEYS_A_DAY} keys were made within a day`)
   const { scopes, allowed_networks, daily_cap_sun, expires_at, ...careful } = limits
-  return issueKey(tx, needs, {
+  const made = await issueKey(tx, needs, {
     customer_id,
     name,
     ...careful,
@@ -114,6 +116,26 @@ export async function grantKey(
     expires_at: expires_at ?? undefined,
     made_by_key: asking.id,
     ...(asking.daily_cap_sun !== null && { spends_from: asking.spends_from ?? asking.id }),
+  })
+  const change = { action, id: made.key_id, before: undefined, at: now }
+  await recordKey(tx, asks, change)
+  return made
+}
+
+/** Records what has become of a key. */
+async function recordKey(
+  tx: Tx,
+  asks: Customer,
+  change: { action: string; id: string; before: KeyRow | undefined; at: Date; more?: object },
+): Promise<void> {
+  const { action, id, before, at, more } = change
+  const key = (await lockKeys(tx, [id])).get(id)!
+  await recordCustomerAction(tx, at, {
+    actor: asks,
+    action,
+    subject: `key:${id}`,
+    before: before ? recordedKey(before, at) : null,
+    after: { ...recordedKey(key, at), ...more },
   })
 }
 
@@ -131,11 +153,12 @@ const inheritedFrom = (asking: KeyRow): LimitsInForce => ({
 export async function alterKey(
   tx: Tx,
   asks: Customer,
-  { id, ...given }: KeyLimits & { id: string },
+  { id, at, ...given }: KeyLimits & { id: string; at: Date },
 ): Promise<void> {
   const [asking, key] = await lockOther(tx, asks, id)
   requireNarrow({ ...key, ...givenOf(given) }, asking)
   await changeKey(tx, key, given)
+  await recordKey(tx, asks, { action: 'key/change', id, before: key, at })
 }
 
 /** Gives a key a new secret. Throws NotFound, Conflict and Forbidden. */
@@ -146,7 +169,10 @@ export async function rotateKey(
   { id, overlap_hours }: { id: string; overlap_hours: number },
 ): Promise<{ secret: string }> {
   const [, key] = await lockOther(tx, asks, id)
-  return rotateSecret(tx, needs, { key, overlap_hours })
+  const rotated = await rotateSecret(tx, needs, { key, overlap_hours })
+  const change = { action: 'key/rotate', id, before: key, at: needs.clock.now() }
+  await recordKey(tx, asks, { ...change, more: { overlap_hours } })
+  return rotated
 }
 
 /** Revokes a key of the customer, whichever: the one that asks too. Throws NotFound. */
@@ -155,8 +181,9 @@ export async function giveUpKey(
   asks: Customer,
   { id, at }: { id: string; at: Date },
 ): Promise<void> {
-  await lockAsked(tx, asks, [id])
+  const [, key] = await lockAsked(tx, asks, [id])
   await revokeKey(tx, { customer_id: asks.customer_id, key_id: id, at })
+  await recordKey(tx, asks, { action: 'key/revoke', id, before: key, at })
 }
 
 /** The key that asks, and the one that it wants to change. */

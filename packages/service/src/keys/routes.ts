@@ -140,7 +140,8 @@ const change = (needs: Needs): Endpoint =>
       },
     ],
     async handle({ body: { id, name, ...limits }, customer }) {
-      const given = { id, name, ...readLimits(limits, needs.clock.now()) }
+      const at = needs.clock.now()
+      const given = { id, name, at, ...readLimits(limits, at) }
       await needs.sql.begin((tx) => alterKey(tx, customer, given))
       return report(needs, customer, id)
     },

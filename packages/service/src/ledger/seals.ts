@@ -173,7 +173,7 @@ async function unsealable(tx: Tx): Promise<SealFinding[]> {
     order by number limit ${FINDINGS_MAX}`
 }
 
-const LOCKED = ['transfer', 'journal', 'operator_action']
+const LOCKED = ['transfer', 'journal', 'operator_action', 'customer_action']
 
 /** The triggers that keep what was written as it was written, and that are not there or do not
  *  act. */

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import { columnsOf } from '../database/columns.ts'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
+import type { Actor, CustomerAction } from '../ledger/customer_actions.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
@@ -211,6 +212,15 @@ export function printParams(
     ...(bandwidth > 0n && { bandwidth: Number(bandwidth) }),
   }
   return { address, amounts, duration: 1, activate_address: activate }
+}
+
+/** What the record of a customer says of a purchase. */
+export function purchaseRecord(actor: Actor, order: Order): CustomerAction {
+  const { id, external_id, service, amount_sun, quote_id } = order
+  const bought = { service, params: printParams(order), external_id, amount: money(amount_sun) }
+  const after = quote_id === null ? bought : { ...bought, quote_id }
+  const action = quote_id === null ? 'transaction/new' : 'quote/accept'
+  return { actor, action, subject: `order:${id}`, before: null, after }
 }
 
 /** An order in the wire's form. */

@@ -17,10 +17,11 @@ import type { CappedKey } from '../customers/spending.ts'
 import { type Again, notAgain } from '../database/again.ts'
 import { batched } from '../database/batch.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
+import { type Actor, recordCustomerActions } from '../ledger/customer_actions.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
-import type { Caller, Receiver, ReceiverReader } from '../node/receivers.ts'
+import type { Receiver, ReceiverReader } from '../node/receivers.ts'
 import { insertActivations } from '../pool/activations.ts'
 import {
   InvalidBandwidthAmount,
@@ -31,7 +32,7 @@ import {
 } from '../prices/prices.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 import type { Service } from './amounts.ts'
-import { ORDER_COLUMNS } from './forms.ts'
+import { ORDER_COLUMNS, purchaseRecord } from './forms.ts'
 import { openOrderCounter } from './open_orders.ts'
 import { insertOrders, type Order } from './orders.ts'
 
@@ -62,9 +63,8 @@ export type Purchase = {
   activate: boolean
   /** The API key, when it may only spend so much in a day. */
   key?: CappedKey | undefined
-  /** The API key whose call this is, as far as it asks the chain; undefined: the service itself
-   *  asks. */
-  asked_by?: Caller | undefined
+  /** The user or the key whose call this is; undefined: the service itself asks. */
+  asked_by?: Actor | undefined
   /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers
    *  for. */
   refusal?: Fault
@@ -206,6 +206,13 @@ async function placeTogether(
   insertActivations(tx, activated, state.now)
   insertOrders(tx, accepted, state.now)
   state.purse.noteRefusals(tx, state.now)
+  // What keys buy names them already, and comes by the thousand.
+  const bought = outcomes.flatMap((outcome, i) => {
+    const { asked_by } = purchases[i]!
+    const by_user = !(outcome instanceof Fault) && !outcome.replayed && asked_by?.user
+    return by_user ? [purchaseRecord(asked_by, outcome.order)] : []
+  })
+  recordCustomerActions(tx, state.now, bought)
   return outcomes
 }
 

@@ -12,6 +12,7 @@ import type { Seal } from '../customers/seal.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { grantKey } from '../keys/grants.ts'
 import { type KeyLimits, type Needs as MakerNeeds, revokeKey } from '../keys/keys.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import type { Random } from '../lib/ids.ts'
 import { networkOf } from '../lib/networks.ts'
@@ -136,7 +137,8 @@ export async function approvePairing(
   const now = needs.clock.now()
   const { id, ...program } = await lockPairing(tx, code, now)
   const name = limits.name ?? program.name
-  const { key_id, token, secret } = await grantKey(tx, needs, asks, { ...limits, name })
+  const given = { ...limits, name, action: 'pairing/approve' }
+  const { key_id, token, secret } = await grantKey(tx, needs, asks, given)
   const sealed = needs.seal.seal(JSON.stringify({ token, secret }), sealContext(id))
   await tx`
     update pairing set approved_at = ${now}, customer_id = ${asks.customer_id},
@@ -146,9 +148,15 @@ export async function approvePairing(
 }
 
 /** Throws NotFound. */
-export async function refusePairing(tx: Tx, code: string, now: Date): Promise<{ name: string }> {
+export async function refusePairing(
+  tx: Tx,
+  asks: Customer,
+  { code, now }: { code: string; now: Date },
+): Promise<{ name: string }> {
   const { id, name } = await lockPairing(tx, code, now)
   await tx`update pairing set refused_at = ${now} where id = ${id}`
+  const change = { subject: `pairing:${id}`, before: { name }, after: null }
+  await recordCustomerAction(tx, now, { actor: asks, action: 'pairing/refuse', ...change })
   return { name }
 }
 

@@ -245,7 +245,8 @@ const refuse = (needs: Needs, countTry: CountTry): Endpoint =>
     async handle({ body: { code }, customer }) {
       countTry(customer, code)
       const { sql, clock } = needs
-      return sql.begin((tx) => refusePairing(tx, code, clock.now()))
+      const which = { code, now: clock.now() }
+      return sql.begin((tx) => refusePairing(tx, customer, which))
     },
   })
 

@@ -6,6 +6,7 @@ import { type Static, Type } from 'typebox'
 import { refuseReceiver } from '../customers/purse.ts'
 import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { type Clock, later, wireTime } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
@@ -281,8 +282,19 @@ const newQuote = (needs: Needs): Endpoint =>
         made_at: clock.now(),
         expires_at: later(clock, seconds * 1_000),
       }
-      await sql.begin((tx) => insertQuote(tx, quote))
-      return printQuote(quote)
+      const printed = printQuote(quote)
+      await sql.begin(async (tx) => {
+        await insertQuote(tx, quote)
+        const record = { subject: `quote:${quote.id}`, before: null, after: printed }
+        // What keys ask for binds nobody but us, and comes by the thousand.
+        if (customer.user)
+          await recordCustomerAction(tx, quote.made_at, {
+            actor: customer,
+            action: 'quote/new',
+            ...record,
+          })
+      })
+      return printed
     },
   })
 

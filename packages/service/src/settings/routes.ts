@@ -2,6 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import type { Clock } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import {
@@ -106,8 +107,14 @@ const changeRoute = ({ sql, clock }: Needs): Endpoint =>
         ...(ending_minutes !== undefined && { ending_minutes: ending_minutes || null }),
         ...(billing !== undefined && { billing }),
       }
-      const changed = await sql.begin((tx) => changeSettings(tx, customer.customer_id, wanted))
-      return printSettings(changed)
+      return sql.begin(async (tx) => {
+        const changed = await changeSettings(tx, customer.customer_id, wanted)
+        const [before, after] = [printSettings(changed.before), printSettings(changed.after)]
+        const action = 'settings/change'
+        const record = { actor: customer, action, subject: 'settings', before, after }
+        await recordCustomerAction(tx, wanted.at, record)
+        return after
+      })
     },
   })
 

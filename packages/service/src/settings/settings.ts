@@ -28,19 +28,20 @@ export async function changeSettings(
   tx: Tx,
   customer_id: string,
   { at, ...wanted }: Partial<Settings> & { at: Date },
-): Promise<Settings> {
+): Promise<{ before: Settings; after: Settings }> {
   // The first change of a customer has no row to lock.
   await tx`
     insert into customer_setting (customer_id, changed_at) values (${customer_id}, ${at})
     on conflict (customer_id) do update set changed_at = excluded.changed_at`
-  const changed = { ...(await settingsOf(tx, customer_id)), ...wanted }
+  const before = await settingsOf(tx, customer_id)
+  const changed = { ...before, ...wanted }
   await tx`
     update customer_setting set balance_low_sun = ${changed.balance_low_sun},
       balance_low_at = case when balance_low_sun = ${changed.balance_low_sun}
         then balance_low_at end,
       ending_minutes = ${changed.ending_minutes}, billing = ${changed.billing}
     where customer_id = ${customer_id}`
-  return changed
+  return { before, after: changed }
 }
 
 const AT_ONCE = 200

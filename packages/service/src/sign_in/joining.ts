@@ -191,8 +191,7 @@ async function joinBy(needs: Needs, asked: PageCall, choice: JoinChoice) {
     const user = await takeLink(tx, needs, token)
     const at = needs.clock.now()
     await joinUser(tx, { user, sign_in_name, at })
-    await tx`delete from passkey where user_id = ${user.id}`
-    await forgetPassword(tx, user.id)
+    await forgetProofs(tx, user.id)
     if (passkey) await addPasskey(tx, needs, { user_id: user.id, name: 'first', passkey })
     if (chosen) await keepPassword(tx, needs, user.id, chosen)
     const recovery_codes = await newRecoveryCodes(tx, user.id, needs.random)
@@ -218,7 +217,9 @@ async function takeLink(tx: Tx, { clock }: Needs, token: string): Promise<UserRe
   return user
 }
 
-/** Nobody signs in with the password of a locked user any more. */
-export async function forgetPassword(tx: Tx, user_id: string): Promise<void> {
+/** Takes away all that a locked user signs in with: what was lost may be in wrong hands. */
+export async function forgetProofs(tx: Tx, user_id: string): Promise<void> {
+  await tx`delete from passkey where user_id = ${user_id}`
   await tx`delete from user_password where user_id = ${user_id}`
+  await tx`delete from recovery_code where user_id = ${user_id}`
 }

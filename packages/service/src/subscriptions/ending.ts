@@ -4,6 +4,7 @@
 //                      what is held for it
 
 import type { Sql, Tx } from '../database/sql.ts'
+import { type Actor, recordCustomerAction } from '../ledger/customer_actions.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
@@ -32,6 +33,7 @@ export const CannotStop: FaultKind = fault(
 export async function stopSubscription(
   { sql, clock, wake }: Needs & { wake: (step: string) => void },
   names: Names,
+  actor: Actor,
 ): Promise<Subscription> {
   const { id } = await findSubscription(sql, names)
   const stopped = await sql.begin(async (tx) => {
@@ -44,6 +46,13 @@ export async function stopSubscription(
     if (!active) throw CannotStop()
     const end = { ...active, state: 'stopped', reason: null, at: clock.now() } as const
     await endSubscriptions(tx, [end])
+    await recordCustomerAction(tx, end.at, {
+      actor,
+      action: 'subscription/stop',
+      subject: `subscription:${id}`,
+      before: { status: active.state },
+      after: { status: end.state },
+    })
     return { ...end, stopped_at: end.at, resting: null }
   })
   wake('withdraw_supply')

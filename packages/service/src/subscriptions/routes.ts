@@ -324,9 +324,8 @@ const stop = (needs: Needs): Endpoint =>
     examples: BY_EXTERNAL_ID,
     async handle({ body, customer }) {
       const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
-      return printStopped(
-        await stopSubscription(needs, { ...named, customer_id: customer.customer_id }),
-      )
+      const which = { ...named, customer_id: customer.customer_id }
+      return printStopped(await stopSubscription(needs, which, customer))
     },
   })
 

@@ -5,13 +5,15 @@ import { chainState, isAgreed } from '../chain/progress.ts'
 import { type Buyer, isReplay, openPurse, type Purse, refuseReceiver } from '../customers/purse.ts'
 import { type Again, notAgain } from '../database/again.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
+import { type Actor, recordCustomerAction } from '../ledger/customer_actions.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { AddressNotActivated } from '../market/placing.ts'
-import type { Caller, Receiver, ReceiverReader } from '../node/receivers.ts'
+import type { Receiver, ReceiverReader } from '../node/receivers.ts'
 import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../wire/endpoint.ts'
 import { InvalidAddress, InvalidDuration } from '../wire/reading.ts'
+import { printStarted } from './forms.ts'
 import { findPlan, type Plan } from './plans.ts'
 import {
   findByExternalId,
@@ -29,8 +31,8 @@ export type NewSubscription = Buyer & {
   transactions_limit: number
   activate_address: boolean
   key_id: string
-  /** The API key whose call this is, as far as it asks the chain. */
-  asked_by: Caller
+  /** The user or the key whose call this is. */
+  asked_by: Actor
 }
 
 export type Needs = {
@@ -104,6 +106,13 @@ async function start(
   if (plan instanceof Fault) return plan
   const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
   placeSubscription(tx, subscription)
+  await recordCustomerAction(tx, now, {
+    actor: terms.wanted.asked_by,
+    action: 'subscription/start',
+    subject: `subscription:${subscription.id}`,
+    before: null,
+    after: printStarted(subscription),
+  })
   return { subscription, replayed: false }
 }
 

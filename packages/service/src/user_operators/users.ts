@@ -14,7 +14,7 @@ import {
   look,
   paging,
 } from '../operation/operation.ts'
-import { forgetPassword } from '../sign_in/joining.ts'
+import { forgetProofs } from '../sign_in/joining.ts'
 import { reportUsers, type UserReport } from '../users/forms.ts'
 import { CUSTOMER_ROLES, HOUSE_ROLES } from '../users/roles.ts'
 import { endSessions, listSessions } from '../users/sessions.ts'
@@ -131,13 +131,13 @@ const operationsOf = (of_house: boolean) => {
     change({
       ...common,
       path: `/operator/${noun}/recover`,
-      summary: `a new link for ${who} who has lost everything; ends the sessions and the password`,
+      summary: `a new link for ${who} who has lost everything; nothing from before signs in`,
       body: Type.Object({ user }),
       reply: WithLink,
       cli: { operands: ['user'] },
       async handle({ tx, body, ...needs }) {
         const found = await requireUser(tx, body.user, of_house)
-        await forgetPassword(tx, found.id)
+        await forgetProofs(tx, found.id)
         const { token, ends_at } = await recoverUser(tx, needs, found)
         const after = { ...recorded(found), link: 'new' }
         const action = { subject: `user:${found.id}`, before: recorded(found), after }

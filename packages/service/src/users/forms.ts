@@ -29,7 +29,7 @@ export type UserReport = UserRow & {
   totp: boolean
 }
 
-const UserForm = Type.Object({
+export const UserForm = Type.Object({
   id: Type.String(),
   name: Type.String(),
   sign_in_name: OrNull(Type.String({ description: 'Null: the user has not chosen one yet' })),

@@ -20,6 +20,15 @@ const KEY_SCOPES: Readonly<Record<CustomerRole, readonly Scope[]>> = {
 export const keyScopesOf = (role: string): readonly Scope[] =>
   KEY_SCOPES[role as CustomerRole] ?? []
 
+const ROLE_SCOPES: Readonly<Record<CustomerRole, readonly RoleScope[]>> = {
+  owner: ['own'],
+  developer: ['keys', 'own'],
+  finance: ['own'],
+  reader: ['own'],
+}
+
 /** What a user of the role may do. */
-export const scopesOfRole = (role: string): readonly RoleScope[] =>
-  role === 'developer' ? [...keyScopesOf(role), 'keys'] : keyScopesOf(role)
+export const scopesOfRole = (role: string): readonly RoleScope[] => [
+  ...keyScopesOf(role),
+  ...(ROLE_SCOPES[role as CustomerRole] ?? []),
+]

@@ -204,11 +204,13 @@ export function listSessions(
     id?: string | undefined
     before?: string | undefined
     open_at?: Date | undefined
+    /** Only those that were used since. */
+    used_since?: Date | undefined
     limit: number
   },
 ): Promise<SessionRow[]> {
   const { customer_id, user_id = null, id = null, before = null, limit } = wanted
-  const { open_at = null } = wanted
+  const { open_at = null, used_since = null } = wanted
   return sql<SessionRow>`
     select s.id, s.user_id, s.made_at, s.used_at, s.ends_at, s.ended_at, s.ip, s.browser, u.name,
       u.customer_id
@@ -218,6 +220,7 @@ export function listSessions(
       and (${id}::text is null or s.id = ${id})
       and (${before}::text is null or s.id < ${before})
       and (${open_at}::timestamptz is null or (s.ended_at is null and s.ends_at > ${open_at}))
+      and (${used_since}::timestamptz is null or s.used_at > ${used_since})
     order by s.id desc limit ${limit}`
 }
 

@@ -10,7 +10,7 @@ import { HOUSE } from '../events/events.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 import { changeUserKey, endUserKey, openUserKey } from '../keys/user_keys.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { NewId, Random } from '../lib/ids.ts'
+import { firstIdAt, type NewId, type Random } from '../lib/ids.ts'
 import { Conflict, LimitReached } from '../wire/endpoint.ts'
 import { printUser, reportUsers, type UserReport, type UserRow } from './forms.ts'
 import { keyScopesOf } from './roles.ts'
@@ -33,7 +33,10 @@ export type NewUser = {
 }
 
 /** What a customer, or the house, may have. */
-const USERS_MAX = 50
+export const USERS_MAX = 50
+/** What it may invite in a day: one who was removed stays as a row. */
+export const USERS_A_DAY = 200
+const DAY_MS = 24 * 3_600_000
 const LINK_MS = 72 * 3_600_000
 
 /** Puts a user there who has not joined. Throws LimitReached. */
@@ -47,6 +50,12 @@ export async function inviteUser(tx: Tx, needs: Needs, wanted: NewUser): Promise
     where customer_id is not distinct from ${customer_id} and ended_at is null`
   if (count!.users >= BigInt(USERS_MAX))
     throw LimitReached('user', `There are ${USERS_MAX} users already`)
+  const a_day_ago = firstIdAt(new Date(at.getTime() - DAY_MS))
+  const [lately] = await tx<{ users: bigint }>`
+    select count(*) as users from service_user
+    where customer_id is not distinct from ${customer_id} and id >= ${a_day_ago}`
+  if (lately!.users >= BigInt(USERS_A_DAY))
+    throw LimitReached('user', `${USERS_A_DAY} users were invited within a day`)
   const id = needs.new_id()
   await tx`
     insert into service_user (id, customer_id, name, role, invited_at, invited_by)
@@ -60,7 +69,7 @@ export async function inviteUser(tx: Tx, needs: Needs, wanted: NewUser): Promise
 }
 
 /** Nobody else adds or takes out users of this customer meanwhile, or of the house. */
-async function lockUsersOf(tx: Tx, customer_id: string | null): Promise<void> {
+export async function lockUsersOf(tx: Tx, customer_id: string | null): Promise<void> {
   if (customer_id === null) await tx`select pg_advisory_xact_lock(720461510)`
   else await tx`select 1 from customer where id = ${customer_id} for no key update`
 }

@@ -6,7 +6,7 @@ import { wireTime } from '../lib/clock.ts'
 import { InvalidParams, NotFound, refuses } from '../wire/endpoint.ts'
 import type { CallRow, NoticeReport } from './notices.ts'
 import { URL_LENGTH_MAX } from './targets.ts'
-import type { WebhookReport } from './webhooks.ts'
+import type { Webhook, WebhookReport } from './webhooks.ts'
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
@@ -172,6 +172,14 @@ export function printWebhook(webhook: WebhookReport): Static<typeof WebhookForm>
       until: timeOrNull(until),
     })),
   }
+}
+
+/** What the record of a customer says of a webhook. A query may have a secret in it: of it the
+ *  record says only that there is one. */
+export function recordedWebhook(webhook: Webhook) {
+  const { url, description, types, state, at_once, per_second } = webhook
+  const shown = url.replace(/\?.+$/, '?…')
+  return { url: shown, description, types, state, at_once, per_second }
 }
 
 export function printCall({ at, ms, status, error, body }: CallRow): Static<typeof CallForm> {

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { eventBounds } from '../events/events.ts'
 import { type EventKind, mayRead, readableTypes } from '../events/kinds.ts'
 import { EventForm, eventPrinter } from '../events/routes.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { readMoment } from '../lib/clock.ts'
 import { TooManyRequests } from '../lib/fault.ts'
 import { Turns } from '../limits/turns.ts'
@@ -108,7 +109,7 @@ const webhookTest = (needs: Needs, turns = new Turns(TRIAL_LIMITS)): Endpoint =>
       const { customer_id } = customer
       const webhook = await findWebhook(needs.sql, { customer_id, id: body.id })
       const { event, call } = await inTrialTurn(turns, customer_id, () =>
-        tryWebhook(needs, webhook, kind),
+        tryWebhook(needs, customer, { webhook, kind }),
       )
       return { event: eventPrinter(needs.kinds)(event, customer), call: printCall(call) }
     },
@@ -135,8 +136,7 @@ const eventTrigger = (needs: Needs): Endpoint =>
     async handle({ body, customer }) {
       const { type, ...named } = body
       const kind = kindOf(needs.kinds, type, customer)
-      const { customer_id } = customer
-      const event = await triggerTest(needs, { customer_id, kind, ...named })
+      const event = await triggerTest(needs, customer, { kind, ...named })
       needs.wake('notify')
       return eventPrinter(needs.kinds)(event, customer)
     },
@@ -215,7 +215,8 @@ const webhookReplay = (needs: Needs): Endpoint =>
         body: { id: answered('/v1/webhook/new', 'webhook.id'), after: 0 },
       },
     ],
-    async handle({ body, customer: { customer_id } }) {
+    async handle({ body, customer }) {
+      const { customer_id } = customer
       const { id, after, types, which = 'dead' } = body
       const since = momentOf(body.since)
       const until = momentOf(body.until)
@@ -230,7 +231,16 @@ const webhookReplay = (needs: Needs): Endpoint =>
         if (after !== undefined && from + 1n < oldest)
           throw TooOld(undefined, `The oldest that is kept is ${oldest}`)
         const replay = { after: from, since, until, types, which }
-        return replayNotices(tx, webhook, replay, { now, readable: readableTypes(needs.kinds) })
+        const made = { now, readable: readableTypes(needs.kinds) }
+        const replayed = await replayNotices(tx, webhook, replay, made)
+        await recordCustomerAction(tx, now, {
+          actor: customer,
+          action: 'webhook/replay',
+          subject: `webhook:${id}`,
+          before: null,
+          after: { after, since: body.since, until: body.until, types, which, notices: replayed },
+        })
+        return replayed
       })
       needs.wake('notify')
       return { notices }
@@ -347,7 +357,8 @@ const noticeRetry = (needs: Needs): Endpoint =>
         },
       },
     ],
-    async handle({ body, customer: { customer_id } }) {
+    async handle({ body, customer }) {
+      const { customer_id } = customer
       const { webhook_id } = body
       const number = BigInt(body.number)
       const now = needs.clock.now()
@@ -355,6 +366,13 @@ const noticeRetry = (needs: Needs): Endpoint =>
         const webhook = await lockWebhook(tx, { customer_id, id: webhook_id })
         if (!(await retryNotice(tx, webhook, { number, now }))) throw NoNotice()
         requireOn(webhook)
+        await recordCustomerAction(tx, now, {
+          actor: customer,
+          action: 'notice/retry',
+          subject: `webhook:${webhook_id}`,
+          before: null,
+          after: { number: body.number },
+        })
       })
       needs.wake('notify')
       const [notice] = await listNotices(needs.sql, { customer_id, webhook_id, number, limit: 1 })

@@ -1,7 +1,9 @@
 // Webhooks on the wire: made, changed, tried and looked into by those who want to be told.
 
 import { Type } from 'typebox'
+import type { Tx } from '../database/sql.ts'
 import { type EventKind, readableTypes } from '../events/kinds.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import type { Random } from '../lib/ids.ts'
 import {
   Conflict,
@@ -22,6 +24,7 @@ import {
   NO_WEBHOOK,
   printWebhook,
   readFields,
+  recordedWebhook,
   UrlField,
   WebhookFields,
   WebhookForm,
@@ -32,6 +35,7 @@ import {
   changeWebhook,
   createWebhook,
   listWebhooks,
+  lockWebhook,
   removeWebhook,
   rotateSecret,
   WEBHOOKS_A_DAY,
@@ -84,6 +88,15 @@ function requireReadable(
       throw InvalidParams('types', `There is no type ${type} that this key may read`)
   }
 }
+
+/** Records what was done with a webhook. */
+const record = (
+  tx: Tx,
+  { clock }: Needs,
+  actor: Customer,
+  { id, ...change }: { action: string; id: string; before: object | null; after: object | null },
+): Promise<void> =>
+  recordCustomerAction(tx, clock.now(), { actor, subject: `webhook:${id}`, ...change })
 
 async function report({ sql, clock }: Needs, customer_id: string, id: string) {
   const wanted = { customer_id, id, limit: 1, at: clock.now() }
@@ -152,7 +165,13 @@ const webhookNew = (needs: Needs): Endpoint =>
       requireReadable(needs.kinds, body.types, customer)
       const { customer_id, scopes = UNNAMED_SCOPES } = customer
       const wanted = { ...readFields(body), customer_id, scopes }
-      const made = await needs.sql.begin((tx) => createWebhook(tx, needs, wanted, needs.own_host))
+      const made = await needs.sql.begin(async (tx) => {
+        const created = await createWebhook(tx, needs, wanted, needs.own_host)
+        const { id } = created.webhook
+        const change = { before: null, after: recordedWebhook(created.webhook) }
+        await record(tx, needs, customer, { action: 'webhook/new', id, ...change })
+        return created
+      })
       const webhook = await report(needs, customer_id, made.webhook.id)
       return { webhook, secret: made.secret }
     },
@@ -202,7 +221,17 @@ const webhookChange = (needs: Needs): Endpoint =>
       const { customer_id, scopes = UNNAMED_SCOPES } = customer
       const given = { ...readFields(change), scopes }
       const which = { customer_id, id }
-      await needs.sql.begin((tx) => changeWebhook(tx, needs, which, given, needs))
+      await needs.sql.begin(async (tx) => {
+        const before = await lockWebhook(tx, which)
+        const after = await changeWebhook(tx, needs, which, given, needs)
+        const elsewhere = after.url !== before.url && { url_changed: true }
+        await record(tx, needs, customer, {
+          action: 'webhook/change',
+          id,
+          before: recordedWebhook(before),
+          after: { ...recordedWebhook(after), ...elsewhere },
+        })
+      })
       needs.wake('notify')
       needs.wake('publish')
       return report(needs, customer_id, id)
@@ -221,8 +250,13 @@ const webhookRemove = (needs: Needs): Endpoint =>
     reply: Type.Object({ removed: Type.Boolean() }),
     faults: [ID_REFUSED, NO_WEBHOOK],
     examples: [{ summary: 'By its id', body: { id: answered('/v1/webhook/new', 'webhook.id') } }],
-    async handle({ body, customer: { customer_id } }) {
-      await needs.sql.begin((tx) => removeWebhook(tx, { customer_id, id: body.id }))
+    async handle({ body: { id }, customer }) {
+      const which = { customer_id: customer.customer_id, id }
+      await needs.sql.begin(async (tx) => {
+        const before = recordedWebhook(await lockWebhook(tx, which))
+        await removeWebhook(tx, which)
+        await record(tx, needs, customer, { action: 'webhook/remove', id, before, after: null })
+      })
       return { removed: true }
     },
   })
@@ -264,11 +298,15 @@ const webhookRotate = (needs: Needs): Endpoint =>
         body: { id: answered('/v1/webhook/new', 'webhook.id'), overlap_hours: 48 },
       },
     ],
-    async handle({ body, customer: { customer_id } }) {
+    async handle({ body, customer }) {
       const { id, overlap_hours = 24 } = body
-      const { secret } = await needs.sql.begin((tx) =>
-        rotateSecret(tx, needs, { customer_id, id, overlap_hours }),
-      )
+      const { customer_id } = customer
+      const { secret } = await needs.sql.begin(async (tx) => {
+        const rotated = await rotateSecret(tx, needs, { customer_id, id, overlap_hours })
+        const change = { before: null, after: { overlap_hours } }
+        await record(tx, needs, customer, { action: 'webhook/rotate', id, ...change })
+        return rotated
+      })
       return { webhook: await report(needs, customer_id, id), secret }
     },
   })

@@ -7,6 +7,7 @@ import { EVENT_COLUMNS, type Event } from '../events/events.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { noteTest } from '../events/notes.ts'
 import { publishAll } from '../events/publish.ts'
+import { type Actor, recordCustomerAction } from '../ledger/customer_actions.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import { firstIdAt, type NewId } from '../lib/ids.ts'
 import { LimitReached } from '../wire/endpoint.ts'
@@ -31,12 +32,15 @@ export const TESTS_AN_HOUR = 500
 const HOUR_MS = 3_600_000
 
 /** Notes and numbers an event of this kind that did not happen. A webhook that is named is told of
- *  it as of any other event. Throws NotFound and LimitReached. */
+ *  it as of any other event; `tried`: the one that is called with it. Throws NotFound and
+ *  LimitReached. */
 export async function triggerTest(
   needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'tellStreams'>,
-  { customer_id, kind, webhook_id }: { customer_id: string; kind: EventKind; webhook_id?: string },
+  actor: Actor,
+  { kind, webhook_id, tried }: { kind: EventKind; webhook_id?: string; tried?: Webhook },
 ): Promise<Event> {
   const { sql, clock, new_id } = needs
+  const { customer_id } = actor
   const subject = `test:${new_id()}`
   const data = JSON.stringify(kind.sample)
   const event = await sql.begin(async (tx) => {
@@ -50,6 +54,13 @@ export async function triggerTest(
       select ${EVENT_COLUMNS} from event
       where customer_id = ${customer_id} and subject = ${subject}`
     if (webhook) addNotice(tx, webhook, made!, { state: 'due', calls: 0, due_at: at })
+    await recordCustomerAction(tx, at, {
+      actor,
+      action: tried ? 'webhook/test' : 'event/trigger',
+      subject: tried ? `webhook:${tried.id}` : subject,
+      before: null,
+      after: { type: kind.type, ...(webhook && { webhook_id }) },
+    })
     return made!
   })
   needs.tellStreams()
@@ -72,11 +83,11 @@ const TRIAL_MS = 9_000
  *  LimitReached. */
 export async function tryWebhook(
   needs: Needs,
-  webhook: Webhook,
-  kind: EventKind,
+  actor: Actor,
+  { webhook, kind }: { webhook: Webhook; kind: EventKind },
 ): Promise<{ event: Event; call: CallRow }> {
   const { sql, clock } = needs
-  const event = await triggerTest(needs, { customer_id: webhook.customer_id, kind })
+  const event = await triggerTest(needs, actor, { kind, tried: webhook })
   const call = await callsOf(needs, webhook, { answer_ms: TRIAL_MS })
   const at = clock.now()
   const { status, error, body, ms } = await call(event, at)

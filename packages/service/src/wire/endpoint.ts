@@ -69,8 +69,9 @@ export const SCOPES: readonly Scope[] = ['read', 'buy', 'aml', 'money', 'webhook
  *  others have to be named. */
 export const UNNAMED_SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
 
-/** What a role can have besides: to make keys of one's own, without managing those of others. */
-export type RoleScope = Scope | 'keys'
+/** What a role can have besides: to make keys of one's own, without managing those of others, and
+ *  to see and end one's own sessions. */
+export type RoleScope = Scope | 'keys' | 'own'
 
 /** A person who is signed in. */
 export type User = {
