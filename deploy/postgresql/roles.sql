@@ -4,8 +4,8 @@
 --   psql -f deploy/postgresql/roles.sql postgres
 --   createdb --owner penstock_owner --encoding UTF8 --template template0 penstock
 --
--- Passwords: `\password penstock_api` in psql, and so on; without one nobody signs in. What each
--- may do in the database comes with its migrations: packages/service/db/rights.txt.
+-- Passwords: `\password penstock_owner` in psql, and `penstock roles apply` for the others. What
+-- each may do in the database comes with its migrations: packages/service/db/rights.txt.
 
 do $$
 declare
@@ -15,7 +15,7 @@ begin
   for role, seconds in values ('penstock_api', 5), ('penstock_worker', 30),
       ('penstock_admin', 3600), ('penstock_signer', 30), ('penstock_read', 3600) loop
     if not exists (select from pg_roles where rolname = role) then
-      execute format('create role %I login', role);
+      execute format('create role %I', role);
     end if;
     -- So they hold behind a pooler too, which drops what a program asks for as it connects.
     execute format('alter role %I set statement_timeout = %L', role, seconds || 's');
@@ -27,5 +27,5 @@ begin
 end $$;
 
 -- Which standbys confirm commits; how the server does.
-grant pg_read_all_stats to penstock_api, penstock_worker;
+grant pg_read_all_stats to penstock_api, penstock_worker, penstock_admin;
 grant pg_monitor to penstock_read;

@@ -10,7 +10,10 @@ import { startDevchain } from 'penstock-devchain/serve.ts'
 import { chainState, isCurrent } from 'penstock-service/chain/progress.ts'
 import { type Config, Misuse } from 'penstock-service/config.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
-import type { Sql } from 'penstock-service/database/sql.ts'
+import { requireAnswering } from 'penstock-service/database/durable.ts'
+import { migrate } from 'penstock-service/database/migrate.ts'
+import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { type DatabaseRole, setPassword } from 'penstock-service/database_operators/roles.ts'
 import { issueKey, keysOfTokens, tokenHash } from 'penstock-service/keys/keys.ts'
 import { later, systemClock } from 'penstock-service/lib/clock.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
@@ -146,23 +149,30 @@ async function build(
   const node = tronNode({ nodes, transport: httpTransport })
   progress('Preparing wallets on the chain.')
   await prepareChain({ node, control, now: systemClock.now }, sandbox)
+  const sql = connect({ url: database_url, connections_max: 4 })
+  closers.push(() => sql.close())
+  await requireAnswering(sql, config.standbys)
+  await migrate(database_url)
+  // Nobody else knows the database that was made here: the service gets roles of its own on it.
+  const { worker_url = database_url, ...urls } = database ? await roleUrls(sql, database_url) : {}
   const setup = {
-    config,
-    database_url,
+    config: { ...config, ...urls, role: 'all' as const },
+    database_url: worker_url,
     nodes,
     wallets: { ...sandbox.wallets, ...(options.limits && { limits: options.limits }) },
     log,
     recharge_at: 'inclusion' as const,
   }
   progress('Starting the service.')
-  const serving = await serve({ ...setup, config: { ...config, role: 'all' } })
+  const serving = await serve(setup)
   closers.push(serving.close)
-  const customer = await sandboxCustomer(config.data_dir, serving)
-  const sign_in = await sandboxSignIn(config, serving, customer)
+  const local = { ...serving, sql }
+  const customer = await sandboxCustomer(config.data_dir, local)
+  const sign_in = await sandboxSignIn(config, local, customer)
   progress('Waiting for the chain and the first deposit.')
-  await fundFirst({ serving, control, sandbox, customer })
-  await catchUp(serving, control)
-  await until(() => missingForPurchase(serving.sql, customer))
+  await fundFirst({ serving: local, control, sandbox, customer })
+  await catchUp(local, control)
+  await until(() => missingForPurchase(sql, customer))
   const reached = {
     api_url: serving.api_url!,
     node_url,
@@ -170,7 +180,21 @@ async function build(
     token: chain?.token,
     broken: database?.broken ?? new Promise<never>(() => {}),
   }
-  return { ...serving, ...reached, control, sandbox, customer, sign_in, close }
+  return { ...local, ...reached, control, sandbox, customer, sign_in, close }
+}
+
+/** The same database with the role of each part of the service, and passwords of this run. */
+async function roleUrls(sql: Sql, owner_url: string) {
+  const urlOf = async (role: DatabaseRole) => {
+    const password = Buffer.from(systemRandom.bytes(24)).toString('base64url')
+    await setPassword(sql, systemRandom, { role, password })
+    return Object.assign(new URL(owner_url), { username: role, password }).toString()
+  }
+  return {
+    worker_url: await urlOf('penstock_worker'),
+    api_database_url: await urlOf('penstock_api'),
+    console_database_url: await urlOf('penstock_admin'),
+  }
 }
 
 async function startDatabase(

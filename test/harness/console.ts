@@ -63,7 +63,7 @@ export const OF_OUR_PAGE = {
 }
 
 export async function worldConsole(t: TestContext, world: World) {
-  const { sql } = world
+  const sql = world.database.connect({ role: 'penstock_admin' })
   const clock = { now: () => world.now }
   const random = repeatable('cli')
   const face = consoleFace(CONSOLE_URL.origin)

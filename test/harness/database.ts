@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test'
 import { migrate } from 'penstock-service/database/migrate.ts'
 import { readMigrations } from 'penstock-service/database/migrations.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/database/sql.ts'
+import type { DatabaseRole } from 'penstock-service/database_operators/roles.ts'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
 import pg from 'pg'
 
@@ -38,10 +39,10 @@ export async function freshDatabase(
   return { sql: database.connect(options), url: database.url, name: database.name }
 }
 
-type ConnectionOptions = { connections_max?: number; role?: string }
+type ConnectionOptions = { connections_max?: number; role?: DatabaseRole }
 
-const kindOf = ({ connections_max = 0, role = '' }: ConnectionOptions) =>
-  `${connections_max} ${role}`
+const kindOf = ({ connections_max = 0, role }: ConnectionOptions) =>
+  `${connections_max} ${role ?? ''}`
 
 /** A database of one test at a time. */
 export class TestDatabase {
@@ -180,6 +181,12 @@ export function withoutSync(
 ): string {
   const options = `-c synchronous_commit=off ${more}`.trim()
   return `${url}?${new URLSearchParams({ options, application_name })}`
+}
+
+/** The same database with the rights of one role of the service, and no others. */
+export function asRole(url: string, role: DatabaseRole): string {
+  const options = new URLSearchParams({ options: `-c role=${role}` })
+  return `${url}${url.includes('?') ? '&' : '?'}${options}`
 }
 
 /** A clone of the migrated template, for those who clean up themselves. */

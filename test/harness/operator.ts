@@ -14,7 +14,7 @@ import { findOperation } from 'penstock-service/commands/words.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { replyChecker } from 'penstock-service/wire/replies.ts'
-import { freshDatabase, testCluster } from './database.ts'
+import { asRole, freshDatabase, testCluster } from './database.ts'
 import { repeatable, type World } from './world.ts'
 
 export const SEALING_KEY = '07'.repeat(32)
@@ -103,7 +103,7 @@ export async function walletsFile(t: TestContext, xpub = deposit_xpub): Promise<
 export async function quietOperator(t: TestContext): Promise<Operator> {
   const { sql, url } = await freshDatabase(t)
   const env = {
-    DATABASE_URL: url,
+    DATABASE_URL: asRole(url, 'penstock_admin'),
     PENSTOCK_SECRET_KEY: SEALING_KEY,
     PENSTOCK_WALLETS: await walletsFile(t),
   }
@@ -123,7 +123,10 @@ export async function worldOperator(world: World): Promise<Operator> {
   url.pathname = `/${row!.name}`
   return operator({
     sql: world.sql,
-    env: { DATABASE_URL: url.toString(), PENSTOCK_SECRET_KEY: SEALING_KEY },
+    env: {
+      DATABASE_URL: asRole(url.toString(), 'penstock_admin'),
+      PENSTOCK_SECRET_KEY: SEALING_KEY,
+    },
     now: () => world.now,
     transport: async ({ url, body }) =>
       world.scene.devchain.request('POST', new URL(url).pathname, body),

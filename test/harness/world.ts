@@ -178,7 +178,7 @@ export class World {
   private readonly stakes: ReadonlyMap<Address, bigint>
   /** What its processes have signed. */
   readonly signed: SignatureRecord[] = []
-  private readonly opened: { app: App; sql: Sql; steps_sql: Sql; api: FastifyInstance }[] = []
+  private readonly opened: { app: App; pools: Sql[]; api: FastifyInstance }[] = []
   private now_ms = 0
   /** When each step of a process was last run by the clock. */
   private readonly last_runs = new Map<App, Map<string, number>>()
@@ -256,15 +256,17 @@ export class World {
     names = this.node_names,
     again,
   }: ProcessOptions = {}): Promise<{ app: App; api: FastifyInstance }> {
-    const sql = this.database.connect()
+    const sql = this.database.connect({ role: 'penstock_worker' })
+    const api_sql = this.database.connect({ role: 'penstock_api' })
     // A step that asked for a second connection while its transaction is open would wait for
     // itself.
-    const steps_sql = this.database.connect({ connections_max: 1 })
+    const steps_sql = this.database.connect({ connections_max: 1, role: 'penstock_worker' })
     const clock = { now: () => new Date(this.now_ms) }
     const node = this.nodesOf(names)
     const { random, wallets } = this
     const outside = {
       sql,
+      api_sql,
       steps_sql,
       clock,
       random,
@@ -297,17 +299,18 @@ export class World {
     const app = buildApp({ ...outside, sealing })
     // Of randomness of its own: what the others draw stays as it was.
     const own = repeatable('receipts')
-    await makeSigningKey({ sql, clock, random: own, seal: sealWith(sealing, own) })
+    await makeSigningKey({ sql: this.sql, clock, random: own, seal: sealWith(sealing, own) })
     const { authenticate, refusals, noteCall } = app
     const noteRefusal = refusals.note
-    const needs = { sql, clock, random, log: silentLog, authenticate, noteRefusal, noteCall }
+    const answering = { sql: api_sql, clock, random, log: silentLog, authenticate }
+    const needs = { ...answering, noteRefusal, noteCall }
     const api = await buildServer(needs, {
       endpoints: app.endpoints,
       mounts: app.mounts,
       pages: app.pages,
       check_replies: true,
     })
-    this.opened.push({ app, sql, steps_sql, api })
+    this.opened.push({ app, pools: [sql, api_sql, steps_sql], api })
     return { app, api }
   }
 
@@ -572,12 +575,11 @@ export class World {
   }
 
   async close(): Promise<void> {
-    for (const { app, api, sql, steps_sql } of this.opened) {
+    for (const { app, api, pools } of this.opened) {
       app.streams.close()
       await api.close()
       await app.refusals.written()
-      await sql.close()
-      await steps_sql.close()
+      for (const pool of pools) await pool.close()
     }
     await this.sql.close()
   }

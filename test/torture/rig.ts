@@ -37,6 +37,7 @@ import { ROOT } from '../../tools/source.ts'
 import { Auditor } from '../auditor/audit.ts'
 import type { Post } from '../auditor/branch.ts'
 import type { Place } from '../auditor/rest.ts'
+import { asRole } from '../harness/database.ts'
 
 export type Access = { customer_id: string; token: string; secret: string; deposit_address: string }
 export type Role = 'api' | 'worker' | 'all'
@@ -61,6 +62,20 @@ export type RigOptions = {
    *  default. */
   env?: Readonly<Record<string, string>>
 }
+
+/** What a process may do with the database. One that does everything has a role for each part of
+ *  it. */
+const databaseOf = (role: Role, url: string): Record<string, string> =>
+  role === 'all'
+    ? {
+        DATABASE_URL: asRole(url, 'penstock_worker'),
+        PENSTOCK_API_DATABASE_URL: asRole(url, 'penstock_api'),
+        PENSTOCK_CONSOLE_DATABASE_URL: asRole(url, 'penstock_admin'),
+      }
+    : { DATABASE_URL: asRole(url, `penstock_${role}`) }
+
+/** Commands that work on the database server itself, as its superuser. */
+const OF_THE_SERVER: ReadonlySet<string | undefined> = new Set(['backup', 'restore', 'migrate'])
 
 /** An API signs nothing, and has no keys. */
 const walletsOf = (role: Role) => (role === 'api' ? 'addresses.json' : 'wallets.json')
@@ -218,7 +233,7 @@ export class Rig {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        DATABASE_URL: this.database_url,
+        ...databaseOf(role, this.database_url),
         PENSTOCK_WALLETS: join(this.folder, wallets_file),
         PENSTOCK_SECRET_KEY: this.secret_key,
         PENSTOCK_REQUESTS_PER_SECOND: '0',
@@ -257,7 +272,9 @@ export class Rig {
   async operate(...words: string[]): Promise<string> {
     const env = {
       ...process.env,
-      DATABASE_URL: this.database_url,
+      DATABASE_URL: OF_THE_SERVER.has(words[0])
+        ? this.database_url
+        : asRole(this.database_url, 'penstock_admin'),
       PENSTOCK_SECRET_KEY: this.secret_key,
     }
     const { stdout } = await promisify(execFile)(

@@ -1626,6 +1626,17 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION set_role_password(role text, verifier text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if role !~ '^penstock_(api|worker|admin|signer|read)$' then
+    raise exception 'there is no role % of Penstock', role;
+  end if;
+  execute format('alter role %I login password %L', role, verifier);
+end $function$;
+
 CREATE OR REPLACE FUNCTION was_supplied(subscription text, block bigint)
  RETURNS boolean
  LANGUAGE sql

@@ -133,7 +133,11 @@ import type { Endpoint } from './wire/endpoint.ts'
 
 /** What the world outside gives. */
 export type World = {
+  /** What the steps work by. */
   sql: Sql
+  /** What answers customers' calls, with a role of the database that may do less; the same when
+   *  left out. */
+  api_sql?: Sql
   /** Few connections, through which the steps work that are due after each block, so that customers
    *  do not wait behind all of them at once. The steps that may take long, and those that a
    *  customer looks on, work through the others. */
@@ -241,15 +245,17 @@ export type App = {
 const BRAND = 'Penstock'
 
 export function buildApp(world: World): App {
-  const { sql, clock, random, node, wallets, again, told, wake } = world
+  const { sql: steps_sql, api_sql: sql = steps_sql, again, told, wake } = world
+  const { clock, random, node, wallets } = world
+  const for_customers = { ...world, sql }
   const new_id = idMaker(clock, random)
   const seal = sealWith(world.sealing, random)
   const { allow_wide_keys, found, stopped_here = () => false } = world.keys
   const keys = { wallets, allow_wide_keys, stopped_here, found }
-  const watch = walletWatch({ sql, clock, node, log: world.log, ...keys })
+  const watch = walletWatch({ sql: steps_sql, clock, node, log: world.log, ...keys })
   const { isStopped, stakes } = watch
   const sign = localSigner(wallets, {
-    sql,
+    sql: steps_sql,
     clock,
     log: world.signed,
     isStopped,
@@ -263,13 +269,13 @@ export function buildApp(world: World): App {
   const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
   const events = eventsOf(world, { new_id, seal })
-  const sign_in = signInOf(world, { new_id, seal })
+  const sign_in = signInOf(for_customers, { new_id, seal })
   const placing = { sql, clock, new_id, again, told, wake }
   const { tryOrder, placeOrder } = orderPlacer({ ...placing, prices, receiver })
   const portal = portalFace(world.about.public_url)
   const endpoints = [
-    ...paidOf(world, { new_id, prices, receiver, placeOrder, reads }),
-    ...listsOf(world),
+    ...paidOf(for_customers, { new_id, prices, receiver, placeOrder, reads }),
+    ...listsOf(for_customers),
     ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),
     forecastRoute({ sql, prices }),
     ...receiptRoutes({ ...receipts, service: world.webhooks.user_agent }),
@@ -289,7 +295,7 @@ export function buildApp(world: World): App {
       }),
     ],
     sign_in,
-    pages: pagesOf(world, prices),
+    pages: pagesOf(for_customers, prices),
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
     api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock })],
@@ -366,8 +372,8 @@ function listsOf({ sql, clock, node, about }: World): Endpoint[] {
 
 /** What is told of what happened: every kind, the log, streams and webhooks. */
 function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) {
-  const { sql, steps_sql = sql, clock, random, log, wake, webhooks, tellStreams } = world
-  const { event_days = EVENT_DAYS } = world
+  const { sql: long_sql, steps_sql = long_sql, api_sql: sql = long_sql } = world
+  const { clock, random, log, wake, webhooks, tellStreams, event_days = EVENT_DAYS } = world
   const kinds = [
     ...orderKinds,
     ...depositKinds,
@@ -384,8 +390,8 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...customerKinds,
     ...changeKinds,
   ]
-  const calls = { ...webhooks, sql, clock, seal, new_id }
-  const on_wire = { ...calls, tellStreams, random, kinds, wake }
+  const calls = { ...webhooks, sql: long_sql, clock, seal, new_id }
+  const on_wire = { ...calls, sql, tellStreams, random, kinds, wake }
   const scopesOf = (key_ids: readonly string[]) => scopesOfKeys(sql, key_ids, clock.now())
   const open = (ids: readonly string[]) =>
     openSessions(sql, portalFace(undefined), { ids, now: clock.now() })

@@ -22,6 +22,12 @@ export type Config = {
   data_dir: string
   /** Undefined: a private PostgreSQL under data_dir. */
   database_url: string | undefined
+  /** By which customers' calls are answered; undefined: as all else. */
+  api_database_url: string | undefined
+  /** By which the console works; undefined: as all else. */
+  console_database_url: string | undefined
+  /** Straight to the servers, for what a pooler cannot do; undefined: database_url does. */
+  direct_url: string | undefined
   /** A folder with PostgreSQL's programs, to use instead of those that come through npm. */
   pg_bin: string | undefined
   /** Undefined: the bundled devchain. */
@@ -150,6 +156,9 @@ export const OPTIONS = {
 
 export const ENVIRONMENT = {
   DATABASE_URL: 'PostgreSQL 15 or later; several hosts with commas (npm start: not a private one)',
+  PENSTOCK_API_DATABASE_URL: "the same with a role for customers' calls alone (--role all)",
+  PENSTOCK_CONSOLE_DATABASE_URL: "the same with a role for operators' console (--role all)",
+  PENSTOCK_DIRECT_URL: 'the same past a pooler, for what listens and looks out',
   PENSTOCK_STANDBYS: 'how many standbys must confirm commits, or the start is refused (0)',
   PG_BIN: "folder of PostgreSQL's programs to use instead of those from npm",
   PENSTOCK_NODE_API_KEY: 'sent as TRON-PRO-API-KEY to the first node and others on its host',
@@ -201,10 +210,11 @@ export function readConfig(
   const number = (name: 'port' | 'chain-port' | 'admin-port') =>
     given[name] === undefined ? undefined : portOf(given[name], name)
   const { nodes, read_nodes } = readNodes(given, env)
-  const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY } = env
+  const { PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY } = env
+  const urls = databaseUrls(env)
   const loosened = loosenedBy(env, {
     nodes: [...nodes, ...read_nodes],
-    database_urls: DATABASE_URL ? hostUrls(DATABASE_URL) : [],
+    database_urls: Object.values(urls).flatMap((url) => (url ? hostUrls(url) : [])),
   })
   if (PENSTOCK_SECRET_KEY && !readSealingKeys(PENSTOCK_SECRET_KEY)) {
     throw new Misuse(
@@ -215,7 +225,7 @@ export function readConfig(
     host: given.host ?? '127.0.0.1',
     port: number('port') ?? 8080,
     data_dir: given['data-dir'] ?? 'data',
-    database_url: DATABASE_URL || undefined,
+    ...urls,
     pg_bin: PG_BIN || undefined,
     nodes: nodes.length > 0 ? nodes : undefined,
     chain_port: number('chain-port'),
@@ -255,6 +265,14 @@ export function readConfig(
     help: given.help ?? false,
   }
 }
+
+/** The same database, with the role of each part of the process. */
+const databaseUrls = (env: NodeJS.ProcessEnv) => ({
+  database_url: env.DATABASE_URL || undefined,
+  api_database_url: env.PENSTOCK_API_DATABASE_URL || undefined,
+  console_database_url: env.PENSTOCK_CONSOLE_DATABASE_URL || undefined,
+  direct_url: env.PENSTOCK_DIRECT_URL || undefined,
+})
 
 /** The nodes that the service works with, and those that customers' reads go to. */
 function readNodes(given: ReturnType<typeof readOptions>, env: NodeJS.ProcessEnv) {

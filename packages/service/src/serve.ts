@@ -12,7 +12,7 @@ import { chainView } from './audit/chain.ts'
 import { type Config, Misuse } from './config.ts'
 import { type RunningConsole, startConsole } from './console/start.ts'
 import { type Again, againFor } from './database/again.ts'
-import { requireDurable } from './database/durable.ts'
+import { requireAnswering } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { schemaComplaint } from './database/migrations.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
@@ -57,6 +57,7 @@ export type RunningService = {
 
 export type Setup = {
   config: Config
+  /** By which the steps work, and every part of the process that config gives no other. */
   database_url: string
   nodes: NonNullable<Config['nodes']>
   wallets: Wallets
@@ -67,8 +68,10 @@ export type Setup = {
 const TIMER = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
 /** For so long a customer is kept waiting while another server takes over. */
 const PATIENCE_MS = 3_000
-/** Connections of one process; group commit needs few. */
-const CONNECTIONS = 16
+/** Connections for customers' calls; group commit needs few. No answer takes as long as this. */
+const CALLS = { connections_max: 16, statement_timeout_ms: 5_000 }
+/** Those of the steps that may take long, and of those that a customer looks on. */
+const CONNECTIONS = 8
 /** Those of the steps that are due after each block: more of them at once only make customers wait
  *  longer. */
 const STEPS_CONNECTIONS = 2
@@ -79,20 +82,22 @@ const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 const OPERATORS = { connections_max: 4, statement_timeout_ms: 3_600_000 }
 
 /** The pools of connections of a process, and the end of them all. */
-function connectAll(url: string, watching: Monitor) {
+function connectAll({ config, database_url }: Setup, watching: Monitor) {
   const { unreplicated } = watching
-  const open = (pool: string, options: Omit<SqlOptions, 'url'>) => {
+  const { api_database_url = database_url, console_database_url = database_url } = config
+  const open = (pool: string, { url = database_url, ...options }: Partial<SqlOptions>) => {
     const opened = connect({ url, observer: watching.observer(pool), unreplicated, ...options })
     watching.whenLost(opened.drop)
     return opened
   }
   const again = againFor(PATIENCE_MS, TIMER)
   const pools = {
-    sql: open('api', { connections_max: CONNECTIONS, again }),
+    api_sql: open('api', { ...CALLS, url: api_database_url, again }),
+    sql: open('long', { connections_max: CONNECTIONS, again }),
     steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
     follow_sql: open('follow', { connections_max: 1 }),
     books_sql: open('books', BOOKS),
-    console_sql: open('console', OPERATORS),
+    console_sql: open('console', { ...OPERATORS, url: console_database_url }),
   }
   const { books_sql, console_sql, ...for_app } = pools
   // Somebody may have waited until the database went back.
@@ -137,8 +142,9 @@ export async function serve(setup: Setup): Promise<RunningService> {
 
 async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningService> {
   const { config, log, database_url, nodes } = setup
+  const { api_database_url = database_url, direct_url = database_url } = config
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
-  const { for_app, books_sql, console_sql, disconnect } = connectAll(database_url, watching)
+  const { for_app, books_sql, console_sql, disconnect } = connectAll(setup, watching)
   const { sql } = for_app
   let worker: Worker | undefined
   const tellOthers = wakeOthers(sql)
@@ -168,12 +174,11 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       wake: (step) => (worker ? worker.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
-    await watching.begin({ database_url, seal: app.seal })
+    await watching.begin({ database_url: direct_url, seal: app.seal })
     const of_console = { app, node, sql: console_sql, watching, web: outside.web }
     const operators = await operatorsConsole(setup, of_console)
-    const api = hasApi(config.role)
-      ? await startApi(config, { database_url, log, app, watching })
-      : undefined
+    const served = { database_url: api_database_url, direct_url, log, app, watching }
+    const api = hasApi(config.role) ? await startApi(config, served) : undefined
     if (works) worker = await startWorker(setup, { sql: for_app.follow_sql, app, watching })
     watching.serving()
     return {
@@ -204,15 +209,16 @@ type Worker = { wake: (step: string) => void; close(): Promise<void> }
 
 /** Runs the steps; those of a duty when this process holds it. */
 async function startWorker(
-  { database_url, log }: Setup,
+  { config, database_url, log }: Setup,
   { sql, app, watching }: Pick<OfConsole, 'sql' | 'app' | 'watching'>,
 ): Promise<Worker> {
   const { clock, process_id } = watching
+  const { direct_url = database_url } = config
   const needs = { sql, clock, process_id, wakeOthers: wakeOthers(sql) }
   const duties = holdDuties(needs, watching.steps(app.steps))
   await duties.hold()
   const running = startSteps(duties.steps, log)
-  const listening = listenForWakes(database_url, running.wake, watching.whenLost)
+  const listening = listenForWakes(direct_url, running.wake, watching.whenLost)
   return {
     wake: running.wake,
     async close() {
@@ -295,21 +301,17 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
   event_days: config.event_days,
 })
 
-/** Throws Misuse when the database does not answer, or cannot be relied on. */
+/** Throws Misuse when the database does not answer, or cannot be relied on, or lacks a migration
+ *  that this process may not apply. */
 async function requireMigrated(sql: Sql, { database_url, config }: Setup): Promise<void> {
   await requireAnswering(sql, config.standbys)
-  // Only the owner of the database may: a process that has a role of its own finds it done.
-  if ((await schemaComplaint(sql)) !== undefined) await migrate(database_url)
-}
-
-async function requireAnswering(sql: Sql, standbys: number | undefined): Promise<void> {
-  await requireDurable(sql, standbys).catch((thrown: unknown) => {
-    const cause =
-      thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
-    throw cause
-      ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`)
-      : thrown
-  })
+  const complaint = await schemaComplaint(sql)
+  if (complaint === undefined) return
+  const [database] = await sql<{ is_ours: boolean }>`
+    select pg_has_role(datdba, 'usage') as is_ours from pg_database
+    where datname = current_database()`
+  if (!database!.is_ours) throw new Misuse(complaint)
+  await migrate(database_url)
 }
 
 /** What the chain says of the hot keys; undefined for a process that signs nothing: it starts while

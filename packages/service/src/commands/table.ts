@@ -10,6 +10,7 @@ import { watchOperations } from '../aml_operators/watches.ts'
 import { backupOperations } from '../database_operators/backups.ts'
 import { migrationOperations } from '../database_operators/migrations.ts'
 import { restoreOperations } from '../database_operators/restores.ts'
+import { roleOperations } from '../database_operators/roles.ts'
 import { bookOperations } from '../money_operators/books.ts'
 import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
 import { databaseOperations } from '../money_operators/database_losses.ts'
@@ -58,6 +59,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...migrationOperations,
   ...backupOperations,
   ...restoreOperations,
+  ...roleOperations,
   ...webhookOperations,
   ...noticeOperations,
   ...eventOperations,

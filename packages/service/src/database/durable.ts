@@ -1,6 +1,6 @@
 // Whether a database server is one that money may be kept on.
 
-import { Misuse } from '../lib/fault.ts'
+import { Misuse, Outage } from '../lib/fault.ts'
 import type { Sql } from './sql.ts'
 
 /** Throws unless the server is one that money may be kept on: PostgreSQL 15 or later, in UTF-8,
@@ -54,4 +54,15 @@ async function requireStandbys(sql: Sql, standbys: number): Promise<void> {
     throw new Misuse(
       `PENSTOCK_STANDBYS asks for ${standbys}, and ${confirming} standbys confirm commits.`,
     )
+}
+
+/** requireDurable() at a start: that nothing answers is a mistake of who starts us. */
+export async function requireAnswering(sql: Sql, standbys: number | undefined): Promise<void> {
+  await requireDurable(sql, standbys).catch((thrown: unknown) => {
+    const cause =
+      thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
+    throw cause
+      ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`)
+      : thrown
+  })
 }

@@ -70,10 +70,11 @@ export async function startApi(
   config: ApiConfig,
   {
     database_url,
+    direct_url,
     log,
     app,
     watching,
-  }: { database_url: string; log: Log; app: ApiParts; watching: Monitor },
+  }: { database_url: string; direct_url: string; log: Log; app: ApiParts; watching: Monitor },
 ): Promise<Api> {
   const { clock } = watching
   const sql = connect({ url: database_url, observer: watching.observer('tokens'), ...CONNECTIONS })
@@ -106,7 +107,7 @@ export async function startApi(
     )
     const reading = startSteps([readTokens, ...app.api_steps], log)
     const poke = (name: string) => (name === STREAMS ? app.streams.poke() : undefined)
-    const heard = listenForWakes(database_url, poke, watching.whenLost)
+    const heard = listenForWakes(direct_url, poke, watching.whenLost)
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {
       url: `http://${host}:${port}`,

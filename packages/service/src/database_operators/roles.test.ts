@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase, TestDatabase } from 'penstock-test/harness/database.ts'
+import { freshDatabase, TestDatabase, testCluster } from 'penstock-test/harness/database.ts'
+import { quietOperator } from 'penstock-test/harness/operator.ts'
 import pg from 'pg'
-import type { Sql } from './sql.ts'
+import type { Sql } from '../database/sql.ts'
+import { systemRandom } from '../lib/ids.ts'
+import { type DatabaseRole, setPassword, verifierOf } from './roles.ts'
 
 /** The same database once with all rights, and once with those of a role. */
-async function setUp(t: TestContext, role: string): Promise<{ all: Sql; sql: Sql }> {
+async function setUp(t: TestContext, role: DatabaseRole): Promise<{ all: Sql; sql: Sql }> {
   const { sql: all, url, name } = await freshDatabase(t)
   const sql = new TestDatabase({ name, url }).connect({ role })
   t.after(() => sql.close())
@@ -91,6 +95,90 @@ test('an operator signs nothing, and the reader reads no secret', async (t) => {
   await assert.rejects(reader.sql`select sealed_private_key from signing_key`, denied)
   await assert.rejects(reader.sql`select canonical from aml_evidence`, denied)
   await assert.rejects(reader.sql`insert into cursor (name, number) values ('x', 1)`, denied)
+})
+
+async function signInAs(url: string, role: DatabaseRole, password: string): Promise<string> {
+  const connectionString = Object.assign(new URL(url), { username: role, password }).toString()
+  const client = new pg.Client({ connectionString })
+  try {
+    await client.connect()
+    return (await client.query('select current_user as me')).rows[0].me as string
+  } finally {
+    await client.end()
+  }
+}
+
+test('a role signs in with the password that was set, and with no other', async (t) => {
+  const { sql, url } = await freshDatabase(t)
+  const password = randomBytes(24).toString('base64url')
+  await setPassword(sql, systemRandom, { role: 'penstock_read', password })
+  const signIn = (given: string) => signInAs(url, 'penstock_read', given)
+  assert.equal(await signIn(password), 'penstock_read')
+  await assert.rejects(signIn(`${password}x`), { code: '28P01' })
+  await assert.rejects(
+    setPassword(sql, systemRandom, { role: 'postgres' as DatabaseRole, password }),
+    /no role postgres/,
+  )
+})
+
+test('penstock roles apply takes passwords from standard input, and shows none', async (t) => {
+  const at = await quietOperator(t)
+  const [row] = await at.sql<{ name: string }>`select current_database()::text as name`
+  const url = Object.assign(new URL(await testCluster()), { pathname: `/${row!.name}` }).toString()
+  const password = randomBytes(24).toString('base64url')
+  const apply = (input: string) => {
+    at.io.input = async () => input
+    return at.type('roles', 'apply', '--json')
+  }
+  const lines = `penstock_signer ${password}\n\npenstock_read ${password}\n`
+  assert.match((await apply(lines)).err, /set the password of penstock_signer: a superuser may/)
+  at.io.env = { ...at.io.env, DATABASE_URL: url }
+  for (const wrong of ['', 'postgres 0123456789abcdef', `penstock_read ${password} x`]) {
+    const { code, err } = await apply(wrong)
+    assert.equal(code, 1)
+    assert.match(err, /^(No role and no password|Line 1 is not a role)/)
+    assert.doesNotMatch(err, /0123456789abcdef/)
+  }
+  const { out } = await apply(lines)
+  const roles = [{ role: 'penstock_signer' }, { role: 'penstock_read' }]
+  assert.deepEqual(JSON.parse(out), { roles })
+  assert.equal(await signInAs(url, 'penstock_signer', password), 'penstock_signer')
+  const record = await at.sql<{ subject: string; text: string }>`
+    select subject, to_jsonb(operator_action)::text as text from operator_action order by subject`
+  assert.deepEqual(
+    record.map(({ subject }) => subject),
+    ['role:penstock_read', 'role:penstock_signer'],
+  )
+  for (const { text } of record) assert.doesNotMatch(text, new RegExp(`${password}|SCRAM`))
+})
+
+test('what the server keeps of a password is what RFC 7677 makes of it', () => {
+  const salt = Buffer.from('W22ZaJ0SNY7soEsUEjb6gQ==', 'base64')
+  assert.equal(
+    verifierOf('pencil', salt),
+    'SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$' +
+      'WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=',
+  )
+})
+
+/** Tables that a part of the service may read nothing of. */
+const unreadable = (sql: Sql) => sql<{ role: string; name: string }>`
+  select role, relname as name from pg_class,
+    unnest(array['penstock_api', 'penstock_worker', 'penstock_admin']) as role
+  where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
+    and not has_any_column_privilege(role, oid, 'select')
+  order by role, name`
+
+test('the migration of a table says what each part of the service may do with it', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const meant = [{ role: 'penstock_api', name: 'operator_action' }]
+  assert.deepEqual(await unreadable(sql), meant, 'a table without rights: see db/0056_roles.sql')
+  await sql`create table forgotten (id int)`
+  const roles = (await unreadable(sql)).filter(({ name }) => name === 'forgotten')
+  assert.deepEqual(
+    roles.map(({ role }) => role),
+    ['penstock_admin', 'penstock_api', 'penstock_worker'],
+  )
 })
 
 const SUPERUSER_FILE = new URL('../../../../deploy/postgresql/roles.sql', import.meta.url)
