@@ -88,6 +88,13 @@ export const pages: readonly PageRow[] = [
     load: () => import('../portal_developers/refusals.tsx'),
   },
   {
+    path: '/portal/pair',
+    title: 'pair',
+    scope: ['manage', 'keys'],
+    section: 'developers',
+    load: () => import('../portal_pair/pair.tsx'),
+  },
+  {
     path: '/portal/join',
     title: 'join',
     scope: null,

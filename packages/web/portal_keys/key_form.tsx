@@ -49,8 +49,9 @@ export type KeyFields = {
 
 const TRX = /^\d{1,12}(\.\d{1,6})?$/
 
-export function useKeyFields(key?: Key): KeyFields {
-  const typed = useSignal(key ? textOf(key) : BLANK)
+/** Of a key that is changed, or of a new one that begins with some of it. */
+export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields {
+  const typed = useSignal(key ? textOf(key) : { ...BLANK, ...start })
   const text = typed.value
   const wrong: KeyFields['wrong'] = {}
   if (text.name.trim() === '') wrong.name = say('key.name_missing')

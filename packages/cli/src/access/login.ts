@@ -81,7 +81,7 @@ async function byApproval(url: string, { own, io, json, note }: Invocation): Pro
   const name = `penstock on ${cleaned(hostname())}`.slice(0, 100)
   const begun = await penstock.pairings.create({ name, scopes }, { signal })
   const { code, ends_at } = begun
-  const page = begun.url ?? `${url.replace(/\/+$/, '')}/portal/pair`
+  const page = begun.url ?? portalOf(url)
   // Without these two there is no signing in: --quiet does not hide them.
   if (json) io.err(jsonText({ url: page, code, ends_at }))
   else io.err(`Open  ${cleaned(page)}\nType  ${cleaned(code)}\n`)
@@ -89,6 +89,14 @@ async function byApproval(url: string, { own, io, json, note }: Invocation): Pro
   if (own.open === true) openPage(page)
   const { token, secret } = await approved(penstock, begun, signal)
   return { url, token, secret }
+}
+
+/** The page of a service that does not say where it is. Sign-in is at names alone, not at the bare
+ *  address of this machine. */
+function portalOf(url: string): string {
+  const page = new URL(`${url.replace(/\/+$/, '')}/portal/pair`)
+  if (/^(127\.0\.0\.1|\[::1\])$/.test(page.hostname)) page.hostname = 'localhost'
+  return page.href
 }
 
 type Pairing = Result<'/v1/pairing/new'>
