@@ -1,15 +1,17 @@
 // One order: what it waits for, its parts on wallets, their transactions, its entries.
 
-import { trx, useRun } from '../console_calls/calls.ts'
+import { useDoing } from '../calls/doing.ts'
+import { run, trx, useRun } from '../console_calls/calls.ts'
 import { path } from '../console_calls/paths.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
-import { Answer } from '../parts/answer.tsx'
+import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { saveFile } from '../portal_orders/csv.ts'
 import { count, named, say } from '../words/words.ts'
 
 type Order = {
@@ -46,7 +48,9 @@ export default function OnePage({ params }: PageProps) {
   )
   return (
     <>
-      <Title title={`${say('order.one')} ${shortText(params.id!)}`} section={say('orders.all')} />
+      <Title title={`${say('order.one')} ${shortText(params.id!)}`} section={say('orders.all')}>
+        <Proof order={params.id!} />
+      </Title>
       <Answer question={order} lines={12}>
         {(known) => (
           <div class="stack">
@@ -56,6 +60,24 @@ export default function OnePage({ params }: PageProps) {
           </div>
         )}
       </Answer>
+    </>
+  )
+}
+
+/** The proof of the order as a file, which `orders verify` checks without the service. */
+function Proof({ order }: { order: string }) {
+  const doing = useDoing()
+  const save = () =>
+    doing.run(async () => {
+      const proof = await run<object>('orders prove', { order })
+      saveFile(`proof-${order}.json`, 'application/json', `${JSON.stringify(proof)}\n`)
+    })
+  return (
+    <>
+      <button type="button" disabled={doing.is_busy.value} onClick={save}>
+        {say('order.prove')}
+      </button>
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
     </>
   )
 }

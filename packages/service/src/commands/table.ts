@@ -15,6 +15,7 @@ import { bookOperations } from '../money_operators/books.ts'
 import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
 import { databaseOperations } from '../money_operators/database_losses.ts'
 import { invoiceOperations } from '../money_operators/invoices.ts'
+import { proofOperations } from '../money_operators/proofs.ts'
 import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
 import { customerOperations, limitOperations } from '../operators/customers.ts'
@@ -22,7 +23,12 @@ import { depositOperations } from '../operators/deposits.ts'
 import { incidentOperations, statusPageOperations } from '../operators/incidents.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
-import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
+import {
+  chainOperations,
+  delegationOperations,
+  orderOperations,
+  subscriptionOperations,
+} from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
 import { figureOperations, signerOperations, statusOperations } from '../operators/status.ts'
 import { walletOperations } from '../operators/wallets.ts'
@@ -42,6 +48,8 @@ export const OPERATIONS: readonly Operation[] = [
   ...priceOperations,
   ...serviceOperations,
   ...orderOperations,
+  ...proofOperations,
+  ...delegationOperations,
   ...depositOperations,
   ...subscriptionOperations,
   ...chainOperations,

@@ -9,7 +9,8 @@ import { lengthOf, quotedPart, rowField, timeHex } from '../lib/canonical.ts'
 
 export type SealFinding = { subject: string; found: string }
 
-type Entry = {
+/** A row of the ledger; `made_at` as `readPlainly` has it. */
+export type SealedEntry = {
   number: bigint
   kind: string
   amount_sun: bigint
@@ -20,7 +21,8 @@ type Entry = {
   hold_id: string | null
 }
 
-type Seal = {
+/** A row of the journal; `sealed_at` as `readPlainly` has it. */
+export type SealRow = {
   number: bigint
   first_entry: bigint
   last_entry: bigint
@@ -47,7 +49,7 @@ function entryText({
   debit,
   credit,
   hold_id,
-}: Entry): string {
+}: SealedEntry): string {
   const lengths = `${lengthOf(id)} ${lengthOf(debit)} ${lengthOf(credit)} ${lengthOf(hold_id)}`
   const names = `${id} ${debit} ${credit}`
   const text = `${number} ${kind} ${amount_sun} ${timeHex(made_at)} ${lengths} ${names}`
@@ -57,8 +59,8 @@ function entryText({
 /** Takes up the entries of one seal and gives its sum. */
 function sealSum(
   previous: string,
-  seal: Seal,
-): { add(entry: Entry): void; entries(): bigint; sum(): string } {
+  seal: SealRow,
+): { add(entry: SealedEntry): void; entries(): bigint; sum(): string } {
   const { number, first_entry, last_entry, entries, actions, sealed_at, record } = seal
   const hash = createHash('sha256')
   let added = 0n
@@ -72,6 +74,38 @@ function sealSum(
     entries: () => added,
     sum: () => hash.update(added === 0n ? ')' : '")').digest('hex'),
   }
+}
+
+/** The sum of a seal over all of its entries, in the order of their numbers. */
+export function sumOfSeal(
+  previous: string,
+  seal: SealRow,
+  entries: readonly SealedEntry[],
+): string {
+  const sum = sealSum(previous, seal)
+  for (const entry of entries) sum.add(entry)
+  return sum.sum()
+}
+
+/** The seals with these numbers and the one before them, and the entries that they cover, in a
+ *  transaction that reads plainly. */
+export async function readSeals(
+  tx: Tx,
+  { first, last }: { first: bigint; last: bigint },
+): Promise<{ seals: SealRow[]; entries: SealedEntry[]; previous_sha256: string }> {
+  const [before] = await tx<{ sha256: string }>`
+    select sha256 from journal where number = ${first - 1n}`
+  const seals = await tx<SealRow>`
+    select j.number, first_entry, last_entry, entries, actions, sealed_at::text as sealed_at,
+      j.sha256, a.sha256 as record
+    from journal as j left join operator_action as a on a.number = j.actions
+    where j.number between ${first} and ${last} order by j.number`
+  const from = seals[0]?.first_entry ?? 0n
+  const to = seals.at(-1)?.last_entry ?? 0n
+  const entries = await tx<SealedEntry>`
+    select number, kind, amount_sun, made_at::text as made_at, id, debit, credit, hold_id
+    from transfer where number between ${from} and ${to} order by number, id`
+  return { seals, entries, previous_sha256: before?.sha256 ?? '' }
 }
 
 /** Makes this transaction read times as they are summed, and what PostgreSQL calls built-in as
@@ -103,7 +137,7 @@ export async function checkJournal(tx: Tx): Promise<SealFinding[]> {
   return [...findings, ...(await unsealable(tx)), ...(await locksOff(tx))]
 }
 
-function broken({ number, first_entry, last_entry, entries }: Seal, found: bigint): SealFinding {
+function broken({ number, first_entry, last_entry, entries }: SealRow, found: bigint): SealFinding {
   const range = `its entries ${first_entry} to ${last_entry}`
   return {
     subject: `seal ${number}`,
@@ -111,9 +145,9 @@ function broken({ number, first_entry, last_entry, entries }: Seal, found: bigin
   }
 }
 
-async function* seals(tx: Tx): AsyncGenerator<Seal> {
+async function* seals(tx: Tx): AsyncGenerator<SealRow> {
   for (let after: bigint | null = null; ; ) {
-    const page: Seal[] = await tx<Seal>`
+    const page: SealRow[] = await tx<SealRow>`
       select j.number, first_entry, last_entry, entries, actions, sealed_at::text as sealed_at,
         j.sha256,
              a.sha256 as record
@@ -127,15 +161,17 @@ async function* seals(tx: Tx): AsyncGenerator<Seal> {
 }
 
 /** Reads entries in the order of their numbers, each once. */
-function entryReader(tx: Tx): { upTo(last: bigint, take: (entry: Entry) => void): Promise<void> } {
-  let page: Entry[] = []
+function entryReader(tx: Tx): {
+  upTo(last: bigint, take: (entry: SealedEntry) => void): Promise<void>
+} {
+  let page: SealedEntry[] = []
   let at = 0
   /** Every entry with a number up to this one was read. */
   let read: bigint | undefined
   async function next(last: bigint): Promise<void> {
     const after = read ?? (await lowestAfter(tx, null, last))
     const until = after + ENTRIES_AT_ONCE < last ? after + ENTRIES_AT_ONCE : last
-    page = await tx<Entry>`
+    page = await tx<SealedEntry>`
       select number, kind, amount_sun, made_at::text as made_at, id, debit, credit, hold_id
         from transfer
       where number > ${after} and number <= ${until} order by number, id`

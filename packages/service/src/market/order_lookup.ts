@@ -60,8 +60,9 @@ type ActivationRow = {
   tx_id: string | null
 }
 
-/** An order by its id, or by its customer's own id for it when only one customer has used that. */
-export async function showOrder(sql: Sql, wanted: string) {
+/** An order by its id, or by its customer's own id for it. Throws Refused when there is none, or
+ *  several have that id. */
+export async function requireOrder(sql: Sql, wanted: string): Promise<Order & { due_at: Date }> {
   const found = await sql<Order & { due_at: Date }>`
     select ${ORDER_COLUMNS}, due_at from orders where id = ${wanted} or external_id = ${wanted}
       order by id = ${wanted} desc, id limit 2`
@@ -71,6 +72,13 @@ export async function showOrder(sql: Sql, wanted: string) {
     throw refusal(
       `Several orders have the external id ${wanted}: orders list --customer finds them.`,
     )
+  return order
+}
+
+/** An order with its delegations, their transactions and its entries. Throws Refused as
+ *  requireOrder does. */
+export async function showOrder(sql: Sql, wanted: string) {
+  const order = await requireOrder(sql, wanted)
   const { id, activation_id } = order
   const delegations = await sql<
     Delegation & Record<'tx_id' | 'attempt' | 'reclaim_tx_id' | 'reclaim', string | null>

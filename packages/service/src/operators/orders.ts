@@ -143,6 +143,9 @@ export const orderOperations = [
     cli: { operands: ['order'] },
     handle: async ({ sql, body }) => ({ value: await showOrder(sql, body.order) }),
   }),
+]
+
+export const delegationOperations = [
   look({
     path: '/operator/delegations/list',
     summary: 'what was delegated for orders, newest first',

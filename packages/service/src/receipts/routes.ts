@@ -33,7 +33,7 @@ export type Needs = {
 }
 
 /** Signs what a receipt says, with the key that signs now. */
-function receiptSigner({
+export function receiptSigner({
   sql,
   seal,
 }: Pick<Needs, 'sql' | 'seal'>): (payload: string) => Promise<string> {
@@ -94,7 +94,7 @@ export function receiptRoutes(needs: Needs): Endpoint[] {
   ]
 }
 
-const PublicKey = Type.Object({
+export const PublicKeyForm = Type.Object({
   kty: Type.String(),
   crv: Type.String(),
   x: Type.String(),
@@ -103,20 +103,25 @@ const PublicKey = Type.Object({
   alg: Type.String(),
 })
 
+/** Every public key there was, as a JSON Web Key Set has them. */
+export async function keySet(sql: Sql): Promise<Static<typeof PublicKeyForm>[]> {
+  return (await publicKeys(sql)).map(({ id, public_key }) => ({
+    kty: 'OKP',
+    crv: 'Ed25519',
+    x: public_key,
+    kid: id,
+    use: 'sig',
+    alg: 'EdDSA',
+  }))
+}
+
 /** The public keys, for any origin: those that sign no more too. */
 export const keyPage = ({ sql }: { sql: Sql }): Page => ({
   path: '/.well-known/jwks.json',
   summary: 'The public keys that verify receipts, as a JSON Web Key Set',
-  document: Type.Object({ keys: Type.Array(PublicKey) }),
+  document: Type.Object({ keys: Type.Array(PublicKeyForm) }),
   async handle() {
-    const keys: Static<typeof PublicKey>[] = (await publicKeys(sql)).map(({ id, public_key }) => ({
-      kty: 'OKP',
-      crv: 'Ed25519',
-      x: public_key,
-      kid: id,
-      use: 'sig',
-      alg: 'EdDSA',
-    }))
+    const keys = await keySet(sql)
     const headers = { 'access-control-allow-origin': '*', 'cache-control': 'max-age=300' }
     return { status: 200, code: 0, body: printJson({ keys }), headers }
   },

@@ -4,7 +4,7 @@
 
 import { compactVerify, createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { addressFromHex } from 'penstock-tron/address.ts'
-import { decodeRawData, transactionId } from 'penstock-tron/transaction.ts'
+import { decodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
 import { wireTime } from '../lib/clock.ts'
 import { refusal } from '../lib/fault.ts'
 import { fieldsOf } from '../node/answers.ts'
@@ -42,7 +42,7 @@ export type ChainNode = {
 }
 
 /** What a receipt says of one transaction. */
-type Claim = {
+export type Claim = {
   what: 'activation' | 'delegation' | 'reclaim'
   hash: string
   block_number: number
@@ -70,13 +70,14 @@ export async function compareWithChain(
     const [block] = await node.blocks(block_number, block_number, side)
     const path = '/wallet/gettransactionbyid'
     const { raw_data_hex } = fieldsOf(await ask(path, { value: hash }), path)
-    const wrong = wrongPlace(claim, block) ?? (await wrongContents(claim, raw_data_hex))
+    const wrong = wrongPlace(claim, block) ?? wrongContents(claim, raw_data_hex)
     compared.push({ what, hash, block_number, wrong })
   }
   return compared
 }
 
-function claimsOf({ state, activation, parts, order }: Receipt): Claim[] {
+/** What a receipt says of each transaction that it names. */
+export function claimsOf({ state, activation, parts, order }: Receipt): Claim[] {
   const side: Side = state === 'delivered' ? 'head' : 'solid'
   const { address } = order.params
   const delegated = parts.flatMap((part): Claim[] => {
@@ -126,20 +127,28 @@ function wrongPlace(claim: Claim, block: Block | undefined): string | null {
   return found.succeeded ? null : 'it failed'
 }
 
-/** The bytes of a transaction say what it does, and its hash is that of the bytes. */
-async function wrongContents(
-  { hash, type, fields }: Claim,
+/** What the bytes of a transaction do not say of it, or null: they say what it does, and its hash is
+ *  theirs. */
+export function wrongContents(
+  { hash, type, fields }: Pick<Claim, 'hash' | 'type' | 'fields'>,
   raw_data_hex: unknown,
-): Promise<string | null> {
+): string | null {
   const raw = Buffer.from(typeof raw_data_hex === 'string' ? raw_data_hex : '', 'hex')
-  if (transactionId(raw) !== hash) return 'the node does not have its bytes'
-  const decoded = await (async () => decodeRawData(raw))().catch(() => undefined)
-  const contract = decoded?.contract[0]
+  if (transactionId(raw) !== hash) return 'its bytes are not there'
+  const contract = decoded(raw)?.contract[0]
   if (contract?.type !== type) return `it is a ${contract?.type ?? 'transaction of another kind'}`
   const { resource = 'BANDWIDTH', ...value } = contract.parameter.value
   const is: Record<string, unknown> = { resource, ...value }
   const other = Object.entries(fields).find(([name, wanted]) => printed(name, is[name]) !== wanted)
   return other ? `its ${other[0]} is ${printed(other[0], is[other[0]])}` : null
+}
+
+function decoded(raw: Uint8Array): RawData | undefined {
+  try {
+    return decodeRawData(raw)
+  } catch {
+    return undefined
+  }
 }
 
 const printed = (name: string, value: unknown): string =>

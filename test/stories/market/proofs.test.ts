@@ -1,0 +1,126 @@
+// The proof of an order: one document that is checked without a database, and in which nothing can
+// be altered unseen.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readRoots } from 'penstock-service/ledger/roots.ts'
+import { Refused } from 'penstock-service/lib/fault.ts'
+import { checkProof, readProof } from 'penstock-service/receipts/proof_checking.ts'
+import type { Proof } from 'penstock-service/receipts/proofs.ts'
+import { worldOperator } from '../../harness/operator.ts'
+import { makeWorld } from '../../harness/world.ts'
+
+type Verdict = { state: string; noted_root: boolean; findings: { part: string }[] }
+
+test('an order is proven, and whatever is altered of its proof shows', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-proofs-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const world = await makeWorld(t)
+  const { json, type } = await worldOperator(world)
+  const anna = await world.customer({ trx: 500 })
+  const bert = await world.customer({ trx: 500 })
+  const order = await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  assert.match((await type('orders', 'prove', order.id)).err, /is not delivered/)
+  await world.settle()
+  await bert.buyEnergy(world.person('eve', 1).address, 65_000)
+  await world.settle()
+  await world.advance(3_600)
+  await world.solidify()
+  await world.settle()
+  await world.solidify()
+  await world.advance(86_400)
+  const proof = await json<Proof>('orders', 'prove', order.id)
+  const of_bert = proof.seals.flatMap(({ entries }) => entries).length
+  assert.ok(of_bert > proof.receipt.entries.length, 'seals cover what others bought too')
+  assert.equal(proof.transactions.length, 2, 'the delegation and its reclaim')
+
+  const [file, roots_file] = [join(folder, 'proof.json'), join(folder, 'roots')]
+  const keys_file = join(folder, 'keys.json')
+  await writeFile(file, JSON.stringify(proof))
+  await json('books', 'roots', '--export', roots_file)
+  const published = await world.api.inject({ method: 'GET', url: '/.well-known/jwks.json' })
+  await writeFile(keys_file, published.body)
+  const elsewhere = ['--roots-file', roots_file, '--keys-file', keys_file]
+  const verdict = await json<Verdict>('orders', 'verify', file, ...elsewhere)
+  assert.deepEqual([verdict.state, verdict.noted_root, verdict.findings], ['ended', true, []])
+
+  const roots = readRoots(`${JSON.stringify(proof.root)}\n`)
+  const other = readRoots(JSON.stringify([{ ...proof.root, sha256: '0'.repeat(64) }]))
+  assert.deepEqual(await checkProof(proof, { roots }), [])
+  const noted = await checkProof(proof, { roots: other })
+  assert.deepEqual(
+    noted.map(({ part }) => part),
+    ['root'],
+  )
+  const unseen: string[] = []
+  let altered = 0
+  for (const path of leavesOf(proof)) {
+    const forged = structuredClone(proof)
+    alter(forged, path)
+    altered += 1
+    if (!(await isRefused(forged))) unseen.push(path.join('.'))
+  }
+  assert.ok(altered > 80, `${altered} parts were altered`)
+  assert.deepEqual(unseen, [])
+  for (const [what, forge] of Object.entries(FORGERIES)) {
+    const forged = structuredClone(proof)
+    forge(forged)
+    assert.equal(await isRefused(forged), true, what)
+  }
+
+  const lie = structuredClone(proof)
+  lie.seals[0]!.entries[0]!.amount_sun += 1
+  await writeFile(file, JSON.stringify(lie))
+  const { code, out } = await type('orders', 'verify', file, ...elsewhere)
+  assert.equal(code, 1)
+  assert.match(out, /its sum is not that of its entries/)
+  await writeFile(file, '{"proof":2}')
+  assert.match((await type('orders', 'verify', file)).err, /no proof of a form/)
+})
+
+/** What is taken out, or put elsewhere. */
+const FORGERIES: Record<string, (proof: Proof) => unknown> = {
+  'no entries': ({ seals }) => seals[0]!.entries.splice(0),
+  'an entry less': ({ seals }) => seals[0]!.entries.pop(),
+  'a seal less': ({ seals }) => seals.pop(),
+  'the first seal less': (proof) => {
+    const [first] = proof.seals.splice(0, 1)
+    proof.previous_sha256 = first!.sha256
+  },
+  'no seals': ({ seals }) => seals.splice(0),
+  'a transaction less': ({ transactions }) => transactions.pop(),
+  'a transaction twice': ({ transactions }) => transactions.push(transactions[0]!),
+  'no keys': ({ keys }) => keys.splice(0),
+}
+
+async function isRefused(forged: Proof): Promise<boolean> {
+  try {
+    return (await checkProof(await readProof(JSON.stringify(forged)), {})).length > 0
+  } catch (thrown) {
+    if (thrown instanceof Refused) return true
+    throw thrown
+  }
+}
+
+type Path = readonly (string | number)[]
+
+/** The ways to all values that hold no others. */
+function leavesOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [path]
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]))
+}
+
+function alter(root: object, path: Path): void {
+  const parent = path.slice(0, -1).reduce((at, key) => at[key] as Tree, root as Tree)
+  const key = path.at(-1)!
+  const value = parent[key]
+  if (typeof value === 'number') parent[key] = value + 1
+  else if (typeof value === 'string')
+    parent[key] = value.slice(0, -1) + (value.endsWith('0') ? '1' : '0')
+  else parent[key] = 'x'
+}
+
+type Tree = Record<string | number, unknown>
