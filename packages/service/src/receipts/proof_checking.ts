@@ -14,7 +14,7 @@ import { claimsOf, verifyReceipt, wrongContents } from './verifying.ts'
 export type ProofFinding = { part: string; found: string }
 
 /** What was kept elsewhere; left out: the proof's own word is taken. */
-export type Kept = { keys?: unknown; roots?: readonly Root[] | undefined }
+export type Reference = { keys?: unknown; roots?: readonly Root[] | undefined }
 
 /** Reads a proof. Throws Refused when it is none. */
 export async function readProof(text: string): Promise<Proof> {
@@ -33,13 +33,13 @@ function parsed(text: string): unknown {
 }
 
 /** Everything that is wrong with a proof. */
-export async function checkProof(proof: Proof, kept: Kept): Promise<ProofFinding[]> {
+export async function checkProof(proof: Proof, reference: Reference): Promise<ProofFinding[]> {
   return [
-    ...(await receiptFindings(proof, kept.keys ?? { keys: proof.keys })),
+    ...(await receiptFindings(proof, reference.keys ?? { keys: proof.keys })),
     ...transactionFindings(proof),
     ...sealFindings(proof),
     ...entryFindings(proof),
-    ...rootFindings(proof, kept.roots),
+    ...rootFindings(proof, reference.roots),
   ]
 }
 

@@ -127,8 +127,8 @@ function wrongPlace(claim: Claim, block: Block | undefined): string | null {
   return found.succeeded ? null : 'it failed'
 }
 
-/** What the bytes of a transaction do not say of it, or null: they say what it does, and its hash is
- *  theirs. */
+/** What the bytes of a transaction do not say of it, or null: they say what it does, and its hash
+ *  is theirs. */
 export function wrongContents(
   { hash, type, fields }: Pick<Claim, 'hash' | 'type' | 'fields'>,
   raw_data_hex: unknown,
