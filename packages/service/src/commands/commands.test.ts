@@ -61,7 +61,7 @@ const MISUSES: [typed: string, sentence: string][] = [
     'aml reviews lst',
     'There is no aml reviews lst (do you mean list?): it is list, show or decide.',
   ],
-  ['orders lst', 'There is no orders lst (do you mean list?): it is list or show.'],
+  ['orders lst', 'There is no orders lst (do you mean list?): it is list, show, prove or verify.'],
   ['orders list --stat new', 'orders list has no option --stat (do you mean --state?).'],
   ['orders list --state', '--state has no value: --state new|pending|success|failed.'],
   ['orders list --state --json', '--state has no value: --state new|pending|success|failed.'],

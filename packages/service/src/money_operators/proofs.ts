@@ -29,9 +29,9 @@ export const proofOperations = [
     path: '/operator/orders/verify',
     summary: 'whether the proof of an order is right: without a database, without the service',
     description:
-      'With --roots-file it must end in a root that was noted, with --keys-file one of those keys ' +
-      'must have signed it; without them the document is only held against itself. The exit code ' +
-      'is 1 when something is wrong. `receipts verify` asks a node about the transactions.',
+      'With --roots-file it must end in a root that was noted, with --keys-file one of those ' +
+      'keys must have signed it; without them the document is only held against itself. The exit ' +
+      'code is 1 when something is wrong. `receipts verify` asks a node about the transactions.',
     body: Type.Object({
       proof: text('PROOF', 'the proof, as text'),
       roots: optional(text('ROOTS', 'roots, as text')),
