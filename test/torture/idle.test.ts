@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countIdle } from './idle.ts'
 import { Rig } from './rig.ts'
 
 /** A duty is over after 5 s, and asked for every second; machines are slow. */
@@ -43,4 +44,12 @@ test('a worker that is killed has its duties taken over by another within second
   const duties = new Map(listed.map((one) => [one.id, one.duties]))
   assert.deepEqual(duties.get(other!), ['blocks', 'chain', 'upkeep'])
   assert.deepEqual(duties.get(holder!), [])
+})
+
+test('two workers ask their node little while nothing is sold', async () => {
+  const { requests, by_path } = await countIdle(2, 24_000)
+  const said = JSON.stringify(by_path)
+  // Some 60 in eight blocks; four looks a second of each worker would be 192.
+  assert.ok(requests <= 110, said)
+  assert.ok((by_path['/wallet/getblockbylimitnext'] ?? 0) >= 5, said)
 })

@@ -79,6 +79,8 @@ export type Manner =
  *  that has come. */
 export class NodeFront {
   manner: Manner = 'well'
+  /** How often it was asked, by path. */
+  readonly requests = new Map<string, number>()
   private readonly chain: Devchain
   private readonly server = createHttp((request, response) => {
     const chunks: Buffer[] = []
@@ -100,6 +102,7 @@ export class NodeFront {
 
   private async answer(path: string, body: string, response: ServerResponse): Promise<void> {
     const { manner } = this
+    this.requests.set(path, (this.requests.get(path) ?? 0) + 1)
     if (manner === 'away') return void response.socket?.destroy()
     if (manner === 'silent') return
     if (manner === 'slow') await delay(2_000)

@@ -10,6 +10,7 @@
 //              [--seed TEXT]
 //   restore    the whole database is lost, and restored to a moment   [--orders N]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
+//   idle       what two workers and four ask of their node while nothing is sold   [--minutes N]
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
 //   strangers  all that somebody without a key can do
 //              [--seconds N] [--rate N] [--connections N]
@@ -44,6 +45,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   failover: async (args) => (await import('./failover.ts')).run(args),
   restore: async (args) => (await import('./restore.ts')).run(args),
   twins: async (args) => (await import('./twins.ts')).run(args),
+  idle: async (args) => (await import('./idle.ts')).run(args),
   faults: async (args) => (await import('./faults.ts')).run(args),
   strangers: async (args) => (await import('./strangers.ts')).run(args),
   liars: async (args) => (await import('./liars.ts')).run(args),

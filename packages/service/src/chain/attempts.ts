@@ -216,6 +216,7 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
     name: 'send',
     rest_ms: 500,
     after: ['sign'],
+    before: ['follow'],
     async run() {
       const rows = await takeToSend(sql, clock)
       if (rows.length === 0) return false

@@ -11,7 +11,7 @@ import { Outage } from '../lib/fault.ts'
 import { type Node, type Transport, tronNode } from '../node/node.ts'
 import { pruneStep, type StoredBlock } from './blocks.ts'
 import { readBlocks, readSolidBlocks } from './cursors.ts'
-import { follow, type Needs } from './follower.ts'
+import { chainPace, follow, followStep, type Needs } from './follower.ts'
 import { chainState } from './progress.ts'
 
 class Bench {
@@ -227,7 +227,7 @@ test('while nothing happens the time of the last answer is kept fresh', async (t
   await one.catchUp()
   const seen = async () => (await chainState(one.sql))!.seen_at.getTime()
   const first = await seen()
-  one.now_ms += 1_000
+  one.now_ms += 3_000
   assert.equal(await follow(one.needs), false)
   assert.equal(await seen(), first, 'not written for nothing')
   one.now_ms += 1_000
@@ -415,4 +415,42 @@ test('whatever the chain does, the store follows, and solid payments are read on
     }),
     { numRuns: 40 },
   )
+})
+
+test('a block is looked for when it is due, as the last ones came', () => {
+  let now_ms = 0
+  const pace = chainPace({ now: () => new Date(now_ms) })
+  /** In how many milliseconds the next one is due, when it was found so long after the last. */
+  const due = (number: number, after_ms: number) => {
+    now_ms += after_ms
+    return pace(number)
+  }
+  assert.equal(due(100, 0), 2_950, 'nothing is known yet')
+  assert.equal(due(100, 2_000), 950)
+  assert.equal(due(101, 1_000), 2_950)
+  assert.equal(due(101, 2_950), 0, 'it is not there yet')
+  assert.equal(due(102, 250), 2_950, 'never later than a block')
+  assert.equal(due(105, 9_000), 2_950)
+  assert.equal(due(104, 1_000), 2_950, 'a fork')
+  assert.equal(due(114, 2_000), 150, 'blocks come faster')
+  assert.equal(due(124, 2_000), 150)
+  assert.ok(due(124, 60_000) < 0, 'it stands still')
+})
+
+test('while something of ours waits for a block the next one is looked for at once', async (t) => {
+  const one = await bench(t)
+  const step = followStep(one.needs)
+  const rest = async () => {
+    while (await step.run()) {}
+    return step.rest_now_ms?.()
+  }
+  assert.equal(await rest(), 2_950)
+  const contract = JSON.stringify({ type: 'TransferContract' })
+  await one.sql`
+    insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, made_at, send_at)
+    values ('a', 'test:1', ${contract}, 'sent', ${'ab'.repeat(32)}, '\\x00', '2099-01-01', now(),
+      now())`
+  assert.equal(await rest(), 250)
+  await one.sql`delete from attempt`
+  assert.equal(await rest(), 2_950)
 })

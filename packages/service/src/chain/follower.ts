@@ -20,9 +20,14 @@ import { type ChainState, chainState } from './progress.ts'
 /** `tokens`: the TRC20 contracts whose events are kept. */
 export type Needs = { sql: Sql; clock: Clock; node: Node; tokens: ReadonlySet<Address> }
 
+/** From one block to the next. */
+const BLOCK_MS = 3_000
+/** From one look to the next while a block is due. */
+const LOOK_MS = 250
+const EARLY_MS = 50
 /** While the head stays the same, the solid side is asked, and the row written, no more often than
  *  this. */
-const QUIET_MS = 2_000
+const QUIET_MS = 4_000
 /** So many blocks above the solid one as it was, the next block is none of the solid side yet. */
 const UNSURE = 5
 /** Blocks of one run: a catch-up goes in portions, and each portion is one transaction. */
@@ -33,12 +38,45 @@ const AT_ONCE = 5
 /** Blocks in which a fork is looked for at a time: hardly any is deeper. */
 const FORK_PORTION = 50
 
+/** It looks when the next block is due; while a transaction of ours waits for a block, all the
+ *  time. */
 export function followStep(needs: Needs): Step {
+  const pace = chainPace(needs.clock)
+  let rest_ms = LOOK_MS
   return {
     name: 'follow',
-    rest_ms: 250,
+    rest_ms: BLOCK_MS,
+    rest_now_ms: () => rest_ms,
     duty: 'chain',
-    run: () => follow(needs),
+    async run() {
+      rest_ms = LOOK_MS
+      if (await follow(needs)) return true
+      const [chain] = await needs.sql<{ head_number: bigint; waits: boolean }>`
+        select head_number, exists (
+          select 1 from attempt where state in ('signed', 'sent')) as waits from chain`
+      if (!chain) return false
+      const due_ms = pace(Number(chain.head_number))
+      if (!chain.waits) rest_ms = Math.max(LOOK_MS, due_ms)
+      return false
+    },
+  }
+}
+
+/** Told the number of the newest block, again and again, says in how many milliseconds the next one
+ *  is due: as the last ones came, whatever their times say, and never after more than BLOCK_MS. */
+export function chainPace(clock: Clock): (head_number: number) => number {
+  let seen: { number: number; at_ms: number } | undefined
+  let pace_ms = BLOCK_MS
+  return (number) => {
+    const now_ms = clock.now().getTime()
+    if (seen === undefined || number !== seen.number) {
+      const blocks = number - (seen?.number ?? number)
+      if (seen && blocks > 0) pace_ms = Math.min(BLOCK_MS, (now_ms - seen.at_ms) / blocks)
+      seen = { number, at_ms: now_ms }
+    }
+    // Every look comes a little early, so that they come nearer to the moment of the block until
+    // one comes before it.
+    return Math.min(BLOCK_MS, seen.at_ms + pace_ms - EARLY_MS - now_ms)
   }
 }
 

@@ -148,8 +148,25 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   return { rooms, ratio }
 }
 
-/** Asks the chain about every wallet. It runs after each block; more room than before is worth
- *  another look at what waits. */
+/** Blocks after which it is asked again although nothing of ours has moved. */
+const SURVEY_BLOCKS = 10
+
+/** Whether the pool may be otherwise than it was at that block: a transaction of ours came later,
+ *  the branch is another, or it is long ago. */
+async function isSurveyDue(sql: Sql, last: BlockHead): Promise<boolean> {
+  const [chain] = await sql<{ due: boolean }>`
+    select head_number >= ${last.number}::bigint + ${SURVEY_BLOCKS}::bigint
+      -- What came later may be solid by now.
+      or confirmed_number > ${last.number}
+      or exists (select 1 from block where number = ${last.number} and id <> ${last.id})
+      or exists (
+        select 1 from attempt where state = 'included' and block_number > ${last.number}) as due
+    from chain`
+  return chain?.due ?? true
+}
+
+/** Asks the chain about every wallet, after each block that may have changed what it says; more
+ *  room than before is worth another look at what waits. */
 export function surveyStep({
   sql,
   node,
@@ -159,12 +176,14 @@ export function surveyStep({
   node: Node
   pool: readonly Address[]
 }): Step {
+  let last: BlockHead | undefined
   return {
     name: 'survey',
     rest_ms: 3_000,
     duty: 'chain',
     after: ['follow', 'reclaimed'],
     async run() {
+      if (last && !(await isSurveyDue(sql, last))) return false
       const head = await node.head()
       const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
       const live = await countActive(sql)
@@ -185,6 +204,7 @@ export function surveyStep({
         )
         grew = grew || more
       }
+      last = head
       return grew
     },
   }

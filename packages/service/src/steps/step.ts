@@ -12,6 +12,8 @@ export type Step = {
   readonly name: string
   /** The longest time between two runs when nobody wakes it. */
   readonly rest_ms: number
+  /** How long it rests after a run that moved nothing; `rest_ms` when left out. */
+  rest_now_ms?(): number
   /** The duty that it is part of: it runs in the process that holds it (duties.ts). Left out: in
    *  every process that runs steps. */
   readonly duty?: Duty
@@ -82,7 +84,8 @@ export function startSteps(steps: readonly Step[], log: Log): StepRunner {
       if (moved) wakes.get(step.name)?.forEach(wake)
       if (stopping) break
       if (failures > 0) await rest(step.name, Math.min(BACK_OFF_MS_MAX, 50 * 2 ** failures))
-      else if (!moved && !pending.has(step.name)) await rest(step.name, step.rest_ms)
+      else if (!moved && !pending.has(step.name))
+        await rest(step.name, step.rest_now_ms?.() ?? step.rest_ms)
     }
   }
 
