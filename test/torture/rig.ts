@@ -77,6 +77,13 @@ const databaseOf = (role: Role, url: string): Record<string, string> =>
 /** Commands that work on the database server itself, as its superuser. */
 const OF_THE_SERVER: ReadonlySet<string | undefined> = new Set(['backup', 'restore', 'migrate'])
 
+type StartOptions = {
+  /** Other wallets than those of the role. */
+  wallets_file?: string
+  /** Variables of this process alone. */
+  env?: Readonly<Record<string, string>>
+}
+
 /** An API signs nothing, and has no keys. */
 const walletsOf = (role: Role) => (role === 'api' ? 'addresses.json' : 'wallets.json')
 
@@ -213,7 +220,7 @@ export class Rig {
   async start(
     role: Role,
     more: readonly string[] = [],
-    wallets_file = walletsOf(role),
+    { wallets_file = walletsOf(role), env = {} }: StartOptions = {},
   ): Promise<Member> {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
@@ -242,6 +249,7 @@ export class Rig {
         PENSTOCK_RECHARGE_AT: 'inclusion',
         NODE_COMPILE_CACHE: join(tmpdir(), 'penstock-torture-cache'),
         ...this.options.env,
+        ...env,
       },
     })
     const member = new Member(role, child)

@@ -138,7 +138,7 @@ async function wideKeys(rig: Rig): Promise<Result> {
   const findings: string[] = []
   for (const [name, change] of Object.entries(wide)) {
     await rig.writeWallets('wide.json', change)
-    const started = await rig.start('worker', [], 'wide.json').then(
+    const started = await rig.start('worker', [], { wallets_file: 'wide.json' }).then(
       () => true,
       (thrown: unknown) => !(thrown instanceof Ended),
     )
@@ -149,7 +149,7 @@ async function wideKeys(rig: Rig): Promise<Result> {
 
 /** An API is given a file with keys. */
 async function keyedApi(rig: Rig): Promise<Result> {
-  const started = await rig.start('api', [], 'wallets.json').then(
+  const started = await rig.start('api', [], { wallets_file: 'wallets.json' }).then(
     () => true,
     () => false,
   )
@@ -263,7 +263,7 @@ async function limited(rig: Rig): Promise<Result> {
     return row!.count
   }
   const before = await delegated()
-  const worker = await rig.start('worker', [], 'limited.json')
+  const worker = await rig.start('worker', [], { wallets_file: 'limited.json' })
   await rig.until('the limit stops nothing', async () => {
     return (
       (await sql`select 1 from attempt where answer like 'it is above a limit%' limit 1`).length > 0
