@@ -248,7 +248,7 @@ test('an order waits for room in the pool, and is refunded after ten minutes', a
     unfreeze_balance: 9_000_000_000n,
     resource: 'ENERGY',
   })
-  world.mine()
+  world.mine(10)
   const survey = world.app.steps.find((step) => step.name === 'survey')!
   await survey.run()
   await world.drain()
@@ -299,7 +299,7 @@ test('a wallet that cannot pay for reclaiming what it delegates sells nothing', 
   assert.ok((await carries()) < Number(CARRIES_MIN))
 
   world.scene.devchain.fund(world.wallets.pool[0]!.address, 100_000_000n)
-  world.mine()
+  world.mine(10)
   await world.settle()
   const again = await anna.buyEnergy(bob.address, 32_000)
   await world.settle()
@@ -311,7 +311,8 @@ function growNetwork(world: World, times: bigint): void {
   const { chain } = world.scene.devchain
   const { rest_energy_weight } = totalsOf(chain.headView())
   chain.decree({ kind: 'weights', energy_weight_trx: rest_energy_weight * times })
-  world.mine()
+  // Nothing of ours has moved: it is seen after ten blocks.
+  world.mine(10)
 }
 
 test('an order beyond the stake of one delegation is split, not refused', async (t) => {

@@ -11,6 +11,7 @@
 // transactions, with bandwidth that it has left or by burning TRX: it is asked for no delegation
 // whose reclaim it could not pay for. Locks are taken in the order: order, account, wallet, pool.
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { BlockHead, Node, Resource } from '../node/node.ts'
@@ -148,14 +149,15 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   return { rooms, ratio }
 }
 
-/** Blocks after which it is asked again although nothing of ours has moved. */
-const SURVEY_BLOCKS = 10
+/** It is asked again after ten blocks, by their times, although nothing of ours has moved. */
+const SURVEY_MS = 30_000
 
 /** Whether the pool may be otherwise than it was at that block: a transaction of ours came later,
  *  the branch is another, or it is long ago. */
 async function isSurveyDue(sql: Sql, last: BlockHead): Promise<boolean> {
+  const due_at = new Date(last.time.getTime() + SURVEY_MS)
   const [chain] = await sql<{ due: boolean }>`
-    select head_number >= ${last.number}::bigint + ${SURVEY_BLOCKS}::bigint
+    select head_time >= ${due_at}
       -- What came later may be solid by now.
       or confirmed_number > ${last.number}
       or exists (select 1 from block where number = ${last.number} and id <> ${last.id})
@@ -176,17 +178,18 @@ export function surveyStep({
   node: Node
   pool: readonly Address[]
 }): Step {
-  let last: BlockHead | undefined
+  let last: { head: BlockHead; live: ReadonlyMap<Address, bigint> } | undefined
   return {
     name: 'survey',
     rest_ms: 3_000,
     duty: 'chain',
     after: ['follow', 'reclaimed'],
     async run() {
-      if (last && !(await isSurveyDue(sql, last))) return false
+      const live = await countActive(sql)
+      if (last && isDeepStrictEqual(live, last.live) && !(await isSurveyDue(sql, last.head)))
+        return false
       const head = await node.head()
       const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
-      const live = await countActive(sql)
       const carries = await Promise.all(
         pool.map(
           async (wallet) => (await payableBy(node, wallet, price_sun)) - (live.get(wallet) ?? 0n),
@@ -204,7 +207,7 @@ export function surveyStep({
         )
         grew = grew || more
       }
-      last = head
+      last = { head, live }
       return grew
     },
   }
