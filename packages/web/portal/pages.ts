@@ -95,6 +95,13 @@ export const pages: readonly PageRow[] = [
     load: () => import('../portal_pair/pair.tsx'),
   },
   {
+    path: '/portal/settings',
+    title: 'settings',
+    scope: null,
+    section: 'top',
+    load: () => import('../portal_settings/settings.tsx'),
+  },
+  {
     path: '/portal/join',
     title: 'join',
     scope: null,

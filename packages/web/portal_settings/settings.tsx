@@ -1,0 +1,54 @@
+// What one signs in with, and what the customer has set.
+
+import { session } from '../calls/session.ts'
+import { Title } from '../frame/title.tsx'
+import { LowBalance } from '../portal_money/low_balance.tsx'
+import { named, say } from '../words/words.ts'
+import { Credentials } from './credentials.tsx'
+import { BillingLines, EndingMinutes } from './customer_settings.tsx'
+import { Sessions } from './sessions.tsx'
+
+export default function Settings() {
+  return (
+    <>
+      <Title title={say('settings')} />
+      <div class="panels">
+        <Profile />
+        <Credentials />
+        <LowBalance />
+        <EndingMinutes />
+        <BillingLines />
+      </div>
+      <Sessions />
+    </>
+  )
+}
+
+function Profile() {
+  const signed_in = session.value
+  if (!signed_in) return null
+  const { user, customer } = signed_in
+  return (
+    <section class="panel">
+      <h2>{say('settings.profile')}</h2>
+      <dl class="facts">
+        <div>
+          <dt>{say('settings.name')}</dt>
+          <dd>{user.name}</dd>
+        </div>
+        <div>
+          <dt>{say('sign_in.name')}</dt>
+          <dd>{user.sign_in_name ?? say('settings.no_sign_in_name')}</dd>
+        </div>
+        <div>
+          <dt>{say('settings.role')}</dt>
+          <dd>{named('role', user.role)}</dd>
+        </div>
+        <div>
+          <dt>{say('settings.customer')}</dt>
+          <dd>{customer?.name}</dd>
+        </div>
+      </dl>
+    </section>
+  )
+}
