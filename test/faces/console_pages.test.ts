@@ -52,7 +52,13 @@ test('an operator makes a customer, and looks at the pool and the chain', {
   await lookAtPool(page)
   await lookAtChain(page)
 
-  const paths = ['/pool', '/chain', '/customers', `/customers/${customer}`]
+  const paths = [
+    '/pool',
+    `/pool/${person('poor').address}`,
+    '/chain',
+    '/customers',
+    `/customers/${customer}`,
+  ]
   const found: string[] = []
   for (const { language, width, colorScheme } of VIEWS) {
     await context.addCookies([{ name: 'penstock-language', value: language, url }])
@@ -138,6 +144,9 @@ async function lookAtPool(page: Page): Promise<void> {
   await wallets.first().waitFor()
   assert.match((await wallets.first().textContent())!, new RegExp(person('poor').address))
   assert.equal(await wallets.count(), 2)
+  await page.getByRole('link', { name: person('poor').address }).click()
+  await page.getByText(/it can pay for 0 transactions more; below 20 nothing is sold/).waitFor()
+  await page.getByText('Nothing of it is delegated.').waitFor()
 }
 
 async function lookAtChain(page: Page): Promise<void> {

@@ -27,6 +27,7 @@ export async function runMostOperations(
   await world.solidify()
   const [attempt] = await ask<{ id: string }[]>('attempts', 'list')
   const [deposit] = await ask<{ tx_id: string }[]>('deposits', 'list', '--customer', anna.id)
+  const { wallets } = await ask<{ wallets: { address: string }[] }>('pool', 'show')
   const { id: entry } = await ask<{ id: string }>('aml', 'deny', address, 'a thief')
   const { key_id: key } = await ask<{ key_id: string }>('keys', 'issue', anna.id)
   await ask('webhooks', 'allow', 'house', '10.1.0.0/16')
@@ -113,6 +114,7 @@ export async function runMostOperations(
     ['aml', 'withdraw', entry],
     ['aml', 'watch', anna.id, address],
     ['aml', 'unwatch', anna.id, address],
+    ['wallets', 'show', wallets[0]!.address],
     ['books', 'check'],
     ['database', 'losses'],
     ['database', 'accept', ...reason],

@@ -30,6 +30,12 @@ export const pages: readonly PageRow[] = [
     load: () => import('../console_pages/pool.tsx'),
   }),
   page({
+    path: '/console/pool/:id',
+    title: 'wallet',
+    section: null,
+    load: () => import('../console_pages/wallet.tsx'),
+  }),
+  page({
     path: '/console/chain',
     title: 'chain',
     section: 'top',

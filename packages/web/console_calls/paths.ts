@@ -6,6 +6,7 @@ export const path = {
   now: BASE,
   orders: `${BASE}/orders`,
   order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
+  wallet: (address: string) => `${BASE}/pool/${encodeURIComponent(address)}`,
   customers: `${BASE}/customers`,
   customer: (id: string) => `${BASE}/customers/${encodeURIComponent(id)}`,
   prices: `${BASE}/prices`,

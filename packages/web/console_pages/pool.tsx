@@ -4,8 +4,8 @@ import { Chart } from '../charts/chart.tsx'
 import { scalesOf } from '../charts/scales.ts'
 import { bandPath, linePath } from '../charts/shapes.ts'
 import { trx, useRun } from '../console_calls/calls.ts'
+import { path } from '../console_calls/paths.ts'
 import { Title } from '../frame/title.tsx'
-import { Address } from '../parts/address.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Money } from '../parts/money.tsx'
 import { Shape } from '../parts/state.tsx'
@@ -132,7 +132,14 @@ const Wallets = ({ wallets }: Pick<Pool, 'wallets'>) => (
     keyOf={({ address, resource }) => `${address} ${resource}`}
     rows={wallets.toSorted((one, other) => one.carries - other.carries)}
     columns={[
-      { title: say('wallet'), cell: ({ address }) => <Address address={address} /> },
+      {
+        title: say('wallet'),
+        cell: ({ address }) => (
+          <a href={path.wallet(address)}>
+            <code>{address}</code>
+          </a>
+        ),
+      },
       { title: say('resource'), cell: ({ resource }) => named('resource', resource) },
       {
         title: say('pool.largest'),

@@ -42,7 +42,7 @@ const WORDS: Record<string, string> = {
   pool: 'show forecast',
   chain: 'show',
   signer: 'stop go status',
-  wallets: 'check permit forbid sign broadcast',
+  wallets: 'show check permit forbid sign broadcast',
   lists: 'show update preview import revert diff schedule',
   aml:
     'show replay report state changes allow deny withdraw entries ' +

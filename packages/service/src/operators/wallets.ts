@@ -1,6 +1,6 @@
-// Hot keys and their permissions on the chain: looking at them, giving one its permission, taking
-// it away. None of it needs the database: it is done before a service runs, or while nobody trusts
-// it.
+// What the service knows of a wallet; and hot keys and their permissions on the chain: looking at
+// them, giving one its permission, taking it away. The latter needs no database: it is done before
+// a service runs, or while nobody trusts it.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
@@ -8,7 +8,15 @@ import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 import { type Static, Type } from 'typebox'
 import { misuse, refusal } from '../lib/fault.ts'
 import type { Node } from '../node/node.ts'
-import { type Answer, local, type Terminal, type TerminalAnswer } from '../operation/operation.ts'
+import {
+  type Answer,
+  local,
+  look,
+  type Terminal,
+  type TerminalAnswer,
+} from '../operation/operation.ts'
+import { poolWallets } from '../pool/figures.ts'
+import { CARRIES_MIN } from '../pool/pool.ts'
 import {
   describeUpdate,
   forbid,
@@ -17,6 +25,7 @@ import {
   updateBytes,
 } from '../wallets/permission_update.ts'
 import { lookAtKeys } from '../wallets/permissions.ts'
+import { findWalletCheck } from '../wallets/wallet_watch.ts'
 import {
   address,
   Count,
@@ -30,6 +39,7 @@ import {
   Sun,
   Text,
   text,
+  Whole,
   whole,
 } from '../wire/schemas.ts'
 
@@ -115,6 +125,44 @@ async function carry(
 }
 
 export const walletOperations = [
+  look({
+    path: '/operator/wallets/show',
+    summary: 'a wallet of the pool: what it can deliver and pay for, and what its key may do',
+    description:
+      '`carries` is how many transactions it can pay for beyond those that take back what is ' +
+      'out: below `carries_min` nothing is sold from it. `key` is null until a process that has ' +
+      'the key has looked at its permission on the chain.',
+    body: Type.Object({ wallet: address('the address of the wallet') }),
+    reply: Type.Object({
+      address: Text,
+      carries_min: Whole,
+      resources: ListOf({
+        address: Text,
+        resource: Text,
+        room_sun: Sun,
+        carries: Whole,
+        out_sun: Sun,
+        delegations: Whole,
+        surveyed_at_block: Whole,
+      }),
+      key: OrNull(
+        Type.Object({
+          checked_at: Moment,
+          complaints: Type.Array(Text),
+          stopped: Flag,
+          stopped_here: Flag,
+        }),
+      ),
+    }),
+    cli: { operands: ['wallet'] },
+    async handle({ sql, body: { wallet: address } }) {
+      const resources = await poolWallets(sql, address)
+      const key = (await findWalletCheck(sql, address)) ?? null
+      if (resources.length === 0 && key === null)
+        throw refusal(`${address} is no wallet of this service, or it was never surveyed.`)
+      return { value: { address, carries_min: CARRIES_MIN, resources, key } }
+    },
+  }),
   local({
     path: '/operator/wallets/check',
     summary: 'whether each hot key can do what it is for, and nothing else',

@@ -37,8 +37,8 @@ export type PoolWalletRow = {
   surveyed_at_block: bigint
 }
 
-/** The wallets as last surveyed, and what of them is delegated now. */
-export async function poolWallets(sql: Sql) {
+/** The wallets as last surveyed, or one of them, and what of them is delegated now. */
+export async function poolWallets(sql: Sql, address: string | null = null) {
   return sql<PoolWalletRow>`
     select w.address, w.resource, w.room_sun, w.carries, coalesce(sum(d.stake_sun),
       0)::bigint as out_sun,
@@ -46,6 +46,7 @@ export async function poolWallets(sql: Sql) {
     from pool_wallet as w left join delegation as d
       on d.wallet = w.address and d.resource = w.resource
         and d.state in ('delegating', 'active', 'reclaiming')
+    where ${address}::text is null or w.address = ${address}
     group by w.address, w.resource order by w.address, w.resource desc`
 }
 

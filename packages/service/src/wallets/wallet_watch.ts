@@ -95,3 +95,21 @@ async function note(
       complaints = excluded.complaints,
       stopped = excluded.stopped, stopped_here = excluded.stopped_here`
 }
+
+/** What was found about the key of a wallet when a process that has it last looked. */
+export type WalletCheck = {
+  checked_at: Date
+  complaints: string[]
+  /** Nothing is signed for it: its key can do more than it should. */
+  stopped: boolean
+  /** A file on the machine that signs stops all signing there. */
+  stopped_here: boolean
+}
+
+/** Undefined: no process has looked at it. */
+export async function findWalletCheck(sql: Sql, address: string): Promise<WalletCheck | undefined> {
+  const [row] = await sql<WalletCheck>`
+    select checked_at, complaints, stopped, stopped_here from wallet_check
+    where address = ${address}`
+  return row
+}
