@@ -99,7 +99,7 @@ function Verdict({ carries_min, resources, key }: Wallet) {
     ...(key?.complaints ?? []),
   ]
   return (
-    <ul role="status" class="stack">
+    <ul>
       {reasons.map((reason) => (
         <li key={reason}>
           <Shape mark="failed" /> {reason}
