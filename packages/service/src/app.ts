@@ -115,7 +115,7 @@ import { measureMinutesStep } from './uptime/measuring.ts'
 import { pruneMetricsStep } from './uptime/metrics.ts'
 import { attendStep, purchaseCounter } from './uptime/presence.ts'
 import { actionRoutes } from './users/action_routes.ts'
-import { portalFace } from './users/faces.ts'
+import { portalFace, type SessionLengths } from './users/faces.ts'
 import { userKinds } from './users/forms.ts'
 import { userRoutes } from './users/routes.ts'
 import { sessionRoutes } from './users/session_routes.ts'
@@ -178,6 +178,8 @@ export type World = {
   /** The file that the roots of the journal are noted in; without it they are noted in the log
    *  alone. */
   roots_file?: string | undefined
+  /** How long sessions of the portal may rest and be; as long as may be when left out. */
+  portal_sessions?: SessionLengths | undefined
   /** For how many days events are kept. */
   event_days?: number | undefined
   /** How dear a password is to guess: 2 to the power of it; what is right today when left out. */
@@ -272,7 +274,7 @@ export function buildApp(world: World): App {
   const sign_in = signInOf(for_customers, { new_id, seal })
   const placing = { sql, clock, new_id, again, told, wake }
   const { tryOrder, placeOrder } = orderPlacer({ ...placing, prices, receiver })
-  const portal = portalFace(world.about.public_url)
+  const portal = portalFace(world.about.public_url, world.portal_sessions)
   const endpoints = [
     ...paidOf(for_customers, { new_id, prices, receiver, placeOrder, reads }),
     ...listsOf(for_customers),
@@ -394,7 +396,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
   const on_wire = { ...calls, sql, tellStreams, random, kinds, wake }
   const scopesOf = (key_ids: readonly string[]) => scopesOfKeys(sql, key_ids, clock.now())
   const open = (ids: readonly string[]) =>
-    openSessions(sql, portalFace(undefined), { ids, now: clock.now() })
+    openSessions(sql, portalFace(undefined, world.portal_sessions), { ids, now: clock.now() })
   const streams = new EventStreams({
     sql,
     clock,

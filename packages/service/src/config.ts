@@ -12,6 +12,7 @@ import { type NodeConfig, nodesInTheClear, nodesOf } from './node/configured.ts'
 import { isDatabasePrivate } from './node/plaintext.ts'
 import { ROLES, type Role } from './program/roles.ts'
 import type { ProviderKeys } from './providers/configured.ts'
+import { CONSOLE_LENGTHS, PORTAL_LENGTHS, type SessionLengths } from './users/faces.ts'
 import { type Explorer, readExplorer } from './web/explorer.ts'
 
 export { Misuse }
@@ -88,6 +89,9 @@ export type Config = {
   retention_days: number | undefined
   /** For how long events are kept; undefined: 30 days. */
   event_days: number | undefined
+  /** How long people stay signed in to each face. */
+  portal_sessions: SessionLengths
+  console_sessions: SessionLengths
   json: boolean
 }
 
@@ -193,6 +197,10 @@ export const ENVIRONMENT = {
   PENSTOCK_CHAINALYSIS: "API key for Chainalysis' sanctions service, likewise",
   PENSTOCK_AML_RETENTION_DAYS: 'for how long the evidence of checks is kept (1830)',
   PENSTOCK_EVENT_DAYS: 'for how long events are kept (30)',
+  PENSTOCK_PORTAL_IDLE_MINUTES: 'sessions of the portal end when unused for so long (720 at most)',
+  PENSTOCK_PORTAL_LIFE_HOURS: 'and after so long in any case (168 at most)',
+  PENSTOCK_CONSOLE_IDLE_MINUTES: 'sessions of the console end when unused for so long (30 at most)',
+  PENSTOCK_CONSOLE_LIFE_HOURS: 'and after so long in any case (12 at most)',
 } as const
 
 /** What `serve` reads and has no use for: it brings neither chain nor database along. */
@@ -261,6 +269,8 @@ export function readConfig(
     standbys: wholeOf(env, 'PENSTOCK_STANDBYS', 0, 9),
     retention_days: wholeOf(env, 'PENSTOCK_AML_RETENTION_DAYS', 1, 99_999),
     event_days: wholeOf(env, 'PENSTOCK_EVENT_DAYS', 7, 400),
+    portal_sessions: lengthsOf(env, 'PORTAL', PORTAL_LENGTHS),
+    console_sessions: lengthsOf(env, 'CONSOLE', CONSOLE_LENGTHS),
     json: given.json ?? false,
     help: given.help ?? false,
   }
@@ -416,6 +426,16 @@ function wholeOf(
   if (number >= least && number <= most) return number
   throw new Misuse(`${name} is not a whole number from ${least} to ${most}.`)
 }
+
+/** How long sessions of a face last: only shorter than what is usual. */
+const lengthsOf = (
+  env: NodeJS.ProcessEnv,
+  face: 'PORTAL' | 'CONSOLE',
+  { idle_minutes, life_hours }: { idle_minutes: number; life_hours: number },
+): SessionLengths => ({
+  idle_minutes: wholeOf(env, `PENSTOCK_${face}_IDLE_MINUTES`, 5, idle_minutes),
+  life_hours: wholeOf(env, `PENSTOCK_${face}_LIFE_HOURS`, 1, life_hours),
+})
 
 function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
   const { PENSTOCK_AMLBOT, PENSTOCK_MISTTRACK, PENSTOCK_CHAINALYSIS } = env

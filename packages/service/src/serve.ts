@@ -299,6 +299,7 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
     issuer: config.invoice_issuer,
   },
   event_days: config.event_days,
+  portal_sessions: config.portal_sessions,
 })
 
 /** Throws Misuse when the database does not answer, or cannot be relied on, or lacks a migration

@@ -120,9 +120,9 @@ function requireName(sign_in_name: string): void {
     throw new Fault({ code: 2, key: 'invalid_service_or_params.sign_in_name', error: '' })
 }
 
-/** Each try needs a challenge of its own. */
+/** Each try needs a challenge of its own, and is for a name that nobody else has. */
 async function joinByPasskey(token: string, sign_in_name: string): Promise<readonly string[]> {
   const { makePasskey } = await import('../calls/presence.ts')
-  const { passkey } = await showLink(token)
+  const { passkey } = await showLink(token, sign_in_name)
   return joinBy(token, { sign_in_name, passkey: await makePasskey(passkey, sign_in_name) })
 }

@@ -18,8 +18,9 @@ export type Invite = {
   why_not: string | null
 }
 
-/** Uses nothing up. Throws a Fault. */
-export const showLink = (token: string): Promise<Invite> => post('/session/join', { token })
+/** Uses nothing up. Throws a Fault; with a name, also when somebody else has it. */
+export const showLink = (token: string, sign_in_name?: string): Promise<Invite> =>
+  post('/session/join', { token, ...(sign_in_name !== undefined && { sign_in_name }) })
 
 /** What somebody has chosen to sign in with from now on. */
 export type Choice =

@@ -7,7 +7,7 @@ import { unrecorded } from 'penstock-service/audit/records.ts'
 import type { Tx } from 'penstock-service/database/sql.ts'
 import { SCOPES } from 'penstock-service/wire/endpoint.ts'
 import { filled, prepareExamples } from '../../harness/examples.ts'
-import { signedIn } from '../../harness/users.ts'
+import { codeAt, joinedByPassword, signedIn } from '../../harness/users.ts'
 import { makeWorld, type World } from '../../harness/world.ts'
 
 type Row = { number: bigint; made_by: string; action: string; text: string }
@@ -231,4 +231,25 @@ test('the record of customers is one of what the books check', async (t) => {
     await assert.rejects(done, new RegExp(`record ${number} of customer`))
   }
   assert.deepEqual(await look(), [])
+})
+
+test('what one signs in with is recorded when it is changed, without what it is', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { visitor, user_id } = await joinedByPassword(world, { customer_id })
+  const { recovery_codes } = await visitor.ask('/session/recovery/new')
+  const { totp } = await visitor.ask('/session/totp')
+  const { secret, offer } = totp as { secret: string; offer: string }
+  const password = 'another horse battery'
+  await visitor.ask('/session/totp', { password, code: codeAt(secret, world.now), offer })
+  const rows = await rowsOf(world, customer_id)
+  assert.deepEqual(
+    rows.map(({ action, made_by, text }) => [action, made_by, text]),
+    ['session/recovery/new', 'session/totp'].map((action) => [
+      action,
+      `user:${user_id}`,
+      `user:${user_id}192.0.2.1`,
+    ]),
+  )
+  assert.equal((recovery_codes as string[]).length, 10)
 })

@@ -301,3 +301,19 @@ test('a customer has fifty users, and invites two hundred a day', async (t) => {
   const { error } = await owner.call('/v1/user/invite', reader(0))
   assert.match(error!, /200 users were invited within a day/)
 })
+
+test('a name that is taken is refused before a passkey is made, and the link stays', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const owner = await joinedByPassword(world, { customer_id }, 'olga')
+  const wanted = { name: 'Bert', role: 'reader' }
+  const invited = (await owner.visitor.ask('/v1/user/invite', wanted)) as Invitation
+  const token = tokenOf(invited)
+  const visitor = new Visitor(world.api)
+  const taken = await visitor.call('/session/join', { token, sign_in_name: 'olga' })
+  assert.deepEqual([taken.code, taken.key], [74, 'conflict.sign_in_name'])
+  const free = await visitor.ask('/session/join', { token, sign_in_name: 'bert' })
+  assert.deepEqual([free.session, free.recovery_codes], [null, null])
+  assert.equal(visitor.cookie, undefined)
+  await joinBy(world, invited, 'bert')
+})

@@ -25,7 +25,7 @@ test('a link signs in once, for the face that it is for', async (t) => {
   )
   const begun = (await visitor.ask('/session/begin')).session as Record<string, unknown>
   assert.deepEqual((begun.user as { role: string }).role, 'owner')
-  assert.deepEqual(begun.scopes, ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'])
+  assert.deepEqual(begun.scopes, ['read', 'buy', 'aml', 'money', 'webhooks', 'manage', 'own'])
   const again = await new Visitor(world.api).call('/session/link', { token })
   const unknown = await new Visitor(world.api).call('/session/link', { token: 'x'.repeat(43) })
   assert.deepEqual([again.key, again.error], [unknown.key, unknown.error])

@@ -17,7 +17,7 @@ import { figuresReader } from '../monitoring/figures.ts'
 import type { Node } from '../node/node.ts'
 import { listening } from '../program/listen.ts'
 import type { SignInNeeds } from '../sign_in/routes.ts'
-import { consoleFace, originOf } from '../users/faces.ts'
+import { consoleFace, originOf, type SessionLengths } from '../users/faces.ts'
 import { consolePages, type Web } from '../web/pages.ts'
 import { ConsoleLive } from './live.ts'
 import { buildConsole } from './server.ts'
@@ -30,6 +30,7 @@ export type ConsoleConfig = {
   console_port_any: boolean
   /** Where people reach it; undefined: as localhost. */
   console_url: string | undefined
+  console_sessions?: SessionLengths | undefined
   data_dir: string
 }
 
@@ -64,7 +65,7 @@ export async function startConsole(
 ): Promise<RunningConsole> {
   const { sql, clock, log, random } = parts
   const { sign_in } = parts.app
-  const face = consoleFace(config.console_url)
+  const face = consoleFace(config.console_url, config.console_sessions)
   const figures = figuresReader({ sql, clock })
   const live = new ConsoleLive({
     sql,

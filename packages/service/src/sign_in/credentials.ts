@@ -3,12 +3,14 @@
 
 import { Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
+import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { wireTime } from '../lib/clock.ts'
 import { whyNoPasskeys } from '../users/faces.ts'
 import { endSessions } from '../users/sessions.ts'
-import { lockUser, noteUser, type UserReport } from '../users/users.ts'
+import { lockUser, noteUser } from '../users/users.ts'
 import {
   Conflict,
+  type Customer,
   type Endpoint,
   endpoint,
   Forbidden,
@@ -16,7 +18,6 @@ import {
   LimitReached,
   NotFound,
   refuses,
-  type User,
 } from '../wire/endpoint.ts'
 import { OrNull } from '../wire/schemas.ts'
 import { pageOrigin } from './begin.ts'
@@ -80,17 +81,21 @@ const list = (needs: Needs): Endpoint =>
     handle: ({ customer }) => report(needs, customer.user!.user_id),
   })
 
-/** Changes what a user signs in with, and tells it. */
+/** Changes what a user signs in with, tells it, and records it for the user's customer. */
 async function changing(
   needs: Needs,
-  { user_id }: User,
-  work: (tx: Tx, user: UserReport) => Promise<void>,
+  actor: Customer,
+  { action, work }: { action: string; work: (tx: Tx) => Promise<void> },
 ): Promise<void> {
+  const { user_id } = actor.user!
   await needs.sql.begin(async (tx) => {
     const user = await lockUser(tx, { id: user_id })
     if (!user) throw NotFound('user', 'The user was removed')
-    await work(tx, user)
-    await noteUser(tx, 'user.changed', user_id, needs.clock.now())
+    await work(tx)
+    const at = needs.clock.now()
+    await noteUser(tx, 'user.changed', user_id, at)
+    const change = { actor, action, subject: `user:${user_id}`, before: null, after: null }
+    if (user.customer_id !== null) await recordCustomerAction(tx, at, change)
   })
   needs.wake('publish')
 }
@@ -132,7 +137,10 @@ const passkeyNew = (needs: Needs): Endpoint =>
         return { options: registrationOptions(needs, wanted), credentials: null }
       }
       const passkey = await verifyRegistration(needs, { made, origin, bound_to })
-      await changing(needs, user, (tx) => addPasskey(tx, needs, { user_id, name: called, passkey }))
+      await changing(needs, asked.customer, {
+        action: 'session/passkeys/new',
+        work: (tx) => addPasskey(tx, needs, { user_id, name: called, passkey }),
+      })
       return { options: null, credentials: await report(needs, user_id) }
     },
   })
@@ -155,14 +163,15 @@ const passkeyRemove = (needs: Needs): Endpoint =>
     ],
     async handle({ body: { id }, customer }) {
       const { user_id } = customer.user!
-      await changing(needs, customer.user!, async (tx) => {
+      const work = async (tx: Tx) => {
         if (!(await removePasskey(tx, { user_id, id })))
           throw NotFound('passkey', 'There is no such passkey')
         const [left] = await tx`
           select 1 from passkey where user_id = ${user_id} and off_at is null
           union all select 1 from user_password where user_id = ${user_id} limit 1`
         if (!left) throw Conflict('last_credential', 'Nothing else is there to sign in with')
-      })
+      }
+      await changing(needs, customer, { action: 'session/passkeys/remove', work })
       return report(needs, user_id)
     },
   })
@@ -200,10 +209,11 @@ const totp = (needs: Needs): Endpoint =>
       }
       const chosen = { password, code, offer }
       const kept = await readPassword(needs, chosen, { bound_to, sign_in_name })
-      await changing(needs, customer.user!, async (tx) => {
+      const work = async (tx: Tx) => {
         await keepPassword(tx, needs, user_id, kept)
         await endSessions(tx, { user_id, except: session_id, at: needs.clock.now() })
-      })
+      }
+      await changing(needs, customer, { action: 'session/totp', work })
       return { totp: null, credentials: await report(needs, user_id) }
     },
   })
@@ -222,9 +232,10 @@ const recoveryNew = (needs: Needs): Endpoint =>
     async handle({ customer }) {
       const { user_id } = customer.user!
       let recovery_codes: string[] = []
-      await changing(needs, customer.user!, async (tx) => {
+      const work = async (tx: Tx) => {
         recovery_codes = await newRecoveryCodes(tx, user_id, needs.random)
-      })
+      }
+      await changing(needs, customer, { action: 'session/recovery/new', work })
       return { recovery_codes }
     },
   })

@@ -6,7 +6,7 @@ import type { Tx } from '../database/sql.ts'
 import { whyNoPasskeys } from '../users/faces.ts'
 import { reportUsers, type UserReport } from '../users/forms.ts'
 import { userTokenHash } from '../users/sessions.ts'
-import { findLink, joinUser, lockUser, noteUser, useLink } from '../users/users.ts'
+import { findLink, joinUser, lockUser, noteUser, requireFreeName, useLink } from '../users/users.ts'
 import { Conflict, type Endpoint, endpoint, InvalidParams, refuses } from '../wire/endpoint.ts'
 import { OrNull } from '../wire/schemas.ts'
 import {
@@ -113,7 +113,8 @@ type JoinReply = Static<typeof JoinReply>
 
 const boundTo = (token: string): string => `link:${userTokenHash(token)}`
 
-/** Called with the token alone it shows what the link is for, and uses nothing up. */
+/** Called with the token alone it shows what the link is for, and with a name besides whether that
+ *  is free, before the browser makes a passkey for it. Neither uses anything up. */
 export const join = (needs: Needs): Endpoint =>
   endpoint({
     path: '/session/join',
@@ -135,8 +136,12 @@ export const join = (needs: Needs): Endpoint =>
     async handle(asked) {
       requireSecure(asked)
       const shown = await show(needs, asked, asked.body.token)
-      const { sign_in_name } = asked.body
+      const { sign_in_name, token, passkey, password } = asked.body
       if (sign_in_name === undefined || shown.kind !== 'invite') return shown
+      if (!passkey && password === undefined) {
+        await requireFree(needs, token, sign_in_name)
+        return shown
+      }
       const joined = await joinBy(needs, asked, { ...asked.body, sign_in_name })
       return { ...shown, ...joined, sign_in_name, passkey: null, totp: null }
     },
@@ -174,6 +179,15 @@ async function show(needs: Needs, asked: PageCall, token: string): Promise<JoinR
   }
 }
 
+/** Throws Conflict when somebody else has the name. */
+async function requireFree({ sql, clock }: Needs, token: string, sign_in_name: string) {
+  await sql.begin(async (tx) => {
+    const link = await findLink(tx, token, clock.now())
+    if (!link) throw NoLink()
+    await requireFreeName(tx, link.user_id, sign_in_name)
+  })
+}
+
 type JoinChoice = Omit<Static<typeof JoinBody>, 'sign_in_name'> & { sign_in_name: string }
 
 /** Uses the link up and signs in. What takes time is done before anything is locked. */
@@ -186,7 +200,6 @@ async function joinBy(needs: Needs, asked: PageCall, choice: JoinChoice) {
     passkey || password === undefined
       ? undefined
       : await readPassword(needs, { password, code, offer }, { bound_to, sign_in_name })
-  if (!passkey && !chosen) throw InvalidParams('password', 'A passkey or a password is missing')
   const begun = await needs.sql.begin(async (tx) => {
     const user = await takeLink(tx, needs, token)
     const at = needs.clock.now()

@@ -18,20 +18,33 @@ export type Face = {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-export const portalFace = (url: string | undefined): Face => ({
+/** How long sessions of a face may rest, and be: the longest where nothing is said. */
+export type SessionLengths = { idle_minutes?: number | undefined; life_hours?: number | undefined }
+
+/** Nobody makes them longer. */
+export const PORTAL_LENGTHS = { idle_minutes: 12 * 60, life_hours: 7 * 24 }
+export const CONSOLE_LENGTHS = { idle_minutes: 30, life_hours: 12 }
+
+const lengthsOf = (
+  { idle_minutes, life_hours }: SessionLengths,
+  longest: Required<SessionLengths>,
+) => ({
+  idle_ms: (idle_minutes ?? longest.idle_minutes!) * MINUTE_MS,
+  life_ms: (life_hours ?? longest.life_hours!) * HOUR_MS,
+})
+
+export const portalFace = (url: string | undefined, lengths: SessionLengths = {}): Face => ({
   name: 'portal',
   path: '/portal',
   url,
-  idle_ms: 12 * HOUR_MS,
-  life_ms: 7 * 24 * HOUR_MS,
+  ...lengthsOf(lengths, PORTAL_LENGTHS),
 })
 
-export const consoleFace = (url: string | undefined): Face => ({
+export const consoleFace = (url: string | undefined, lengths: SessionLengths = {}): Face => ({
   name: 'console',
   path: '/console',
   url,
-  idle_ms: 30 * MINUTE_MS,
-  life_ms: 12 * HOUR_MS,
+  ...lengthsOf(lengths, CONSOLE_LENGTHS),
 })
 
 /** The origin of a face: what a browser sends as `Origin`. `port`: where the request came to. */

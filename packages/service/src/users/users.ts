@@ -5,7 +5,7 @@
 //
 // A link leads to each arrow into "joined": it works once, and a new one puts out those before.
 
-import type { Tx } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import { HOUSE } from '../events/events.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 import { changeUserKey, endUserKey, openUserKey } from '../keys/user_keys.ts'
@@ -195,6 +195,17 @@ export async function useLink(tx: Tx, token: string, now: Date): Promise<boolean
   return used.length > 0
 }
 
+/** Throws Conflict when somebody else signs in with the name. */
+export async function requireFreeName(
+  sql: Sql | Tx,
+  user_id: string,
+  sign_in_name: string | null,
+): Promise<void> {
+  const [taken] = await sql`
+    select 1 from service_user where sign_in_name = ${sign_in_name} and id <> ${user_id}`
+  if (taken) throw Conflict('sign_in_name', 'Somebody else has that name')
+}
+
 /** (invited) -> (joined), of a locked user; one who has joined gets another name to sign in with.
  *  Throws Conflict when that name is somebody else's. */
 export async function joinUser(
@@ -202,9 +213,7 @@ export async function joinUser(
   { user, sign_in_name, at }: { user: UserReport; sign_in_name: string | null; at: Date },
 ): Promise<void> {
   await tx`select pg_advisory_xact_lock(720461511, hashtext(${sign_in_name}))`
-  const [taken] = await tx`
-    select 1 from service_user where sign_in_name = ${sign_in_name} and id <> ${user.id}`
-  if (taken) throw Conflict('sign_in_name', 'Somebody else has that name')
+  await requireFreeName(tx, user.id, sign_in_name)
   await tx`
     update service_user set sign_in_name = ${sign_in_name}, joined_at = coalesce(joined_at, ${at})
     where id = ${user.id}`
