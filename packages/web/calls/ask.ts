@@ -49,30 +49,42 @@ export function guardCalls(by: Guard): void {
 
 const STEP_UP = 'forbidden.step_up'
 
+export type AskOptions = {
+  /** Sent as `Idempotency-Key`: asked again with the same one, it is done once. For what takes no
+   *  id of the caller in its body. */
+  idempotency_key?: string
+}
+
 /** Posts to a path under that of the face. Throws a Fault. */
 export async function post<Answer>(
   path: string,
   body: unknown,
-  signal?: AbortSignal,
+  options: AskOptions = {},
 ): Promise<Answer> {
-  const said = await send(`${startData().base}${path}`, body, signal)
+  const said = await send(`${startData().base}${path}`, body, options)
   if (said.code === 0) return said.result as Answer
-  if (said.key === STEP_UP && (await guard?.stepUp())) return post(path, body, signal)
+  if (said.key === STEP_UP && (await guard?.stepUp())) return post(path, body, options)
   if (said.code === UNAUTHENTICATED && !path.startsWith('/session/')) guard?.signedOut()
   throw new Fault({ ...said, error: said.error ?? '' })
 }
 
-async function send(url: string, body: unknown, signal?: AbortSignal): Promise<Envelope> {
+async function send(
+  url: string,
+  body: unknown,
+  { idempotency_key }: AskOptions,
+): Promise<Envelope> {
   try {
     const answer = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-penstock': '1' },
+      headers: {
+        'content-type': 'application/json',
+        'x-penstock': '1',
+        ...(idempotency_key !== undefined && { 'idempotency-key': idempotency_key }),
+      },
       body: JSON.stringify(body),
-      ...(signal && { signal }),
     })
     return (await answer.json()) as Envelope
-  } catch (thrown) {
-    if (signal?.aborted) throw thrown
+  } catch {
     return { code: NOT_ANSWERED, key: 'offline', error: '' }
   }
 }
@@ -81,5 +93,5 @@ async function send(url: string, body: unknown, signal?: AbortSignal): Promise<E
 export const ask = <Path extends keyof Endpoints>(
   path: Path,
   body: Body<Path>,
-  signal?: AbortSignal,
-): Promise<Result<Path>> => post(path, body, signal)
+  options?: AskOptions,
+): Promise<Result<Path>> => post(path, body, options)

@@ -7,6 +7,7 @@ import type { Body } from 'penstock-sdk'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
 import { useDoing } from '../calls/doing.ts'
+import { newExternalId } from '../calls/ids.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
@@ -123,9 +124,6 @@ export default function Buy({ query }: PageProps) {
     </>
   )
 }
-
-/** 64 bits of chance: short enough to read, and met once. */
-const newExternalId = () => `portal-${crypto.randomUUID().replaceAll('-', '').slice(16)}`
 
 type WishFieldsProps = {
   wish: Wish
