@@ -5,6 +5,8 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before } from 'node:test'
 import { paying, transact } from 'penstock-playground/sandbox.ts'
+import { issueInvoicesStep } from 'penstock-service/invoices/invoices.ts'
+import { summarizeStep } from 'penstock-service/statements/summaries.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
@@ -114,6 +116,50 @@ portal.test('on paper there are the lines and no controls', async () => {
   await portal.page.emulateMedia({ media: null })
 })
 
-portal.looks([{ path: '/portal/money' }, { path: '/portal/money/statement' }])
+/** The month ends, as far as invoices know. */
+async function endMonth(): Promise<string> {
+  const { sql } = portal.sandbox
+  const now = new Date()
+  const next_month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2))
+  const needs = { sql, clock: { now: () => next_month }, issuer: 'Example Energy Ltd' }
+  for (;;) {
+    await summarizeStep(needs).run()
+    await issueInvoicesStep(needs).run()
+    const [invoice] = await Array.fromAsync(portal.penstock.invoices.list())
+    if (invoice) return invoice.month
+  }
+}
+
+portal.job('the invoice of a month is read and printed', 3, async (hands) => {
+  const ended = await endMonth()
+  await hands.press(link('Invoices'))
+  await hands.press(link('Invoice 1'))
+  await heading('Invoice 1').waitFor()
+  const { lines, total } = await portal.penstock.call('/v1/invoice/check', { number: 1 })
+  await rows('Lines').filter({ hasText: 'energy 65000' }).waitFor()
+  assert.equal(await rows('Lines').count(), lines.length + 1)
+  await portal.page.locator('.headline').getByText(String(total)).waitFor()
+  await portal.page.evaluate("window.print = () => document.body.setAttribute('data-printed', '')")
+  await hands.press(button('Print'))
+  await portal.page.locator('body[data-printed]').waitFor()
+  await portal.page.emulateMedia({ media: 'print' })
+  assert.equal(await portal.page.locator('button:visible').count(), 0)
+  await portal.page.getByText('Example Energy Ltd').waitFor()
+  await portal.page.emulateMedia({ media: null })
+  await portal.page.getByRole('link', { name: /statement of this month/ }).click()
+  await heading('Statement').waitFor()
+  assert.equal(await field('Month (UTC)').inputValue(), ended)
+  await portal.page.goBack()
+  await rows('Lines').getByRole('link').first().click()
+  await heading('Orders').waitFor()
+  await rows('Orders').getByText('delivered').first().waitFor()
+})
+
+portal.looks([
+  { path: '/portal/money' },
+  { path: '/portal/money/statement' },
+  { path: '/portal/money/invoices' },
+  { path: '/portal/money/invoices/1' },
+])
 
 portal.behaves()

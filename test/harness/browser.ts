@@ -87,7 +87,7 @@ export const isTooWide = (page: Page): Promise<boolean> =>
 /** Texts that are cut off: what they hold is wider than they are. */
 export const clippedTexts = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('header *, nav *, main *')]
-    .filter((one) => !one.closest('.for-ears, .whole-text, thead, pre, svg'))
+    .filter((one) => !one.closest('.for-ears, .whole-text, thead, pre, svg, input, textarea'))
     .filter((one) => one.clientWidth > 0 && getComputedStyle(one).display !== 'inline')
     .filter((one) => getComputedStyle(one).overflowX !== 'auto')
     .filter((one) => one.scrollWidth > one.clientWidth + 1)

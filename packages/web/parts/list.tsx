@@ -116,3 +116,26 @@ function withTrail(url: string, trail: readonly string[]): string {
   for (const one of trail) to.searchParams.append('before', one)
   return to.pathname + to.search
 }
+
+// Some lists of the wire have numbered pages instead.
+
+/** Which page the address names; the first when it names none. */
+export const pageOf = ({ page = '' }: Readonly<Record<string, string>>): number =>
+  /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1
+
+export type NumberedPagesProps = {
+  page: number
+  has_older: boolean
+  /** The address of a page. */
+  to: (page: number) => string
+}
+
+export function NumberedPages({ page, has_older, to }: NumberedPagesProps) {
+  if (page === 1 && !has_older) return null
+  return (
+    <nav class="pager" aria-label={say('list.pages')}>
+      {page > 1 && <a href={to(page - 1)}>{say('list.newer')}</a>}
+      {has_older && <a href={to(page + 1)}>{say('list.older')}</a>}
+    </nav>
+  )
+}

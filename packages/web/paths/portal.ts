@@ -9,6 +9,15 @@ export const path = {
   order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
   money: `${BASE}/money`,
   statement: `${BASE}/money/statement`,
+  /** Of a month: `2026-10`. */
+  statementOf: (month: string) => `${BASE}/money/statement?month=${encodeURIComponent(month)}`,
+  invoice: (number: number) => `${BASE}/money/invoices/${number}`,
+  /** A page of the list. */
+  subscriptions: (page = 1) => `${BASE}/subscriptions${page === 1 ? '' : `?page=${page}`}`,
+  subscription: (id: string) => `${BASE}/subscriptions/${encodeURIComponent(id)}`,
+  /** A page of the checks. */
+  screening: (page = 1) => `${BASE}/screening${page === 1 ? '' : `?page=${page}`}`,
+  check: (id: string) => `${BASE}/screening/${encodeURIComponent(id)}`,
   events: `${BASE}/developers/events`,
   event: (number: number) => `${BASE}/developers/events/${number}`,
   keys: `${BASE}/developers/keys`,

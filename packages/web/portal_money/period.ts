@@ -18,17 +18,20 @@ function monthAfter(month: string, months: number): string {
 
 /** The last two years, the newest first, as the language writes them. */
 export function monthChoices(): { value: string; text: string }[] {
-  const format = new Intl.DateTimeFormat(spokenLanguage(), {
-    month: 'long',
-    year: 'numeric',
-    timeZone: 'UTC',
-  })
   const newest = monthOf(new Date())
   return Array.from({ length: MONTHS }, (_, i) => {
     const value = monthAfter(newest, -i)
-    return { value, text: format.format(new Date(`${value}-01T00:00:00Z`)) }
+    return { value, text: monthText(value) }
   })
 }
+
+/** `2026-10` as the language writes it. */
+export const monthText = (month: string): string =>
+  new Intl.DateTimeFormat(spokenLanguage(), {
+    month: 'long',
+    year: 'numeric',
+    timeZone: 'UTC',
+  }).format(new Date(`${month}-01T00:00:00Z`))
 
 export const periodOfMonth = (month: string): Required<Period> => ({
   since: `${month}-01`,

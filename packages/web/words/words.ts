@@ -50,14 +50,18 @@ export const nameIfKnown = (family: Family, name: string): string | undefined =>
 /** Families of keys that are made while the page runs. */
 export const FAMILIES = [
   'alert',
+  'barred',
   'call',
+  'direction',
   'entry',
   'event',
   'hint',
+  'level',
   'network',
   'purpose',
   'refusal',
   'resource',
+  'rest',
   'role',
   'scope',
   'service',

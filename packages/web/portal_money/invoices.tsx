@@ -1,0 +1,44 @@
+// What was charged month by month, as documents that never change.
+
+import type { Result } from 'penstock-sdk'
+import { Title } from '../frame/title.tsx'
+import { Empty } from '../parts/answer.tsx'
+import { List } from '../parts/list.tsx'
+import { Money } from '../parts/money.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
+import { say } from '../words/words.ts'
+import { monthText } from './period.ts'
+
+type Invoice = Result<'/v1/invoices/list'>['items'][number]
+
+export default function Invoices() {
+  return (
+    <>
+      <Title title={say('invoices')} section={say('money')} />
+      <List<Invoice>
+        path="/v1/invoices/list"
+        caption={say('invoices')}
+        columns={columns()}
+        keyOf={({ number }) => String(number)}
+        isStale={({ type }) => type === 'invoice.issued'}
+        empty={
+          <Empty>
+            <p>{say('invoices.none')}</p>
+          </Empty>
+        }
+      />
+    </>
+  )
+}
+
+const columns = (): Column<Invoice>[] => [
+  {
+    title: say('invoice'),
+    cell: ({ number }) => <a href={path.invoice(number)}>{say('invoice.title', { number })}</a>,
+  },
+  { title: say('statement.month'), cell: ({ month }) => monthText(month) },
+  { title: say('invoice.issued'), cell: ({ issued_at }) => <Time at={issued_at} /> },
+  { title: say('invoice.total'), is_figure: true, cell: ({ total }) => <Money trx={total} /> },
+]

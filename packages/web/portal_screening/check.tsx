@@ -1,0 +1,209 @@
+// One check: its level and score as soon as they are there, what they rest on, and the way of the
+// money.
+
+import type { VNode } from 'preact'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { useQuestion } from '../calls/question.ts'
+import type { PageProps } from '../frame/face.ts'
+import { Title } from '../frame/title.tsx'
+import { toast } from '../frame/toasts.tsx'
+import { Hash, LongText } from '../parts/address.tsx'
+import { Answer, FaultNote } from '../parts/answer.tsx'
+import { Facts, Table } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
+import { named, say } from '../words/words.ts'
+import { type Evidence, percentText, readEvidence } from './evidence.ts'
+import { type Check, CheckOutcome } from './level.tsx'
+import { MoneyWay } from './way.tsx'
+
+export default function OneCheck({ params }: PageProps) {
+  const id = params.id!
+  const question = useQuestion(
+    '/v1/aml-checks/check',
+    { id },
+    {
+      patch: (known, event) =>
+        'subject' in event && event.subject === `aml_check:${id}` ? 'again' : known,
+    },
+  )
+  return (
+    <>
+      <Title title={say('check.title')} section={say('screening')} />
+      <Answer question={question} lines={12}>
+        {(check) => (
+          <div class="stack">
+            <p class="outcome" role="status">
+              <CheckOutcome check={check} />
+            </p>
+            {check.status === 'failed' && <p class="note warn">{say('check.failed')}</p>}
+            <section class="panel">
+              <CheckFacts check={check} />
+              {check.network === 'TRX' && <WatchIt address={check.address} />}
+            </section>
+            {check.status === 'completed' && (
+              <>
+                <Shares check={check} />
+                <Report check={check} />
+              </>
+            )}
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+function CheckFacts({ check }: { check: Check }) {
+  const { id, address, hash, direction, network, checked_at } = check
+  return (
+    <Facts
+      facts={[
+        [
+          say('order.address'),
+          <LongText key="address" text={address} what={say('copy.address')} />,
+        ],
+        ...(hash === undefined
+          ? []
+          : [[say('order.hash'), <Hash key="hash" tx_id={hash} />] as [string, VNode]]),
+        ...(direction
+          ? [[say('check.direction'), named('direction', direction)] as [string, string]]
+          : []),
+        [say('check.network'), network],
+        [say('order.created'), <Time key="time" at={checked_at} relative />],
+        [say('id'), <LongText key="id" text={id} what={say('id')} />],
+      ]}
+    />
+  )
+}
+
+function WatchIt({ address }: { address: string }) {
+  const doing = useDoing()
+  const watch = async () => {
+    if (await doing.run(() => ask('/v1/aml-watch/new', { address }))) toast(say('watch.begun'))
+  }
+  return (
+    <>
+      <p class="actions">
+        <button type="button" disabled={doing.is_busy.value} onClick={() => void watch()}>
+          {say('watch')}
+        </button>
+      </p>
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+    </>
+  )
+}
+
+/** Of what the money is, as bars with their figures. */
+function Shares({ check: { risk_factors } }: { check: Check }) {
+  return (
+    <section class="panel">
+      <h2>{say('check.shares')}</h2>
+      {risk_factors.length === 0 ? (
+        <p>{say('check.no_shares')}</p>
+      ) : (
+        <Table
+          caption={say('check.shares')}
+          rows={risk_factors}
+          keyOf={({ name }) => name}
+          columns={[
+            { title: say('check.category'), cell: ({ label }) => label },
+            { title: say('check.level'), cell: ({ group }) => named('level', group) },
+            {
+              title: say('check.share'),
+              is_figure: true,
+              cell: ({ score, group }) => (
+                <>
+                  {percentText(score)} <ShareBar share={score} group={group} />
+                </>
+              ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  )
+}
+
+const BAR = { width: 80, height: 10 }
+
+/** The figure stands beside it. */
+const ShareBar = ({ share, group }: { share: number; group: string }) => (
+  <svg
+    class="share"
+    viewBox={`0 0 ${BAR.width} ${BAR.height}`}
+    width={BAR.width}
+    aria-hidden="true"
+  >
+    <rect class="track" width={BAR.width} height={BAR.height} />
+    <rect class={group} width={Math.max(1, share * BAR.width)} height={BAR.height} />
+  </svg>
+)
+
+function Report({ check }: { check: Check }) {
+  const question = useQuestion('/v1/aml-check/report', { id: check.id })
+  return (
+    <Answer question={question} lines={8}>
+      {({ evidence, sha256, supersedes, superseded_by }) => (
+        <>
+          <Ways check={check} evidence={readEvidence(evidence)} />
+          <section class="panel">
+            <h2>{say('check.evidence')}</h2>
+            <Facts
+              facts={[
+                [say('check.as_of'), readEvidence(evidence).index.last_block],
+                [say('check.reasons'), reasonsText(readEvidence(evidence))],
+                ['SHA-256', <LongText key="sha256" text={sha256} what="SHA-256" />],
+                ...linkTo(say('check.supersedes'), supersedes),
+                ...linkTo(say('check.superseded_by'), superseded_by),
+              ]}
+            />
+          </section>
+        </>
+      )}
+    </Answer>
+  )
+}
+
+const linkTo = (name: string, id: string | null): [string, VNode][] =>
+  id === null
+    ? []
+    : [
+        [
+          name,
+          <a key="link" href={path.check(id)}>
+            {id}
+          </a>,
+        ],
+      ]
+
+/** Why it is barred, and the rules that have raised the score. */
+function reasonsText({ blacklisted_by, floors }: Evidence): string {
+  const rules = floors.map(({ rule, category, points }) =>
+    [rule, category, points].filter((one) => one !== null).join(' '),
+  )
+  return [...blacklisted_by.map((one) => named('barred', one)), ...rules].join('; ') || say('none')
+}
+
+function Ways({ check, evidence }: { check: Check; evidence: Evidence }) {
+  const followed = evidence.factors.filter(({ path }) => path.length > 0)
+  return (
+    <section class="panel">
+      <h2>{say('way')}</h2>
+      {followed.length === 0 ? (
+        <p>{say('way.none')}</p>
+      ) : (
+        <>
+          <p class="quiet">{say('way.explained')}</p>
+          {followed.map((factor) => {
+            const { category } = factor
+            const known = check.risk_factors.find(({ name }) => name === category)
+            const { label = category, group = '' } = known ?? {}
+            return <MoneyWay key={category} factor={factor} label={label} group={group} />
+          })}
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,101 @@
+// Addresses that are screened again whenever what is known of them changes, at no cost.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { Address } from '../parts/address.tsx'
+import { Empty, FaultNote } from '../parts/answer.tsx'
+import { Form, Submit, TextField } from '../parts/field.tsx'
+import { List } from '../parts/list.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
+import { named, say } from '../words/words.ts'
+import { CheckOutcome } from './level.tsx'
+
+type Watch = Result<'/v1/aml-watches/list'>['items'][number]
+
+export function Watches() {
+  const address = useSignal('')
+  const version = useSignal(0)
+  const doing = useDoing()
+  const change = async (work: () => Promise<unknown>) => {
+    if (await doing.run(work)) version.value++
+  }
+  const watch = () =>
+    change(async () => {
+      await ask('/v1/aml-watch/new', { address: address.value })
+      address.value = ''
+    })
+  const unwatch = (address: string) => change(() => ask('/v1/aml-watch/remove', { address }))
+  return (
+    <div class="stack">
+      <Form onSubmit={watch} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+        <TextField
+          label={say('order.address')}
+          hint={say('watches.hint')}
+          value={address.value}
+          onText={(text) => {
+            address.value = text.trim()
+          }}
+        />
+        <Submit
+          is_busy={doing.is_busy.value}
+          off={address.value === '' ? say('check.nothing') : undefined}
+        >
+          {say('watch')}
+        </Submit>
+      </Form>
+      <div>
+        <List<Watch>
+          path="/v1/aml-watches/list"
+          caption={say('watches')}
+          columns={columns(doing.is_busy.value, unwatch)}
+          keyOf={({ address }) => address}
+          isStale={({ type }) => type.startsWith('aml_')}
+          version={version.value}
+          empty={
+            <Empty>
+              <p>{say('watches.none')}</p>
+            </Empty>
+          }
+        />
+      </div>
+    </div>
+  )
+}
+
+const columns = (is_busy: boolean, unwatch: (address: string) => void): Column<Watch>[] => [
+  { title: say('order.address'), cell: ({ address }) => <Address address={address} /> },
+  { title: say('watch.since'), cell: ({ since }) => <Time at={since} /> },
+  {
+    title: say('watch.last'),
+    cell: ({ check, level_before }) =>
+      check && (
+        <>
+          <CheckOutcome check={check} /> <a href={path.check(check.id)}>{say('check.report')}</a>
+          {level_before !== null && (
+            <span class="quiet">
+              {' '}
+              {say('watch.before')} {named('level', level_before)}
+            </span>
+          )}
+        </>
+      ),
+  },
+  {
+    title: say('subscription.do'),
+    cell: ({ address }) => (
+      <button
+        type="button"
+        class="small"
+        disabled={is_busy}
+        aria-label={`${say('watch.stop')} ${address}`}
+        onClick={() => unwatch(address)}
+      >
+        {say('watch.stop')}
+      </button>
+    ),
+  },
+]

@@ -1,0 +1,54 @@
+// What is said of a subscription in more than one place, and Stop.
+
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { may } from '../calls/session.ts'
+import { FaultNote } from '../parts/answer.tsx'
+import { State } from '../parts/state.tsx'
+import { count, named, say } from '../words/words.ts'
+
+/** 0 on the wire is no limit. */
+export const limitText = (limit: number): string =>
+  limit === 0 ? say('subscription.unlimited') : count(limit)
+
+type StateProps = { status: string; reason?: string; resting?: string }
+
+/** Its state, and why it has ended or is not supplied for now. */
+export const SubscriptionState = ({ status, reason, resting }: StateProps) => (
+  <>
+    <State state={status} />
+    {resting !== undefined && <span class="quiet"> {named('rest', resting)}</span>}
+    {reason !== undefined && <span class="quiet"> {reason}</span>}
+  </>
+)
+
+type StopProps = {
+  id: string
+  address: string
+  status: string
+  transactions_limit: number
+  onStopped: () => void
+}
+
+/** Nothing where it cannot be stopped: only one that runs, and has no limit of transactions. */
+export function Stop({ id, address, status, transactions_limit, onStopped }: StopProps) {
+  const doing = useDoing()
+  if (!may('buy') || status !== 'active' || transactions_limit !== 0) return null
+  const stop = async () => {
+    if (await doing.run(() => ask('/v1/subscription/stop', { id }))) onStopped()
+  }
+  return (
+    <>
+      <button
+        type="button"
+        class="small"
+        disabled={doing.is_busy.value}
+        aria-label={`${say('subscription.stop')} ${address}`}
+        onClick={() => void stop()}
+      >
+        {say('subscription.stop')}
+      </button>
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+    </>
+  )
+}

@@ -1,0 +1,71 @@
+// Starts to keep an address supplied, by a plan. What it costs stands above the form.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { newExternalId } from '../calls/ids.ts'
+import { FaultNote } from '../parts/answer.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { CheckField, Form, Submit, TextField } from '../parts/field.tsx'
+import { Money } from '../parts/money.tsx'
+import { Facts } from '../parts/table.tsx'
+import { say } from '../words/words.ts'
+import { limitText } from './facts.tsx'
+
+export type Plan = Result<'/v1/subscriptions'>[string]
+const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/
+
+type StartProps = { plan_key: string; plan: Plan; onDone: () => void; onClose: () => void }
+
+export function StartSubscription({ plan_key, plan, onDone, onClose }: StartProps) {
+  // The id belongs to what is asked for: trying again never starts it twice.
+  const wish = useSignal({ address: '', activate_address: false, external_id: newExternalId() })
+  const wrong = useSignal<string | undefined>(undefined)
+  const doing = useDoing()
+  const set = (change: { address: string } | { activate_address: boolean }) => {
+    wish.value = { ...wish.value, ...change, external_id: newExternalId() }
+    wrong.value = undefined
+  }
+  const start = async () => {
+    const { external_id, ...params } = wish.value
+    wrong.value = ADDRESS.test(params.address) ? undefined : say('buy.wrong_address')
+    if (wrong.value !== undefined) return
+    const body = { subscription_id: plan_key, params, external_id }
+    if (!(await doing.run(() => ask('/v1/subscription/start', body)))) return
+    onDone()
+    onClose()
+  }
+  return (
+    <Dialog title={plan.name} onClose={onClose}>
+      <Terms plan={plan} />
+      <Form onSubmit={start} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+        <TextField
+          label={say('order.address')}
+          hint={say('buy.address_hint')}
+          wrong={wrong.value}
+          value={wish.value.address}
+          onText={(text) => set({ address: text.trim() })}
+        />
+        <CheckField
+          label={say('subscription.activate')}
+          is_on={wish.value.activate_address}
+          onCheck={(activate_address) => set({ activate_address })}
+        />
+        <Submit is_busy={doing.is_busy.value}>{say('subscription.start')}</Submit>
+      </Form>
+    </Dialog>
+  )
+}
+
+const Terms = ({ plan }: { plan: Plan }) => (
+  <Facts
+    facts={[
+      [say('subscription.initial_price'), <Money key="initial" trx={plan.initial_price} />],
+      [say('subscription.price'), <Money key="price" trx={plan.price} />],
+      [say('subscription.activation_fee'), <Money key="fee" trx={plan.activation_fee} />],
+      [say('subscription.limit'), limitText(plan.transactions_limit)],
+      [say('subscription.days'), limitText(plan.duration_days)],
+    ]}
+  />
+)

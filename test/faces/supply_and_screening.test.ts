@@ -1,0 +1,205 @@
+// What customers buy in the portal besides single orders, in a real browser: subscriptions and
+// screening.
+
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import { paying, transact } from 'penstock-playground/sandbox.ts'
+import { publishList } from 'penstock-service/labels/label_sets.ts'
+import { newPortal } from 'penstock-test/harness/portal.ts'
+
+const portal = newPortal()
+const { button, dialog, field, heading, inDialog, link, rows } = portal
+before(portal.open)
+after(portal.close)
+
+const account = (index: number) => portal.sandbox.sandbox.funded_accounts[index]!.address
+const startButton = () => rows('Plans').getByRole('button', { name: /^Start / })
+
+portal.job('an address is kept supplied, and no longer', 4, async (hands) => {
+  const address = account(hands.name === 'mouse' ? 0 : 1)
+  await hands.press(link('Subscriptions'))
+  await hands.press(startButton().first())
+  await dialog().getByText('At the start').waitFor()
+  await hands.type(field('Address'), address)
+  await hands.press(inDialog('Start'))
+  await hands.press(button(`Stop ${address}`))
+  await rows('Subscriptions').filter({ hasText: address }).getByText('stopped').waitFor()
+  const statuses = []
+  for await (const one of portal.penstock.subscriptions.list())
+    if (one.address === address) statuses.push(one.status)
+  assert.deepEqual(statuses, ['stopped'])
+})
+
+portal.test('a start whose answer was lost is asked for again, and begins once', async () => {
+  const address = account(2)
+  await portal.visit('/portal/subscriptions')
+  await startButton().first().click()
+  await field('Address').fill('T')
+  await inDialog('Start').click()
+  await dialog().getByText('This is no address of TRON.').waitFor()
+  await field('Address').fill(address)
+  await portal.page.route('**/v1/subscription/start', async (route) => {
+    await route.fetch()
+    await route.abort()
+  })
+  await inDialog('Start').click()
+  await dialog().getByRole('alert').waitFor()
+  await portal.page.unroute('**/v1/subscription/start')
+  await inDialog('Start').click()
+  await dialog().waitFor({ state: 'detached' })
+  const started = await Array.fromAsync(portal.penstock.subscriptions.list())
+  assert.equal(started.filter((one) => one.address === address).length, 1)
+})
+
+portal.test('one subscription says what it is and when its address was supplied', async () => {
+  await portal.visit('/portal/subscriptions')
+  const row = rows('Subscriptions').filter({ hasText: account(2) })
+  await row.getByText('active').waitFor()
+  await row.getByRole('link').first().click()
+  await heading('Subscription').waitFor()
+  await portal.page.getByText('No transaction of the address was served yet.').waitFor()
+  await rows('Supplied').getByRole('link').first().waitFor()
+  await button(`Stop ${account(2)}`).click()
+  await portal.page.locator('dd').getByText('stopped').waitFor()
+})
+
+/** Somebody who gets money from the exchange. */
+const SCREENED = person('screened').address
+
+/** Says of an address that it is of an exchange, and of another that it got money from there. */
+async function publishLabels(): Promise<void> {
+  const { sql, node, sandbox } = portal.sandbox
+  const exchange = sandbox.funded_accounts[0]!
+  await transact({ node, now: () => new Date() }, exchange, paying(exchange, SCREENED, 25_000_000n))
+  await portal.sandbox.control('mine', { blocks: 25 })
+  const entry = {
+    address: exchange.address,
+    category: 'exchange_licensed',
+    entity: 'Example Exchange',
+    kind: 'exchange' as const,
+    confidence: 90,
+    reference: 'https://exchange.example/reserves',
+    valid_from: undefined,
+    valid_to: undefined,
+  }
+  const load = {
+    list: 'operator',
+    origin: 'a test',
+    passed_over: 0,
+    may_shrink: true,
+    loaded_at: new Date(),
+    loaded_by: 'a test',
+  }
+  await sql.begin((tx) => publishList(tx, load, [entry]))
+  // The index takes up labels a little later.
+  const { aml } = portal.penstock
+  for (let is_known = false; !is_known; ) {
+    const { id } = await aml.create({ type: 'address', network: 'TRX', address: SCREENED })
+    const { risk_factors } = await aml.waitFor(id)
+    is_known = risk_factors.some(({ name }) => name === entry.category)
+  }
+}
+
+portal.test('labels are known', publishLabels)
+
+portal.job('an address is screened, and the reason is seen', 3, async (hands) => {
+  await hands.press(link('Screening'))
+  await portal.page.getByText('Screening an address costs').waitFor()
+  // What is pasted counts one.
+  hands.clicks++
+  await hands.type(field('Address or transaction'), SCREENED)
+  await hands.press(button('Check'))
+  await heading('Screening check').waitFor()
+  await portal.page.getByText('low risk').first().waitFor()
+  await rows('Where the money is from').filter({ hasText: 'Exchange (licensed)' }).waitFor()
+  await portal.page.getByRole('img', { name: 'Exchange (licensed): Example Exchange' }).waitFor()
+  const way = rows('Transfers of Exchange (licensed)')
+  await way
+    .filter({ hasText: account(0) })
+    .filter({ hasText: '25 TRX' })
+    .waitFor()
+})
+
+const allChecks = () => Array.fromAsync(portal.penstock.aml.list())
+
+portal.test('neither a double click nor trying again is charged twice', async () => {
+  const before = await allChecks()
+  const { balance } = await portal.penstock.balance.get()
+  const [offer] = await portal.penstock.call('/v1/aml-checks', {})
+  await portal.visit('/portal/screening')
+  await field('Address or transaction').fill(person('charged once').address)
+  // The answer is lost on the way.
+  const keys: (string | undefined)[] = []
+  await portal.page.route('**/v1/aml-checks/new', async (route) => {
+    keys.push(route.request().headers()['idempotency-key'])
+    await route.fetch()
+    await route.abort()
+  })
+  await button('Check').click()
+  await portal.page.locator('main').getByRole('alert').waitFor()
+  await portal.page.unroute('**/v1/aml-checks/new')
+  portal.page.on('request', (request) => {
+    if (request.url().endsWith('/v1/aml-checks/new'))
+      keys.push(request.headers()['idempotency-key'])
+  })
+  await button('Check').dblclick()
+  await heading('Screening check').waitFor()
+  await portal.page.getByText('risk').first().waitFor()
+  const after = await allChecks()
+  assert.equal(after.length, before.length + 1)
+  assert.ok(keys.length >= 2 && keys[0] !== undefined && new Set(keys).size === 1, keys.join())
+  assert.equal((await portal.penstock.balance.get()).balance, balance - offer!.price)
+  // Another address is another check.
+  await portal.visit('/portal/screening')
+  await field('Address or transaction').fill(person('another').address)
+  await button('Check').click()
+  await heading('Screening check').waitFor()
+  assert.equal((await allChecks()).length, before.length + 2)
+})
+
+portal.test('what is refused is explained', async () => {
+  await portal.visit('/portal/screening')
+  await field('Address or transaction').fill('nonsense')
+  await button('Check').click()
+  const refused = portal.page.locator('main').getByRole('alert')
+  await refused.getByText('Invalid address provided').waitFor()
+  await field('Address or transaction').fill('ab'.repeat(32))
+  await field('Receiver in the transaction').fill(SCREENED)
+  await field('Network').selectOption('BTC')
+  await button('Check').click()
+  await refused.getByText('Unsupported network').waitFor()
+})
+
+portal.test('an address is watched, and no longer', async () => {
+  await portal.visit('/portal/screening')
+  await field('Address').fill(SCREENED)
+  await button('Watch').click()
+  const row = rows('Watched addresses').filter({ hasText: SCREENED })
+  await row.getByText('low risk').waitFor()
+  await button(`Stop watching ${SCREENED}`).click()
+  await portal.page.getByText('No address is watched.').waitFor()
+  assert.deepEqual(await Array.fromAsync(portal.penstock.watches.list()), [])
+})
+
+portal.looks(async () => {
+  const [one] = await Array.fromAsync(portal.penstock.subscriptions.list())
+  const check = (await allChecks()).find(({ address }) => address === SCREENED)
+  await portal.penstock.watches.add(SCREENED)
+  return [
+    { path: '/portal/subscriptions' },
+    {
+      path: '/portal/subscriptions',
+      prepare: () => portal.page.locator('main table button').last().click(),
+    },
+    { path: `/portal/subscriptions/${one!.id}` },
+    { path: '/portal/screening' },
+    {
+      path: '/portal/screening',
+      prepare: () => portal.page.locator('main input').first().fill('ab'.repeat(32)),
+    },
+    { path: `/portal/screening/${check!.id}` },
+  ]
+})
+
+portal.behaves()
