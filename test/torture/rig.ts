@@ -56,6 +56,9 @@ export type RigOptions = {
   postgres?: Postgres
   /** Where the database lies; a temporary place when absent. */
   postgres_folder?: string
+  /** The folder of the release that processes and commands are started from, with a slash at its
+   *  end; it also makes the database. This one when left out. */
+  release?: string
   /** Addresses of nodes that the service is given instead of the chain's own. */
   node_urls?: (chain: Devchain) => Promise<readonly string[]>
   /** Variables that the service is given instead of the rig's own; empty: the service's
@@ -127,6 +130,8 @@ export class Rig {
   readonly sandbox: Sandbox
   readonly folder: string
   customers: Access[] = []
+  /** From where processes and commands are started next. */
+  release: string
   private readonly options: RigOptions
   private readonly secret_key = randomBytes(32).toString('hex')
   readonly seal = sealWith(readSealingKeys(this.secret_key)!, systemRandom)
@@ -158,6 +163,7 @@ export class Rig {
     has: { folder: string; postgres: Postgres; chain: RunningDevchain },
   ) {
     this.options = options
+    this.release = options.release ?? ROOT
     this.folder = has.folder
     this.postgres = has.postgres
     this.chain = has.chain
@@ -174,7 +180,8 @@ export class Rig {
   }
 
   private async prepare(): Promise<void> {
-    await migrate(this.database_url)
+    if (this.release === ROOT) await migrate(this.database_url)
+    else await this.operate('migrate')
     const control = devchainControl(this.chain.url, httpTransport)
     await prepareChain({ node: this.node, control, now: systemClock.now }, this.sandbox)
     this.node_urls = (await this.options.node_urls?.(this.chain.chain)) ?? [this.chain.url]
@@ -225,7 +232,7 @@ export class Rig {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
     const args = [
-      `${ROOT}packages/service/src/main.ts`,
+      `${this.release}packages/service/src/main.ts`,
       'serve',
       '--role',
       role,
@@ -287,7 +294,7 @@ export class Rig {
     }
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      [`${ROOT}packages/service/src/main.ts`, ...words],
+      [`${this.release}packages/service/src/main.ts`, ...words],
       {
         env,
       },

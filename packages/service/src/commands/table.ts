@@ -9,6 +9,7 @@ import { reviewOperations } from '../aml_operators/reviews.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
 import { backupOperations } from '../database_operators/backups.ts'
 import { migrationOperations } from '../database_operators/migrations.ts'
+import { reconcileOperations } from '../database_operators/reconciling.ts'
 import { restoreOperations } from '../database_operators/restores.ts'
 import { roleOperations } from '../database_operators/roles.ts'
 import { bookOperations } from '../money_operators/books.ts'
@@ -67,6 +68,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...migrationOperations,
   ...backupOperations,
   ...restoreOperations,
+  ...reconcileOperations,
   ...roleOperations,
   ...webhookOperations,
   ...noticeOperations,

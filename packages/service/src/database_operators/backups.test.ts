@@ -201,6 +201,10 @@ test('what another program has restored is marked by hand, and accepted', async 
   await at.json('restore', 'begin', ...reason)
   const now = at.io.clock.now()
   assert.ok((await alerts({ sql, now })).some(({ alert }) => alert === 'database_went_back'))
+  // What was open then may have been delivered, until it is too old for that.
+  const early = await at.type('database', 'accept', ...reason)
+  assert.match(early.err, /may have been delivered: not before/)
+  Object.assign(at.io.clock, { now: () => new Date(Date.now() + 901_000 + 60_000) })
   const { accepted } = await at.json<{ accepted: number }>('database', 'accept', ...reason)
   assert.equal(accepted, 1)
 })

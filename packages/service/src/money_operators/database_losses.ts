@@ -2,9 +2,13 @@
 
 import { Type } from 'typebox'
 import { refusal } from '../lib/fault.ts'
-import { acceptLosses, listLosses } from '../monitoring/database_losses.ts'
+import { acceptLosses, listLosses, openRestore } from '../monitoring/database_losses.ts'
 import { change, LIMIT, limit, look, reasonOf } from '../operation/operation.ts'
 import { Count, ListOf, Moment, NOTHING, OrNull, Text, Whole } from '../wire/schemas.ts'
+
+/** An order that is older than ten minutes is given back instead of delivered: so no order that was
+ *  open when the database was lost is delivered twice. */
+const RESTORE_REST_MS = 900_000
 
 const Loss = {
   found_at: Moment,
@@ -43,6 +47,13 @@ export const databaseOperations = [
     reply: Type.Object({ accepted: Count, missing: Type.Array(Text) }),
     async handle({ tx, at, reason }) {
       reasonOf(reason)
+      const restored = await openRestore(tx)
+      const may_at = restored && restored.restored_to.getTime() + RESTORE_REST_MS
+      if (may_at !== undefined && at.getTime() < may_at)
+        throw refusal(
+          'What was open then may have been delivered: not before ' +
+            `${new Date(may_at).toISOString()}.`,
+        )
       const accepted = await acceptLosses(tx, at)
       if (accepted.length === 0) throw refusal('The database lacks nothing that any process knows.')
       const missing = [...new Set(accepted.flatMap((one) => one.missing))].sort()

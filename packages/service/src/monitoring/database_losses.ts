@@ -84,6 +84,17 @@ export async function insertRestored(
     values ('restore', ${found_at}, ${host}, 'restore', 0, '{}', ${restored_to}, ${from_block})`
 }
 
+/** The restore that nobody has accepted yet; undefined: there is none. */
+export async function openRestore(
+  sql: Query,
+): Promise<{ restored_to: Date; from_block: bigint } | undefined> {
+  const [row] = await sql<{ restored_to: Date; from_block: bigint }>`
+    select min(restored_to) as restored_to, min(from_block) as from_block
+    from database_loss where accepted_at is null and restored_to is not null
+    having count(*) > 0`
+  return row
+}
+
 /** open -> accepted. Returns them. */
 export const acceptLosses = (tx: Tx, at: Date): Promise<DatabaseLoss[]> => tx<DatabaseLoss>`
   update database_loss set accepted_at = ${at} where (process_id, found_at) in (
