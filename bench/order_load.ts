@@ -14,7 +14,15 @@ export type Task = {
   address: string
   keys: { token: string; secret: string }[]
 }
-export type LoadFigures = { per_second: number; p50_ms: number; p99_ms: number; refused: number }
+export type LoadFigures = {
+  per_second: number
+  p50_ms: number
+  p99_ms: number
+  refused: number
+  /** Answered in all, before the measurement too, and what this process took of the processor. */
+  answered: number
+  cpu_us: number
+}
 
 const task = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Task
 const run_id = randomBytes(6).toString('hex')
@@ -24,6 +32,8 @@ const end_ms = from_ms + task.measure_ms
 const times: number[] = []
 let next = 0
 let refused = 0
+let answered = 0
+const cpu_before = process.cpuUsage()
 
 function request(client: number): string {
   const { token, secret } = task.keys[(client + next) % task.keys.length]!
@@ -56,6 +66,7 @@ function client(index: number): Promise<void> {
     socket.on('data', (chunk: Buffer) => {
       const now_ms = performance.now()
       if (now_ms >= from_ms && now_ms < end_ms) times.push(now_ms - sent_ms)
+      answered += 1
       if (!chunk.includes('"code":0')) refused += 1
       send()
     })
@@ -65,10 +76,13 @@ function client(index: number): Promise<void> {
 await Promise.all(Array.from({ length: task.clients }, (_, index) => client(index)))
 times.sort((a, b) => a - b)
 const at = (share: number) => Math.round(10 * (times[Math.floor(share * times.length)] ?? 0)) / 10
+const cpu = process.cpuUsage(cpu_before)
 const seen: LoadFigures = {
   per_second: Math.round((1_000 * times.length) / task.measure_ms),
   p50_ms: at(0.5),
   p99_ms: at(0.99),
   refused,
+  answered,
+  cpu_us: cpu.user + cpu.system,
 }
 process.stdout.write(JSON.stringify(seen))

@@ -2,11 +2,12 @@
 // itself reaches with the same statements on the same database (pgbench): batched as ours are, with
 // one batch under way at a time as in a process of ours, with two, and one order a transaction.
 // Spread over many customers, and all from one; and once more with 1 ms added to every flush to
-// disk; and without the event that tells the customer of it. The load, the service and the database
-// share the machine's cores, and each measurement runs alone, in turns.
+// disk; without the event that tells the customer of it; and as penstock_api, whose rights are
+// looked at with every statement and every row of the ledger. The load, the service and the database
+// share the machine's cores, and each measurement runs alone, in turns; what each of the three takes
+// of the processor for an order is said too, because it is the same while others use the machine.
 
-import { execFile, spawn } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,20 +28,27 @@ import { silentLog } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
+import { asRole } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
+import { ownCpuUs, serverCpuReader } from './cpu.ts'
 import type { LoadFigures, Task } from './order_load.ts'
+import { findPgbench, pgbenchRun, SECONDS } from './pgbench.ts'
 
 const CUSTOMERS = 500
 const BATCH = 256
 const ROUNDS = 3
-const SECONDS = 3
 const SLOW_FLUSH_MICROSECONDS = 1_000
 
 type Setting = {
   serving: RunningService
+  /** The same service with the rights of the API alone. */
+  as_api: RunningService
+  serverCpu: () => Promise<number>
   url: string
   folder: string
+  /** How many there are. */
+  customers: number
   address: string
   keys: Task['keys']
 }
@@ -65,6 +73,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
     print(json, figures)
   } finally {
+    await setting.as_api.close()
     await setting.serving.close()
     await devchain.close()
     await postgres.stop()
@@ -95,6 +104,8 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
   }
   const serving = await serve({ ...outside, recharge_at: 'solid' })
   const { sql, app } = serving
+  const database_url = asRole(url, 'penstock_api')
+  const as_api = await serve({ ...outside, database_url, recharge_at: 'solid' })
   // Only placing is measured: no steps run, so what they would keep up to date is set once.
   await app.steps.find((step) => step.name === 'follow')!.run()
   await sql`
@@ -115,7 +126,17 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
   await sql`
     create table bench_customer as select row_number() over (order by deposit_index) - 1 as n, id
       from customer`
-  return { serving, url, folder, address: sandbox.funded_accounts[0]!.address, keys }
+  const serverCpu = await serverCpuReader(sql)
+  return {
+    serving,
+    as_api,
+    serverCpu,
+    url,
+    folder,
+    customers: CUSTOMERS,
+    address: sandbox.funded_accounts[0]!.address,
+    keys,
+  }
 }
 
 type Say = (line: string) => void
@@ -135,7 +156,19 @@ type Figures = {
   /** Orders a second when order.created is left out, and in turns with that when it is told. */
   without_events: number
   with_events: number
+  /** Orders a second as penstock_api, and in turns with that as the owner of the database. */
+  as_api: number
+  as_owner: number
+  /** Microseconds of the processor. */
+  service_us_per_order: number
+  postgres_us_per_order: number
+  load_us_per_order: number
 }
+
+type CpuFigures = Pick<
+  Figures,
+  'service_us_per_order' | 'postgres_us_per_order' | 'load_us_per_order'
+>
 
 async function measure(setting: Setting, say: Say): Promise<Figures> {
   const program = findPgbench()
@@ -158,6 +191,7 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
     })
   }
   const events = await withAndWithoutEvents(setting, say)
+  const roles = await withAndWithoutRoles(setting, say)
   say('1 ms more for every flush')
   await slowFlushes(setting, SLOW_FLUSH_MICROSECONDS)
   const slow_spread = await besides(setting, program, false)
@@ -171,6 +205,7 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
     ours_64_p99_ms: median(rounds.map((round) => round.few.p99_ms)),
     one_call_hot: program === undefined ? null : median(rounds.map((round) => round.one_call ?? 0)),
     ...events,
+    ...roles,
   }
 }
 
@@ -187,6 +222,27 @@ async function withAndWithoutEvents(setting: Setting, say: Say) {
     rates[is_told ? 'with_events' : 'without_events'].push(per_second)
   }
   return { without_events: median(rates.without_events), with_events: median(rates.with_events) }
+}
+
+async function withAndWithoutRoles(setting: Setting, say: Say) {
+  const rates = { as_api: [] as number[], as_owner: [] as number[] }
+  const cpu: CpuFigures[] = []
+  for (let round = 1; round <= 2 * ROUNDS; round++) {
+    say(`as penstock_api and as the owner, round ${round} of ${2 * ROUNDS}`)
+    const is_api = round % 2 === 0
+    const serving = is_api ? setting.as_api : setting.serving
+    const seen = await load({ ...setting, serving }, { clients: BATCH, hot: false })
+    rates[is_api ? 'as_api' : 'as_owner'].push(seen.per_second)
+    if (is_api) cpu.push(seen)
+  }
+  const middle = (name: keyof CpuFigures) => median(cpu.map((one) => one[name]))
+  return {
+    as_api: median(rates.as_api),
+    as_owner: median(rates.as_owner),
+    service_us_per_order: middle('service_us_per_order'),
+    postgres_us_per_order: middle('postgres_us_per_order'),
+    load_us_per_order: middle('load_us_per_order'),
+  }
 }
 
 async function besides(
@@ -229,8 +285,8 @@ const median = (values: number[]) =>
 async function load(
   setting: Setting,
   { clients, hot }: { clients: number; hot: boolean },
-): Promise<LoadFigures> {
-  const { serving, folder, address, keys } = setting
+): Promise<LoadFigures & CpuFigures> {
+  const { serving, serverCpu, folder, address, keys } = setting
   const port = Number(new URL(serving.api_url!).port)
   const task: Task = {
     port,
@@ -242,91 +298,20 @@ async function load(
   }
   const file = join(folder, 'task.json')
   await writeFile(file, JSON.stringify(task))
+  const [own_before, server_before] = [process.cpuUsage(), await serverCpu()]
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(import.meta.dirname, 'order_load.ts'),
     file,
   ])
   const seen = JSON.parse(stdout) as LoadFigures
   if (seen.refused > 0) throw new Error(`${seen.refused} purchases were refused`)
-  return seen
-}
-
-function findPgbench(): string | undefined {
-  const debian = '/usr/lib/postgresql'
-  const versions = existsSync(debian) ? readdirSync(debian).sort().reverse() : []
-  const folders = [
-    process.env.PG_BIN ?? '',
-    ...versions.map((version) => `${debian}/${version}/bin`),
-  ]
-  folders.push(...(process.env.PATH ?? '').split(':'))
-  return folders.map((folder) => join(folder, 'pgbench')).find((file) => existsSync(file))
-}
-
-/** The statements of placeTogether() in market/orders.ts, their rows made by the server.
- *  Transactions a second. */
-async function pgbenchRun(
-  { url, folder }: Setting,
-  program: string,
-  { hot, batch, clients }: { hot: boolean; batch: number; clients: number },
-): Promise<number> {
-  const script = join(folder, 'place.sql')
-  await writeFile(script, placing(hot ? 1 : CUSTOMERS, batch))
-  const args = [
-    '-n',
-    '-M',
-    'prepared',
-    '-f',
-    script,
-    '-c',
-    `${clients}`,
-    '-j',
-    `${Math.min(2, clients)}`,
-    '-T',
-    `${SECONDS}`,
-    url,
-  ]
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (text += String(chunk)))
-  await new Promise((resolve) => child.on('close', resolve))
-  const [, per_second] = /tps = ([\d.]+)/.exec(text) ?? []
-  if (per_second === undefined) throw new Error(`pgbench failed: ${text}`)
-  return Math.round(Number(per_second) * 10) / 10
-}
-
-function placing(customers: number, batch: number): string {
-  const chosen = `(select 'r' || :run::bigint || '-' || g as id, c.id as customer_id
-    from generate_series(1, ${batch}) as g
-    join bench_customer as c on c.n = (:run::bigint + g * 7919) % ${customers}) as chosen`
-  return `
-\\set run random(1, 1000000000000)
-begin;
-select id, posted_sun - held_sun as free_sun from account
-  where id = any(array(select distinct 'customer:' || customer_id from ${chosen}))
-    and not may_go_negative
-  order by id for update;
-select o.* from orders as o
-  join ${chosen} on o.customer_id = chosen.customer_id and o.external_id = chosen.id;
-select head_number, head_id, head_time, solid_number, confirmed_number, unconfirmed_since,
-  disputed_number, behind, seen_at, head_seen_at from chain;
-select resource, room - reserved as free from pool order by resource for update;
-insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth,
-                    activate, activation_id, to_delegate, amount_sun, fee_sun, due_at, created_at)
-  select id, customer_id, id, null, 'energy', 'TCNkawTmcQgYSU8nP8cHswT1QPjharxJr7', 32000, 0,
-         false, null, true, 1440000, 0, now(), now() from ${chosen};
-with hold as (
-  insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-  select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', 1440000, now()
-  from ${chosen}
-  returning debit, amount_sun
-)
-update account set held_sun = held_sun + asked.sun
-from (select debit, sum(amount_sun)::bigint as sun from hold group by debit) as asked
-where account.id = asked.debit and not may_go_negative;
-update pool set reserved = reserved + 32000 * ${batch} where resource = 'energy';
-commit;
-`
+  const perOrder = (us: number) => Math.round((10 * us) / seen.answered) / 10
+  return {
+    ...seen,
+    service_us_per_order: perOrder(ownCpuUs(own_before)),
+    postgres_us_per_order: perOrder((await serverCpu()) - server_before),
+    load_us_per_order: perOrder(seen.cpu_us),
+  }
 }
 
 function print(json: boolean, figures: Figures): void {
@@ -343,6 +328,7 @@ function print(json: boolean, figures: Figures): void {
     ratio_slow_hot: ratio(slow_hot.ours, slow_hot.pgbench),
     hot_over_one_call: ratio(hot.ours, one_call_hot),
     ratio_events: ratio(figures.with_events, figures.without_events),
+    ratio_roles: ratio(figures.as_api, figures.as_owner),
   }
   if (json) {
     process.stdout.write(`${JSON.stringify(all)}\n`)
@@ -370,6 +356,10 @@ function print(json: boolean, figures: Figures): void {
       `ours is ${all.hot_over_one_call ?? '-'} times that`,
     `with order.created ${figures.with_events}, without ${figures.without_events}: ` +
       `${all.ratio_events} (0.9 is wanted)`,
+    `as penstock_api ${figures.as_api}, as the owner ${figures.as_owner}: ` +
+      `${all.ratio_roles} (0.98 is wanted)`,
+    `of the processor an order takes ${figures.service_us_per_order} us of the service, ` +
+      `${figures.postgres_us_per_order} of PostgreSQL, ${figures.load_us_per_order} of the load`,
     `64 clients: p50 ${figures.ours_64_p50_ms} ms, p99 ${figures.ours_64_p99_ms} ms`,
     ...(one_call_hot === null ? ['pgbench was not run: it is not on this machine (PG_BIN)'] : []),
   ]

@@ -9,7 +9,7 @@ import type { Random } from '../lib/ids.ts'
 import { undertaking } from '../operation/operation.ts'
 import { ListOf, NOTHING, Text } from '../wire/schemas.ts'
 
-export const ROLES = [
+const ROLES = [
   'penstock_api',
   'penstock_worker',
   'penstock_admin',
