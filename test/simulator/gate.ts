@@ -40,6 +40,8 @@ export type Op = {
   readonly life: Life
   /** Does it for real. */
   readonly act: () => Promise<unknown>
+  /** Does it on a server that is lost before anybody else has it: what the caller is told then. */
+  readonly lose: (() => Promise<unknown>) | undefined
   /** What the caller is told when the answer is lost. */
   readonly lost: () => Error
   readonly deliver: (outcome: Outcome) => void
@@ -48,8 +50,15 @@ export type Op = {
 export type Outcome = { value: unknown } | { thrown: unknown }
 
 /** How an op passes: as it should; not done, and an error; done, but the answer is lost; the
- *  instance is killed before it is done, or after. */
-export type Passage = 'through' | 'refused' | 'unanswered' | 'killed_before' | 'killed_after'
+ *  done by a server that is lost then, before a standby has it; the instance is killed before it is
+ *  done, or after. */
+export type Passage =
+  | 'through'
+  | 'refused'
+  | 'unanswered'
+  | 'unreplicated'
+  | 'killed_before'
+  | 'killed_after'
 
 /** Says how many sessions of the database wait for a lock that another one holds. */
 export type BlockedCounter = () => Promise<number>
@@ -97,6 +106,7 @@ export class Gate {
     life: Life,
     what: Pick<Op, 'kind' | 'label' | 'inside' | 'lost'>,
     act: () => Promise<T>,
+    lose?: () => Promise<T>,
   ): Promise<T> {
     if (life.dead) return new Promise<never>(() => {})
     if (this.open) return act()
@@ -107,7 +117,7 @@ export class Gate {
         if ('value' in outcome) resolve(outcome.value as T)
         else reject(outcome.thrown)
       }
-      this.held.push({ ...what, number: this.asked++, life, act, deliver })
+      this.held.push({ ...what, number: this.asked++, life, act, lose, deliver })
     })
   }
 
@@ -163,7 +173,8 @@ export class Gate {
       if (passage === 'killed_after') op.life.kill()
       this.bell()
     }
-    op.act().then(
+    const acted = passage === 'unreplicated' && op.lose ? op.lose() : op.act()
+    acted.then(
       (value) => land({ value }),
       (thrown: unknown) => land({ thrown }),
     )

@@ -2,8 +2,10 @@
 // which waits at the gate. The connections are shared by all instances: what dies with an instance
 // is its transactions.
 
+import { asOutage, isOwnRefusal, isUnreplicated } from 'penstock-service/database/outages.ts'
 import type { Query, Sql, Tx } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
+import pg from 'pg'
 import type { Gate, Life } from './gate.ts'
 
 const lost = () =>
@@ -18,18 +20,95 @@ function labelOf(strings: TemplateStringsArray): string {
 
 const labels = new WeakMap<TemplateStringsArray, string>()
 
-export function heldSql(real: Sql, gate: Gate, life: Life): Sql {
+/** What a server says of a commit that stands on its own disk alone, as PostgreSQL does. */
+const ALONE = { routine: 'SyncRepWaitForLSN' }
+
+/** What the driver makes of a commit that was answered with that. */
+function requireReplicated(): void {
+  if (isUnreplicated(ALONE)) throw lost()
+}
+
+/** A server that was the primary is a standby now: it refuses what writes, in the words of
+ *  PostgreSQL. */
+function refusedByStandby(): Error {
+  const refused = new pg.DatabaseError('cannot execute in a read-only transaction', 0, 'error')
+  refused.code = '25006'
+  return refused
+}
+
+const writes = ([first = '']: TemplateStringsArray) => !/^\s*select\b/i.test(first)
+
+/** The connections of one process. */
+export class Connections {
+  /** Transactions that are open. */
+  readonly open = new Set<{ cut(): void }>()
+  /** So many of them still lead to a server that is no primary any more. */
+  private misled = 0
+
+  /** Another server has taken over: what was open is gone, and one connection, of which nobody has
+   *  noticed it, leads to the old one. */
+  loseServer(): void {
+    for (const one of this.open) one.cut()
+    this.misled = 1
+  }
+
+  /** Everybody is at the right server. */
+  settle(): void {
+    this.misled = 0
+  }
+
+  /** Throws what a process throws that writes by a connection to a standby. Such a connection is
+   *  kept only when the service takes it for good. */
+  meetServer(strings: TemplateStringsArray): void {
+    if (this.misled === 0 || !writes(strings)) return
+    try {
+      asOutage(refusedByStandby())
+    } catch (thrown) {
+      if (!isOwnRefusal(thrown)) this.misled -= 1
+      throw thrown
+    }
+  }
+}
+
+export function heldSql(real: Sql, gate: Gate, life: Life, connections: Connections): Sql {
   const query = <R extends object>(
     strings: TemplateStringsArray,
     ...values: unknown[]
   ): Promise<R[]> => {
-    const act = () => real<R>(strings, ...values)
+    const act = async () => {
+      connections.meetServer(strings)
+      return real<R>(strings, ...values)
+    }
     if (gate.open) return gate.inTurn(act)
-    return gate.pass(life, { kind: 'statement', label: labelOf(strings), inside: false, lost }, act)
+    const lose = async () => {
+      const rows = await undone(real, (tx) => tx<R>(strings, ...values))
+      requireReplicated()
+      return rows
+    }
+    const what = { kind: 'statement' as const, label: labelOf(strings), inside: false, lost }
+    return gate.pass(life, what, act, lose)
   }
-  const begin = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    gate.open ? gate.inTurn(() => real.begin(work)) : new Transaction<T>(real, gate, life).run(work)
+  const begin = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    if (gate.open) return gate.inTurn(() => real.begin(work))
+    return new Transaction<T>(real, gate, { life, connections }).run(work)
+  }
   return Object.assign(query, { begin, close: async () => {} })
+}
+
+class Undone extends Error {}
+
+/** Does it and takes it back: what it gave. */
+async function undone<T>(real: Sql, work: (tx: Tx) => Promise<T>): Promise<T> {
+  let given: { value: T } | undefined
+  await real
+    .begin(async (tx) => {
+      given = { value: await work(tx) }
+      throw new Undone()
+    })
+    .catch((thrown: unknown) => {
+      if (!(thrown instanceof Undone)) throw thrown
+    })
+  return given!.value
 }
 
 /** One transaction: the real one is open for as long as `ending` has not been told how it ends. */
@@ -45,10 +124,24 @@ class Transaction<T> {
   private readonly sent: Promise<unknown>[] = []
   private last: Promise<unknown> = Promise.resolve()
 
-  constructor(real: Sql, gate: Gate, life: Life) {
+  private readonly connections: Connections
+
+  constructor(
+    real: Sql,
+    gate: Gate,
+    { life, connections }: { life: Life; connections: Connections },
+  ) {
     this.real = real
     this.gate = gate
     this.life = life
+    this.connections = connections
+  }
+
+  /** Its server is gone, and with it what it has done. */
+  cut(): void {
+    this.broken = true
+    if (this.running) this.running.then(this.abandon, this.abandon)
+    else this.abandon()
   }
 
   async run(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -57,16 +150,26 @@ class Transaction<T> {
       if (this.running) this.running.then(this.abandon, this.abandon)
       else this.abandon()
     })
+    this.connections.open.add(this)
     try {
       const tx = await this.open()
       const result = await this.work(work, tx)
+      if (this.broken) throw lost()
       const commit = { kind: 'commit' as const, label: 'commit', inside: true, lost }
-      return await this.gate.pass(this.life, commit, () => this.finish(() => result))
+      const loseCommit = async () => {
+        await this.finish(() => {
+          throw new Undone()
+        }).catch(() => {})
+        requireReplicated()
+        return result
+      }
+      return await this.gate.pass(this.life, commit, () => this.finish(() => result), loseCommit)
     } catch (thrown) {
       this.abandon()
       throw thrown
     } finally {
       called_off()
+      this.connections.open.delete(this)
     }
   }
 
@@ -101,7 +204,8 @@ class Transaction<T> {
         inside: true,
         lost: () => this.lose(),
       }
-      return gate.pass(life, statement, () => {
+      return gate.pass(life, statement, async () => {
+        this.connections.meetServer(strings)
         const running = real_tx!<R>(strings, ...values)
         this.running = running
         const done = () => {

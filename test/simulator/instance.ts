@@ -12,7 +12,7 @@ import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signat
 import { drain, type Step, wakesOf } from 'penstock-service/steps/step.ts'
 import type { Dice } from './dice.ts'
 import { type Gate, Life } from './gate.ts'
-import { heldSql } from './held_sql.ts'
+import { Connections, heldSql } from './held_sql.ts'
 import type { Network } from './network.ts'
 import type { Receiver } from './receiver.ts'
 import type { Scenario } from './scenario.ts'
@@ -41,6 +41,7 @@ export class Instance {
   readonly app: App
   /** The database as this process sees it, for what operators do there. */
   readonly sql: Sql
+  readonly connections = new Connections()
   /** Steps that were woken since they last ran. */
   readonly woken = new Set<string>()
   /** When it last began to follow the chain. */
@@ -65,7 +66,7 @@ export class Instance {
     this.signed = settings.signed
     this.gate = gate
     this.clock = clock
-    const held = heldSql(sql, gate, this.life)
+    const held = heldSql(sql, gate, this.life, this.connections)
     this.sql = held
     const node = tronNode({
       nodes: Array.from({ length: settings.nodes }, (_, i) => ({ url: `http://node${i}` })),

@@ -44,6 +44,7 @@ const uses = 'packages/service/src/subscriptions/uses.ts'
 const holds = 'packages/service/src/subscriptions/holds.ts'
 const ending = 'packages/service/src/subscriptions/ending.ts'
 const checks = 'packages/service/src/checks/checks.ts'
+const outages = 'packages/service/src/database/outages.ts'
 const publish = 'packages/service/src/events/publish.ts'
 const notices = 'packages/service/src/webhooks/notices.ts'
 const notify = 'packages/service/src/webhooks/notify.ts'
@@ -530,6 +531,16 @@ export const MUTANTS: readonly Mutant[] = [
       ],
     ],
     emphasis: 'webhooks',
+  },
+  {
+    name: 'a connection to a standby is kept',
+    edits: [[outages, "new Set(['25006', ", 'new Set([']],
+    emphasis: 'promoted',
+  },
+  {
+    name: 'nobody reads that a commit was not replicated',
+    edits: [[outages, "routine === 'SyncRepWaitForLSN'", "routine === ''"]],
+    emphasis: 'promoted',
   },
 ]
 

@@ -60,13 +60,23 @@ export type Plan = {
   /** For each thing that passes the gate. */
   crashes: number
   outages: number
+  /** How often the server is lost with a commit that no standby has, for each that passes. */
+  promotions: number
   troubles: Troubles
   events: Events
 }
 
 /** What some runs are about: something is frequent that hardly ever meets what it would disturb
  *  otherwise. */
-export type Emphasis = 'nothing' | 'rivals' | 'forked_uses' | 'webhooks' | 'poor'
+export const EMPHASES = [
+  'nothing',
+  'rivals',
+  'forked_uses',
+  'webhooks',
+  'poor',
+  'promoted',
+] as const
+export type Emphasis = (typeof EMPHASES)[number]
 
 /** `emphasis`: drawn too when left out. */
 export function drawPlan(dice: Dice, emphasis?: Emphasis): Plan {
@@ -109,6 +119,7 @@ export function drawPlan(dice: Dice, emphasis?: Emphasis): Plan {
     late_forks: fork > 0 ? more.pick([1, 2, 3]) : 0,
     crashes: often(0.006),
     outages: often(0.01),
+    promotions: 0,
     troubles: {
       lost_request: often(0.02),
       lost_answer: often(0.03),
@@ -181,6 +192,9 @@ function sharpened(plan: Plan, emphasis: Emphasis): Plan {
     // They are called while processes die and statements fail.
     const rough = { instances: 2, crashes: 0.01, outages: 0.03, momentum: 0.3 }
     return { ...plan, ...rough, name, webhooks: true, moments: Math.min(plan.moments + 40, 150) }
+  }
+  if (emphasis === 'promoted') {
+    return { ...plan, name, promotions: 0.05, crashes: 0, moments: plan.moments + 40 }
   }
   if (emphasis === 'poor') {
     // Two processes sell to one customer at a time, whose money is enough for one purchase.

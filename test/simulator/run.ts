@@ -325,6 +325,7 @@ class Run {
       )
       const { asked } = this.gate
       await this.gate.release(op, passage)
+      if (passage === 'unreplicated') await this.promote()
       this.replaceDead()
       const next: Op[] = this.gate.held.filter((one) => one.number >= asked)
       op = next.length > 0 && this.dice.chance(this.plan.momentum) ? next.at(-1) : undefined
@@ -334,9 +335,25 @@ class Run {
   private drawPassage(op: Op): Passage {
     const { plan, dice } = this
     if (dice.chance(plan.crashes)) return dice.pick(['killed_before', 'killed_after'] as const)
+    if (op.lose && plan.promotions > 0 && dice.chance(plan.promotions)) return 'unreplicated'
     // The network has troubles of its own, and a rollback that fails is a rollback.
     if (op.kind === 'node' || op.kind === 'rollback') return 'through'
     return dice.chance(plan.outages) ? dice.pick(['refused', 'unanswered'] as const) : 'through'
+  }
+
+  /** Another server has taken over. What was open is gone, and so are the numbers that a sequence
+   *  has given since the last commit. */
+  private async promote(): Promise<void> {
+    this.trace.note('promoted', '')
+    for (const { connections } of this.instances) connections.loseServer()
+    const lost = this.gate.held.filter(({ kind }) => kind !== 'node')
+    for (const op of lost) {
+      if (this.gate.held.includes(op)) await this.gate.release(op, 'refused')
+    }
+    await this.gate.quiet()
+    await this.database.sql`
+      select setval('transfer_number_seq', greatest((select max(number) from transfer),
+        (select max(last_entry) from journal_mark), (select max(last_entry) from journal), 1))`
   }
 
   /** A new instance for each that was killed: what it was doing is lost. */
@@ -521,6 +538,7 @@ class Run {
     this.network.liar.lie = undefined
     this.network.down_for = 0
     this.chain.setSolidLag(Math.min(this.chain.solid_lag_blocks, 3))
+    for (const { connections } of this.instances) connections.settle()
     await this.finishJobs()
     this.gate.open = true
     this.findings.push(...(await this.auditor.look()))

@@ -2,6 +2,7 @@
 //
 //   sim        runs of the simulator, so many seeds (lanes) at a time on each thread
 //              [--runs N] [--seed N] [--threads N] [--lanes N] [--trace LINES]
+//              [--emphasis rivals|forked_uses|webhooks|poor|promoted]
 //   mutants    every known mistake must be found within N seeds
 //              [--runs N] [--seed N] [--only TEXT]
 //   kill       SIGKILL of every role under load   [--cycles N] [--seed TEXT]
@@ -37,6 +38,7 @@ import { atEnd, endWhenInterrupted, isInterrupted, leaveWith } from '../../tools
 import { asksForHelp, leadingComment } from '../../tools/help.ts'
 import type { SeedResult } from '../simulator/lanes.ts'
 import { infect, MUTANTS, type Mutant, staleEdits } from '../simulator/mutants.ts'
+import { EMPHASES } from '../simulator/plan.ts'
 
 type Command = (args: string[]) => Promise<boolean>
 
@@ -72,8 +74,11 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 async function sim(args: string[]): Promise<boolean> {
   const { numbers, texts, json } = readArguments(args, {
     numbers: { runs: 100, seed: 1, threads: THREADS, lanes: LANES, trace: 40 },
-    texts: ['mutant'],
+    texts: ['mutant', 'emphasis'],
   })
+  const emphasis = EMPHASES.find((one) => one === texts.emphasis)
+  if (texts.emphasis !== undefined && emphasis === undefined)
+    throw new Misuse(`--emphasis is one of ${EMPHASES.join(', ')}.`)
   const mutant =
     texts.mutant === undefined ? undefined : MUTANTS.find(({ name }) => name === texts.mutant)
   if (mutant) infect(mutant)
@@ -82,11 +87,11 @@ async function sim(args: string[]): Promise<boolean> {
   const { runSeeds, runSeedsOnThreads } = await import('../simulator/lanes.ts')
   const seeds = Array.from({ length: numbers.runs }, (_, i) => String(numbers.seed + i))
   const tally = new Tally(numbers.runs, json)
-  const wanted = { seeds, lanes: numbers.lanes, lines: numbers.trace }
+  const wanted = { seeds, lanes: numbers.lanes, lines: numbers.trace, emphasis }
   if (!mutant) await runSeedsOnThreads(wanted, numbers.threads, (told) => tally.add(told))
   else {
-    const { sql, emphasis } = mutant
-    await runSeeds({ ...wanted, lanes: 1, sql, emphasis }, (told) => {
+    const { sql, emphasis: of_mutant } = mutant
+    await runSeeds({ ...wanted, lanes: 1, sql, emphasis: of_mutant }, (told) => {
       tally.add(told)
       return tally.failed > 0 ? 'stop' : 'go on'
     })

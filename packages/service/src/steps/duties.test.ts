@@ -58,7 +58,7 @@ test('one process holds a duty, and the others run only what is none', async (t)
   }
 })
 
-test('a duty is taken seconds after its holder has ended, at once when it gives it back', async (t) => {
+test('a duty is free seconds after its holder ended, or when it is given back', async (t) => {
   const { start, wait, woken } = await someWorkers(t)
   const [first, second, third] = [start('first'), start('second'), start('third')]
   await first.hold()
