@@ -140,8 +140,22 @@ export const pages: readonly PageRow[] = [
     path: '/portal/settings',
     title: 'settings',
     scope: null,
-    section: 'top',
+    section: 'settings',
     load: () => import('../portal_settings/settings.tsx'),
+  },
+  {
+    path: '/portal/settings/users',
+    title: 'users',
+    scope: 'manage',
+    section: 'settings',
+    load: () => import('../portal_users/users.tsx'),
+  },
+  {
+    path: '/portal/settings/record',
+    title: 'record',
+    scope: 'manage',
+    section: 'settings',
+    load: () => import('../portal_users/record.tsx'),
   },
   {
     path: '/portal/join',

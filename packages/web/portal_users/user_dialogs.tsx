@@ -1,0 +1,164 @@
+// What is done to users, each in a dialog over the list. A link is shown once.
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { toast } from '../frame/toasts.tsx'
+import { FaultNote } from '../parts/answer.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
+import { ShownOnce } from '../secrets/shown_once.tsx'
+import { named, say } from '../words/words.ts'
+import { ROLES, type Role, type User } from './user.ts'
+
+type DialogProps = { onDone: () => void; onClose: () => void }
+type SubjectProps = DialogProps & { user: User }
+
+type QuestionProps = {
+  title: string
+  submit: string
+  /** Does it. */
+  act: () => Promise<unknown>
+  /** Why it cannot be done yet. */
+  off?: string | undefined
+  onClose: () => void
+  children: ComponentChildren
+}
+
+/** A dialog that does one thing. */
+function ActDialog({ title, submit, act, off, onClose, children }: QuestionProps) {
+  const doing = useDoing()
+  const { value: fault } = doing.fault
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form onSubmit={() => void doing.run(act)} wrong={fault && <FaultNote fault={fault} />}>
+        {children}
+        <Submit is_busy={doing.is_busy.value} off={off}>
+          {submit}
+        </Submit>
+      </Form>
+    </Dialog>
+  )
+}
+
+/** What is chosen of a user. */
+function useUserFields(user?: User) {
+  const name = useSignal(user?.name ?? '')
+  const role = useSignal((user?.role ?? ROLES[0]) as Role)
+  const fields = (
+    <>
+      <TextField
+        label={say('key.name')}
+        value={name.value}
+        onText={(text) => {
+          name.value = text
+        }}
+      />
+      <ChoiceField
+        label={say('settings.role')}
+        value={role.value}
+        choices={ROLES.map((value) => ({ value, text: named('role', value) }))}
+        onChoice={(value) => {
+          role.value = value as Role
+        }}
+      />
+    </>
+  )
+  const body = { name: name.value.trim(), role: role.value }
+  const off = body.name === '' ? say('key.name_missing') : undefined
+  return { fields, body, off }
+}
+
+type LinkDialogProps = { name: string; link: string; onClose: () => void }
+
+const LinkDialog = ({ name, link, onClose }: LinkDialogProps) => (
+  <Dialog title={say('user.link_title', { name })} onClose={onClose}>
+    <p>{say('user.link_sentence')}</p>
+    <ShownOnce texts={[{ name: say('user.link'), text: link }]} />
+  </Dialog>
+)
+
+export function InviteUser({ onDone, onClose }: DialogProps) {
+  const { fields, body, off } = useUserFields()
+  const link = useSignal<string | undefined>(undefined)
+  if (link.value) return <LinkDialog name={body.name} link={link.value} onClose={onClose} />
+  const invite = async () => {
+    const said = await ask('/v1/user/invite', body)
+    link.value = said.link
+    onDone()
+  }
+  return (
+    <ActDialog
+      title={say('user.invite')}
+      submit={say('user.invite_do')}
+      act={invite}
+      off={off}
+      onClose={onClose}
+    >
+      {fields}
+    </ActDialog>
+  )
+}
+
+export function ChangeUser({ user, onDone, onClose }: SubjectProps) {
+  const { fields, body, off } = useUserFields(user)
+  const change = async () => {
+    await ask('/v1/user/change', { id: user.id, ...body })
+    toast(say('user.changed', { name: body.name }))
+    onDone()
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={say('user.change_title', { name: user.name })}
+      submit={say('save')}
+      act={change}
+      off={off}
+      onClose={onClose}
+    >
+      {fields}
+    </ActDialog>
+  )
+}
+
+export function NewLink({ user, onDone, onClose }: SubjectProps) {
+  const { id, name } = user
+  const link = useSignal<string | undefined>(undefined)
+  if (link.value) return <LinkDialog name={name} link={link.value} onClose={onClose} />
+  const recover = async () => {
+    const said = await ask('/v1/user/recover', { id })
+    link.value = said.link
+    onDone()
+  }
+  return (
+    <ActDialog
+      title={say('user.new_link_title', { name })}
+      submit={say('user.new_link')}
+      act={recover}
+      onClose={onClose}
+    >
+      <p>{say('user.new_link_sentence')}</p>
+    </ActDialog>
+  )
+}
+
+export function RemoveUser({ user, onDone, onClose }: SubjectProps) {
+  const { id, name } = user
+  const remove = async () => {
+    await ask('/v1/user/remove', { id })
+    toast(say('user.removed', { name }))
+    onDone()
+    onClose()
+  }
+  return (
+    <ActDialog
+      title={say('user.remove_title', { name })}
+      submit={say('user.remove')}
+      act={remove}
+      onClose={onClose}
+    >
+      <p>{say('user.remove_sentence')}</p>
+    </ActDialog>
+  )
+}

@@ -1,0 +1,121 @@
+// The people who sign in for the customer: let in, given another role, given a new link, taken out.
+
+import { useSignal } from '@preact/signals'
+import { session } from '../calls/session.ts'
+import { Title } from '../frame/title.tsx'
+import { Empty } from '../parts/answer.tsx'
+import { List } from '../parts/list.tsx'
+import { Money } from '../parts/money.tsx'
+import { State } from '../parts/state.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { named, say } from '../words/words.ts'
+import type { User } from './user.ts'
+import { ChangeUser, InviteUser, NewLink, RemoveUser } from './user_dialogs.tsx'
+
+type Task = { what: 'invite' } | { what: 'change' | 'link' | 'remove'; user: User }
+
+export default function Users() {
+  const task = useSignal<Task | undefined>(undefined)
+  const version = useSignal(0)
+  const done = {
+    onDone: () => {
+      version.value++
+    },
+    onClose: () => {
+      task.value = undefined
+    },
+  }
+  return (
+    <>
+      <Title title={say('users')} section={say('settings')}>
+        <button
+          type="button"
+          class="main"
+          onClick={() => {
+            task.value = { what: 'invite' }
+          }}
+        >
+          {say('user.invite')}
+        </button>
+      </Title>
+      <List<User>
+        path="/v1/users/list"
+        caption={say('users')}
+        columns={columns((next) => {
+          task.value = next
+        })}
+        keyOf={({ id }) => id}
+        isStale={({ type }) => type.startsWith('user.')}
+        version={version.value}
+        empty={
+          <Empty>
+            <p>{say('user.none')}</p>
+          </Empty>
+        }
+      />
+      <TaskDialog task={task.value} {...done} />
+    </>
+  )
+}
+
+type TaskDialogProps = { task: Task | undefined; onDone: () => void; onClose: () => void }
+
+function TaskDialog({ task, ...done }: TaskDialogProps) {
+  if (!task) return null
+  if (task.what === 'invite') return <InviteUser {...done} />
+  const { user } = task
+  if (task.what === 'change') return <ChangeUser user={user} {...done} />
+  if (task.what === 'link') return <NewLink user={user} {...done} />
+  return <RemoveUser user={user} {...done} />
+}
+
+/** What a user is now. */
+function userState({ joined_at, ended_at }: User): 'ended' | 'invited' | 'active' {
+  if (ended_at !== null) return 'ended'
+  return joined_at === null ? 'invited' : 'active'
+}
+
+const TASKS = [
+  ['change', 'user.change'],
+  ['link', 'user.new_link'],
+  ['remove', 'user.remove'],
+] as const
+
+const columns = (begin: (task: Task) => void): Column<User>[] => [
+  { title: say('key.name'), cell: ({ name }) => name },
+  { title: say('sign_in.name'), cell: ({ sign_in_name }) => sign_in_name ?? '–' },
+  { title: say('settings.role'), cell: ({ role }) => named('role', role) },
+  {
+    title: say('order.state'),
+    cell: (user) => (
+      <State state={userState(user)} mark={userState(user) === 'active' ? 'done' : 'waiting'} />
+    ),
+  },
+  {
+    title: say('user.cap'),
+    is_figure: true,
+    cell: ({ daily_cap }) => (daily_cap === null ? say('key.no_cap') : <Money trx={daily_cap} />),
+  },
+  { title: say('user.invited'), cell: ({ invited_at }) => <Time at={invited_at} /> },
+  {
+    title: say('do'),
+    cell: (user) =>
+      user.ended_at === null &&
+      user.id !== session.value?.user.id && (
+        <span class="actions">
+          {TASKS.map(([what, word]) => (
+            <button
+              key={what}
+              type="button"
+              class="small"
+              aria-label={`${say(word)} ${user.name}`}
+              onClick={() => begin({ what, user })}
+            >
+              {say(word)}
+            </button>
+          ))}
+        </span>
+      ),
+  },
+]

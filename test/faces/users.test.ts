@@ -1,0 +1,77 @@
+// An owner lets somebody in, gives another role and a new link, takes the user out, and sees who
+// did what: in a real browser.
+
+import assert from 'node:assert/strict'
+import { after, before } from 'node:test'
+import { newPortal } from 'penstock-test/harness/portal.ts'
+
+const portal = newPortal()
+const { button, field, inDialog, link, rows } = portal
+before(portal.open)
+after(portal.close)
+
+const row = (name: string) => rows('Users').filter({ hasText: name })
+
+/** The link that the dialog shows once. */
+const shownLink = () => portal.dialog().locator('code').first().innerText()
+
+portal.job('somebody is let in, gets another role, and is taken out', 8, async (hands) => {
+  const name = `Bert ${hands.name}`
+  await hands.press(link('Users'))
+  await hands.press(button('Invite somebody'))
+  await hands.type(field('Name'), name)
+  await hands.press(inDialog('Make the link'))
+  await portal.page.getByRole('heading', { name: `Link for ${name}` }).waitFor()
+  assert.match(await shownLink(), new RegExp(`^${portal.origin}/portal/join#[\\w-]{43}$`))
+  await hands.press(inDialog('Close'))
+  await row(name)
+    .getByText(/invited/)
+    .waitFor()
+  await hands.press(button(`Change ${name}`))
+  await field('Role').selectOption('finance')
+  await hands.press(inDialog('Save'))
+  await row(name).getByText('finance').waitFor()
+  await hands.press(button(`Remove ${name}`))
+  await hands.press(inDialog('Remove'))
+  await row(name).getByText('ended').waitFor()
+})
+
+portal.test('a new link makes the one before worthless', async () => {
+  await portal.visit('/portal/settings/users')
+  await button('Invite somebody').click()
+  await field('Name').fill('Clara')
+  await inDialog('Make the link').click()
+  const first = await shownLink()
+  await inDialog('Close').click()
+  await button('New link Clara').click()
+  await inDialog('New link').click()
+  await portal.page.getByRole('heading', { name: 'Link for Clara' }).waitFor()
+  const second = await shownLink()
+  const page = await portal.browser.newPage()
+  await page.goto(first)
+  await page.getByText('This link is not valid, or was used already.').waitFor()
+  await page.goto('about:blank')
+  await page.goto(second)
+  await page.getByText('Clara, you are invited').waitFor()
+  await page.close()
+})
+
+portal.test('the record has who did it, and to whom', async () => {
+  await portal.visit('/portal/settings/record')
+  for (const action of ['user/invite', 'user/change', 'user/remove', 'user/recover'])
+    await rows('Record').filter({ hasText: action }).first().waitFor()
+  await rows('Record').filter({ hasText: 'Sandbox owner' }).first().waitFor()
+})
+
+portal.looks([
+  { path: '/portal/settings/users' },
+  { path: '/portal/settings/record' },
+  {
+    path: '/portal/settings/users',
+    prepare: async () => {
+      await portal.page.locator('main button.main').click()
+      await portal.dialog().waitFor()
+    },
+  },
+])
+portal.behaves()
