@@ -17,11 +17,10 @@ import {
   lacksScope,
   type Refusal,
   refuses,
-  type Scope,
   Unauthenticated,
 } from '../wire/endpoint.ts'
 import { cookieName, cookieOptions, type Face, originOf, whyNoSignIn } from './faces.ts'
-import { scopesOfRole } from './roles.ts'
+import { keyScopesOf, scopesOfRole } from './roles.ts'
 import type { Session, SessionReader } from './sessions.ts'
 
 /** What a mount refuses before an endpoint sees the call. */
@@ -73,7 +72,8 @@ export function customerOf(session: Session): Customer {
     customer_id: customer_id ?? HOUSE,
     key_id: user_id,
     user: { user_id, session_id, name, sign_in_name, role, scopes, stepped_up_until },
-    scopes: scopes.filter((scope): scope is Scope => scope !== 'keys'),
+    // As the key has them that stands for the user: streams end where the two differ.
+    scopes: keyScopesOf(role),
     daily_cap_sun: daily_cap_sun ?? undefined,
     spends_from: spends_from ?? undefined,
     require_external_id: false,
