@@ -2,6 +2,9 @@
 // sentences as on the command line, for those who are signed in, by pages of its own alone.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { OF_OUR_PAGE, optionsOf, worldConsole } from 'penstock-test/harness/console.ts'
@@ -330,4 +333,31 @@ test('a long answer says how far it is, and ends with what it has come to', asyn
   const given = { list: 'operator', file: 'mine.csv', files: { 'mine.csv': file }, reason: 'x' }
   const frames = await ask(given, 'lists/import')
   assert.match(frames.at(-1)!, /^event: result/)
+})
+
+test('one who was removed while a request was being sent changes nothing by it', async (t) => {
+  const world = await makeWorld(t)
+  const { app, signIn, json } = await worldConsole(t, world)
+  const olga = await signIn('olga', 'admin')
+  const { cookie } = await signIn('bea', 'admin')
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const body = '{"all":true,"reason":"too late"}'
+  const headers = { ...OF_OUR_PAGE, cookie, 'content-length': body.length }
+  const path = '/console/run/services/off'
+  const sent = request({ port, path, method: 'POST', headers })
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+  sent.write(body.slice(0, 5))
+  const arrived = once(app.server, 'request')
+  await arrived
+  // She was let in; what she wants is still to come.
+  const users = await json<{ id: string; name: string }[]>(['operators', 'list'], olga)
+  const { id } = users.find(({ name }) => name === 'bea')!
+  await json(['operators', 'remove', id, '--reason', 'left'], olga)
+  world.wait(2)
+  sent.end(body.slice(5))
+  const [answer] = await answered
+  assert.match(Buffer.concat(await answer.toArray()).toString(), /"key":"auth.session"/)
+  const actions = await json<{ action: string }[]>(['actions', 'list'], olga)
+  assert.ok(actions.every(({ action }) => action !== 'services off'))
 })

@@ -138,7 +138,8 @@ function receive(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
 const strayRefusal = (face: Face, request: FastifyRequest): Answer | undefined =>
   isForUs(face, request) ? undefined : transportRefusal(request.id, 421)
 
-/** Says who is signed in, before the body is read. Throws Unauthenticated. */
+/** Says who is signed in: asked before the body is read, and again when it is there. Throws
+ *  Unauthenticated. */
 async function admit(
   request: FastifyRequest,
   { face, sign_in: { sessions } }: ConsoleNeeds,
@@ -164,7 +165,8 @@ function addRuns(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
       async (request, reply) => {
         const bytes = request.body instanceof Uint8Array ? request.body : new Uint8Array()
         const given = parseBody(bytes)
-        const operator = request.operator!
+        // A body may take minutes to come: who was let in may have been removed meanwhile.
+        const operator = await admit(request, needs)
         if (request.headers.accept !== 'text/event-stream') {
           const answer = await run({ operation, operator, given, progress: () => {} })
           return send(request, reply, success(request.id, answer))

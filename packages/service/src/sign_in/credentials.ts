@@ -6,7 +6,7 @@ import type { Tx } from '../database/sql.ts'
 import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { wireTime } from '../lib/clock.ts'
 import { whyNoPasskeys } from '../users/faces.ts'
-import { endSessions } from '../users/sessions.ts'
+import { endSessions, openSessions } from '../users/sessions.ts'
 import { lockUser, noteUser } from '../users/users.ts'
 import {
   Conflict,
@@ -18,6 +18,7 @@ import {
   LimitReached,
   NotFound,
   refuses,
+  Unauthenticated,
 } from '../wire/endpoint.ts'
 import { OrNull } from '../wire/schemas.ts'
 import { pageOrigin } from './begin.ts'
@@ -81,18 +82,21 @@ const list = (needs: Needs): Endpoint =>
     handle: ({ customer }) => report(needs, customer.user!.user_id),
   })
 
-/** Changes what a user signs in with, tells it, and records it for the user's customer. */
+/** Changes what a user signs in with, tells it, and records it for the user's customer. A session
+ *  that has ended is remembered for a moment: what it changed here would outlive it. */
 async function changing(
   needs: Needs,
   actor: Customer,
   { action, work }: { action: string; work: (tx: Tx) => Promise<void> },
 ): Promise<void> {
-  const { user_id } = actor.user!
+  const { user_id, session_id } = actor.user!
   await needs.sql.begin(async (tx) => {
     const user = await lockUser(tx, { id: user_id })
     if (!user) throw NotFound('user', 'The user was removed')
-    await work(tx)
     const at = needs.clock.now()
+    const open = await openSessions(tx, needs.face, { ids: [session_id], now: at })
+    if (!open.has(session_id)) throw Unauthenticated('session', 'Sign in first')
+    await work(tx)
     await noteUser(tx, 'user.changed', user_id, at)
     const change = { actor, action, subject: `user:${user_id}`, before: null, after: null }
     if (user.customer_id !== null) await recordCustomerAction(tx, at, change)

@@ -179,7 +179,7 @@ function sessionsOf(
 
 /** Those of these sessions of a face that are not over. */
 export async function openSessions(
-  sql: Sql,
+  sql: Sql | Tx,
   { idle_ms }: Pick<Face, 'idle_ms'>,
   { ids, now }: { ids: readonly string[]; now: Date },
 ): Promise<ReadonlySet<string>> {
