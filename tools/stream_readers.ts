@@ -12,7 +12,7 @@ import { atEnd } from './ending.ts'
 
 export type ReaderAccess = { token: string; secret: string }
 /** Each stream has the next of the keys. */
-export type Opening = { api_url: string; keys: readonly ReaderAccess[]; streams: number }
+export type OpenInput = { api_url: string; keys: readonly ReaderAccess[]; streams: number }
 export type Tally = {
   /** Those in which the time of their commit is written. */
   events: number
@@ -25,7 +25,7 @@ export type Tally = {
 
 export type StreamReaders = {
   /** Resolves when all of them are open. */
-  open(opening: Opening): Promise<void>
+  open(opening: OpenInput): Promise<void>
   heard(): Promise<Tally>
   stop(): void
 }
@@ -33,7 +33,7 @@ export type StreamReaders = {
 export async function startStreamReaders(): Promise<StreamReaders> {
   const child: ChildProcess = fork(import.meta.filename)
   const end = atEnd(() => child.kill())
-  const ask = async <Answer>(what: Opening | 'heard') => {
+  const ask = async <Answer>(what: OpenInput | 'heard') => {
     const answered = once(child, 'message')
     child.send(what)
     return ((await answered) as [Answer])[0]
@@ -144,7 +144,7 @@ class Follower {
   }
 }
 
-async function answer(asked: Opening | 'heard'): Promise<void> {
+async function answer(asked: OpenInput | 'heard'): Promise<void> {
   if (asked !== 'heard') {
     const { api_url, keys, streams } = asked
     for (let i = 0; i < streams; i++) await new Follower(api_url, keys[i % keys.length]!).begin()
@@ -153,6 +153,6 @@ async function answer(asked: Opening | 'heard'): Promise<void> {
 }
 
 if (process.send && process.argv[1] === import.meta.filename) {
-  process.on('message', (asked: Opening | 'heard') => void answer(asked))
+  process.on('message', (asked: OpenInput | 'heard') => void answer(asked))
   process.on('disconnect', () => process.exit(0))
 }

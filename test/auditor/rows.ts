@@ -144,7 +144,7 @@ export type Spending = {
   daily_cap_sun: bigint | null
 }
 /** A key that spends from the sum of another one. */
-export type Sharing = { id: string; spends_from: string }
+export type SharedCap = { id: string; spends_from: string }
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
 /** What a customer was told; no number: it is only noted so far. */
@@ -185,7 +185,7 @@ export type Rows = {
   checks: Check[]
   check_counts: CheckCount[]
   spending: Spending[]
-  sharing: Sharing[]
+  sharing: SharedCap[]
   events: Event[]
   event_counters: EventCounter[]
   keys: Key[]

@@ -11,6 +11,13 @@ import { ROOT } from '../../tools/source.ts'
 /** What a name must not end in: `OrdersWanted`, `Signed`. `SignedOrder` is a noun. */
 const PARTICIPLE =
   /(?<!De|Se|Fe|Ne|Spe)ed$|(Done|Found|Given|Heard|Held|Kept|Left|Made|Paid|Said|Sent|Shown|Told)$/
+/** Those that are nouns. */
+const NOUNS = new RegExp(
+  '(String|Setting|Finding|Timing|Holding|Ending|Pairing|Numbering|Reading|Spending' +
+    '|Staking|Unfreezing|Funding)$',
+)
+/** Nor in what somebody is doing: `Looking`, `Copying`. */
+const PRESENT_PARTICIPLE = /[a-z]ing$/
 
 /** The types that a file declares, with their lines. */
 function typesOf(text: string): { line: number; name: string }[] {
@@ -20,10 +27,13 @@ function typesOf(text: string): { line: number; name: string }[] {
   })
 }
 
-const participles = (text: string) => typesOf(text).filter(({ name }) => PARTICIPLE.test(name))
+const isParticiple = (name: string) =>
+  PARTICIPLE.test(name) || (PRESENT_PARTICIPLE.test(name) && !NOUNS.test(name))
+const participles = (text: string) => typesOf(text).filter(({ name }) => isParticiple(name))
 
 test('no type has the name of a participle', () => {
-  const files = execFileSync('git', ['ls-files', '-z', '*.ts'], { cwd: ROOT, encoding: 'utf8' })
+  const command = ['ls-files', '-z', '*.ts', '*.tsx']
+  const files = execFileSync('git', command, { cwd: ROOT, encoding: 'utf8' })
   const found = files.split('\0').flatMap((path) => {
     const text = path === '' ? '' : readFileSync(join(ROOT, path), 'utf8')
     return participles(text).map(({ line, name }) => `${path}:${line} ${name}`)
@@ -33,9 +43,11 @@ test('no type has the name of a participle', () => {
 
 test('a participle is found by its last word alone', () => {
   const text =
-    'type Seed = 1\nexport type LimitsWanted = 2\n  type Signed = 3\ntype SignedOrder = 4'
+    'type Seed = 1\nexport type LimitsWanted = 2\n  type Signed = 3\ntype SignedOrder = 4\n' +
+    'type Looking = 5\ntype CallTiming = 6'
   assert.deepEqual(participles(text), [
     { line: 2, name: 'LimitsWanted' },
     { line: 3, name: 'Signed' },
+    { line: 5, name: 'Looking' },
   ])
 })

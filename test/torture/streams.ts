@@ -120,7 +120,7 @@ async function makeCustomers({ sql, seal, sandbox }: Rig): Promise<StreamingCust
   })
 }
 
-type Noting = {
+type NoteInput = {
   customer_ids: readonly string[]
   seconds: number
   per_second: number
@@ -128,7 +128,7 @@ type Noting = {
 }
 
 /** As many events of one customer as of another. Returns how many. */
-async function note({ sql }: Rig, { customer_ids, seconds, per_second, tell }: Noting) {
+async function note({ sql }: Rig, { customer_ids, seconds, per_second, tell }: NoteInput) {
   const count = Math.floor((seconds * per_second) / customer_ids.length) * customer_ids.length
   const began_ms = Date.now()
   let said_ms = began_ms

@@ -155,14 +155,14 @@ test('the reference is read offline: policy and files name no other host', async
 
 test('the page signs as the service checks', async () => {
   const url = new URL('../../packages/service/src/http/sign.js', import.meta.url).href
-  type Signing = {
+  type SigningCode = {
     sign: (body: string, secret: string) => Promise<string>
     signV2: (
       stamped: Omit<SignatureInput, 'body'> & { body: string },
       secret: string,
     ) => Promise<string>
   }
-  const { sign, signV2 } = (await import(url)) as Signing
+  const { sign, signV2 } = (await import(url)) as SigningCode
   for (const body of ['', '{}', '[]', '{"id": "tx-1"}', '{"note":"ü 🙂"}']) {
     assert.equal(await sign(body, 'secret'), signature(Buffer.from(body), 'secret'))
     const stamp = { timestamp: '1791473192', nonce: 'n-1', method: 'POST', path: '/v1/balance' }

@@ -3,14 +3,15 @@
 import { type Signal, useSignal } from '@preact/signals'
 import { Fault } from './ask.ts'
 
-export type Doing = {
+/** What a form or a button does when it is pressed. */
+export type Submission = {
   is_busy: Signal<boolean>
   fault: Signal<Fault | undefined>
   /** Does it; answers whether it went well. */
   run(work: () => Promise<unknown>): Promise<boolean>
 }
 
-export function useDoing(): Doing {
+export function useDoing(): Submission {
   const is_busy = useSignal(false)
   const fault = useSignal<Fault | undefined>(undefined)
   async function run(work: () => Promise<unknown>): Promise<boolean> {

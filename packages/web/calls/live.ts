@@ -95,14 +95,14 @@ function change(state: LiveState): void {
   if (state === 'live' && was === 'away') for (const listener of returns) listener()
 }
 
-type Reading = {
+type ReadInput = {
   pass: (passed: Message) => void
   last: () => string | undefined
   ended: AbortSignal
 }
 
 /** Reads the stream, again and again, until this tab is closed. */
-async function readOn({ pass, last, ended }: Reading): Promise<void> {
+async function readOn({ pass, last, ended }: ReadInput): Promise<void> {
   let pause_ms = RETRY_MS
   while (!ended.aborted) {
     const began = Date.now()
@@ -115,7 +115,7 @@ async function readOn({ pass, last, ended }: Reading): Promise<void> {
   }
 }
 
-async function readOnce({ pass, last, ended }: Reading): Promise<void> {
+async function readOnce({ pass, last, ended }: ReadInput): Promise<void> {
   const gone = new AbortController()
   const signal = AbortSignal.any([ended, gone.signal])
   const after = last()

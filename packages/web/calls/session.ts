@@ -15,7 +15,7 @@ export type Session = {
 }
 
 /** What a page needs to start, as `session/begin` answers it. */
-export type Beginning = {
+export type BeginAnswer = {
   session: Session | null
   /** What a browser asks a passkey for; null where none can be. */
   passkey: unknown
@@ -25,13 +25,13 @@ export type Beginning = {
   brand: unknown
 }
 
-export const beginning = signal<Beginning | undefined>(undefined)
+export const beginning = signal<BeginAnswer | undefined>(undefined)
 
 export const session = computed<Session | null | undefined>(() => beginning.value?.session)
 
 /** Asks who is signed in. Throws a Fault. */
-export async function begin(): Promise<Beginning> {
-  const said = await post<Beginning>('/session/begin', {})
+export async function begin(): Promise<BeginAnswer> {
+  const said = await post<BeginAnswer>('/session/begin', {})
   beginning.value = said
   return said
 }

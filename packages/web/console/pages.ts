@@ -2,8 +2,8 @@
 
 import type { PageRow } from '../frame/face.ts'
 
-/** Whoever is signed in at the console may look at all of it: what changes something asks for the
- *  role. */
+/** Everybody who is signed in at the console may look at all of it: what changes something asks for
+ *  the role. */
 const page = (row: Pick<PageRow, 'path' | 'title' | 'section' | 'load'>): PageRow => ({
   ...row,
   scope: null,

@@ -15,7 +15,7 @@ import type { PageProps, PageRow } from './face.ts'
 import { reloadOnce } from './reload.ts'
 import { Title } from './title.tsx'
 
-type Shown = { row: PageRow; Page: FunctionComponent<PageProps>; props: PageProps }
+type CurrentPage = { row: PageRow; Page: FunctionComponent<PageProps>; props: PageProps }
 
 /** The page of a path and what its path says; undefined when there is none. */
 function pageOf(
@@ -34,7 +34,7 @@ export type RouterProps = { pages: readonly PageRow[]; SignIn: FunctionComponent
 export function Router({ pages, SignIn }: RouterProps) {
   const { path, query } = useLocation()
   const found = pageOf(pages, path)
-  const shown = useSignal<Shown | undefined>(undefined)
+  const shown = useSignal<CurrentPage | undefined>(undefined)
   const failed = useSignal<Fault | undefined>(undefined)
   useEffect(() => {
     if (!found) return
@@ -67,7 +67,7 @@ export function Router({ pages, SignIn }: RouterProps) {
 }
 
 /** The heading of a page that was not the first one gets the focus. */
-function useHeadingFocus(path: string, shown: Shown | undefined): void {
+function useHeadingFocus(path: string, shown: CurrentPage | undefined): void {
   const before = useRef<string | undefined>(undefined)
   // At once: who tabs on quickly begins at the heading.
   useLayoutEffect(() => {

@@ -5,8 +5,8 @@ import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import type { StepUpProps } from '../step_up/dialog.tsx'
 
-type Waiting = (is_proven: boolean) => void
-const waiting = signal<readonly Waiting[]>([])
+type ProofListener = (is_proven: boolean) => void
+const waiting = signal<readonly ProofListener[]>([])
 const dialog = signal<FunctionComponent<StepUpProps> | undefined>(undefined)
 
 /** Asks for a proof of presence; whether it was given. */

@@ -10,13 +10,13 @@ import { Form, LinesField, TextField } from '../parts/field.tsx'
 import { Facts } from '../parts/table.tsx'
 import { say } from '../words/words.ts'
 
-type Signed = Awaited<ReturnType<ReturnType<typeof signer>>>
+type SignatureHeaders = Awaited<ReturnType<ReturnType<typeof signer>>>
 
 export function SignHelper() {
   const path = useSignal('/v1/balance')
   const body = useSignal('{}')
   const secret = useSignal('')
-  const signed = useSignal<Signed | undefined>(undefined)
+  const signed = useSignal<SignatureHeaders | undefined>(undefined)
   const doing = useDoing()
   const compute = () =>
     doing.run(async () => {
@@ -72,7 +72,7 @@ const HEADERS = [
   ['X-Signature-V2', 'x-signature-v2'],
 ] as const
 
-const SignedHeaders = ({ signed }: { signed: Signed }) => (
+const SignedHeaders = ({ signed }: { signed: SignatureHeaders }) => (
   <Facts
     facts={HEADERS.map(([name, key]) => [
       name,

@@ -9,12 +9,12 @@ import { dayText } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
 
 type Bucket = Result<'/v1/summary'>['buckets'][number]
-type Charted = { buckets: readonly Bucket[] }
+type ChartData = { buckets: readonly Bucket[] }
 
 const trx = (sum: number) => `${moneyText(sum)} TRX`
 
 /** What was there at the end of each day; deposits are marked. */
-export function BalanceChart({ buckets }: Charted) {
+export function BalanceChart({ buckets }: ChartData) {
   const points = buckets.map(({ at, balance }) => ({ at: new Date(at), value: balance }))
   const scales = scalesOf(
     points.map(({ at }) => at),
@@ -53,7 +53,7 @@ export function BalanceChart({ buckets }: Charted) {
 }
 
 /** What was spent on each day. */
-export function SpentChart({ buckets }: Charted) {
+export function SpentChart({ buckets }: ChartData) {
   const points = buckets.map(({ at, spent }) => ({ at: new Date(at), value: spent }))
   const scales = scalesOf(
     points.map(({ at }) => at),

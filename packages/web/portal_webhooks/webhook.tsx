@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
-import { type Doing, useDoing } from '../calls/doing.ts'
+import { type Submission, useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
@@ -97,7 +97,7 @@ function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
   )
 }
 
-type SwitchProps = { webhook: Webhook; again: () => void; doing: Doing }
+type SwitchProps = { webhook: Webhook; again: () => void; doing: Submission }
 
 /** Off, or on again from where it stopped or from now. */
 function Switch({ webhook: { id, state }, again, doing }: SwitchProps) {

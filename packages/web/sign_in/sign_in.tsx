@@ -3,7 +3,7 @@
 
 import { useSignal } from '@preact/signals'
 import { Fault, post } from '../calls/ask.ts'
-import { type Doing, useDoing } from '../calls/doing.ts'
+import { type Submission, useDoing } from '../calls/doing.ts'
 import { begin, beginning } from '../calls/session.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
@@ -44,7 +44,7 @@ export function SignIn() {
 
 const NOT_HEARD = new Fault({ code: -1, key: 'offline', error: '' })
 
-function PasswordForm({ doing }: { doing: Doing }) {
+function PasswordForm({ doing }: { doing: Submission }) {
   const name = useSignal('')
   const proof = usePasswordProof()
   const enter = () =>

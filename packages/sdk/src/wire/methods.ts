@@ -16,7 +16,7 @@ export type Result<Path extends keyof Endpoints> = Endpoints[Path]['result']
 export type Answer<Path extends keyof Endpoints> = Promise<WithResponse<Result<Path>>>
 
 /** The endpoints that take these fields. */
-type Taking<Fields> = {
+type PathWith<Fields> = {
   [Path in keyof Endpoints]: Fields extends Body<Path> ? Path : never
 }[keyof Endpoints]
 
@@ -29,27 +29,27 @@ export function methodsOf(caller: Caller) {
         caller.post(path, body, options),
     /** A method that needs no body. */
     read:
-      <Path extends Taking<Record<string, never>>>(path: Path) =>
+      <Path extends PathWith<Record<string, never>>>(path: Path) =>
       (options?: CallOptions): Answer<Path> =>
         caller.post(path, {} as Body<Path>, options),
     /** A method that takes an id. */
     byId:
-      <Path extends Taking<{ id: string }>>(path: Path) =>
+      <Path extends PathWith<{ id: string }>>(path: Path) =>
       (id: string, options?: CallOptions): Answer<Path> =>
         caller.post(path, { id } as Body<Path>, options),
     /** A method that takes a number. */
     byNumber:
-      <Path extends Taking<{ number: number }>>(path: Path) =>
+      <Path extends PathWith<{ number: number }>>(path: Path) =>
       (number: number, options?: CallOptions): Answer<Path> =>
         caller.post(path, { number } as Body<Path>, options),
     /** A method that takes an address. */
     byAddress:
-      <Path extends Taking<{ address: string }>>(path: Path) =>
+      <Path extends PathWith<{ address: string }>>(path: Path) =>
       (address: string, options?: CallOptions): Answer<Path> =>
         caller.post(path, { address } as Body<Path>, options),
     /** A method that takes an id, or a body with `id`, `external_id` or both. */
     byRef:
-      <Path extends Taking<{ id: string; external_id: string }>>(path: Path) =>
+      <Path extends PathWith<{ id: string; external_id: string }>>(path: Path) =>
       (one: string | Body<Path>, options?: CallOptions): Answer<Path> =>
         caller.post(path, refBody<Body<Path>>(one), options),
     /** A method that lists. */

@@ -27,7 +27,7 @@ export type Backup = BaseBackup & {
 /** A backup and where it is. */
 export type KeptBackup = Backup & { folder: string }
 
-export type Making = {
+export type BackupInput = {
   url: string
   /** Where backups are kept; made when it is not there. */
   parent: string
@@ -37,9 +37,9 @@ export type Making = {
 }
 
 /** Makes a backup. Throws Refused. */
-export async function makeBackup(making: Making): Promise<KeptBackup> {
-  const { url, clock, schema, tell } = making
-  const parent = resolve(making.parent)
+export async function makeBackup(input: BackupInput): Promise<KeptBackup> {
+  const { url, clock, schema, tell } = input
+  const parent = resolve(input.parent)
   await requireWritable(parent)
   await removeUnfinished(parent, clock.now())
   const fresh = await mkdtemp(join(parent, UNFINISHED))

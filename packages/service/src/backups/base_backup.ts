@@ -94,7 +94,7 @@ async function requireOneFolder(client: pg.Client): Promise<void> {
     )
 }
 
-type Copying = {
+type CopyInput = {
   folder: string
   whole: number
   tell: (done: number, whole: number) => void
@@ -105,7 +105,7 @@ type CopySums = Pick<
   'data_bytes' | 'archive_bytes' | 'archive_sha256' | 'manifest_sha256'
 >
 
-async function copyServer(client: pg.Client, { folder, whole, tell }: Copying): Promise<CopySums> {
+async function copyServer(client: pg.Client, { folder, whole, tell }: CopyInput): Promise<CopySums> {
   const manifest: Buffer[] = []
   let manifest_bytes = 0
   let data_bytes = 0

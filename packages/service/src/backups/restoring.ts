@@ -48,7 +48,7 @@ export async function findSource(folder: string, at?: Date): Promise<RestoreSour
   )
 }
 
-export type Restoring = {
+export type RestoreInput = {
   source: RestoreSource
   /** Where the data folder is made; undefined: in a throw-away place. */
   to: string | undefined
@@ -74,12 +74,12 @@ export type RestoredServer = {
 
 /** Restores, and starts a server on it. Throws Refused when a file is not what was copied, or the
  *  moment cannot be reached. */
-export async function startRestored(restoring: Restoring): Promise<RestoredServer> {
-  const { source, to, archive, tell } = restoring
+export async function startRestored(input: RestoreInput): Promise<RestoredServer> {
+  const { source, to, archive, tell } = input
   if (archive !== undefined) requirePlainPath(archive)
   const user = await serverUser(['postgres', 'nobody'])
   const place = await placeThrowAway(user)
-  const bin = await findPrograms(restoring.bin, user)
+  const bin = await findPrograms(input.bin, user)
   const cluster: Cluster = { ...place, bin, throw_away: true }
   try {
     const data = to === undefined ? join(place.folder, 'data') : resolve(to)
@@ -89,7 +89,7 @@ export async function startRestored(restoring: Restoring): Promise<RestoredServe
     await writeFile(join(data, 'recovery.signal'), '', { mode: 0o600 })
     await giveTo(data, to === undefined ? user : await ownerOf(data, user))
     tell('playing the log', 1)
-    const server = await recover(cluster, data, restoring)
+    const server = await recover(cluster, data, input)
     return { ...server, files_checked }
   } catch (thrown) {
     await rm(place.folder, { recursive: true, force: true })
@@ -146,7 +146,7 @@ function requirePlainPath(folder: string): void {
 }
 
 /** Whatever the copied server was told, in its files too. */
-function settingsOf({ folder }: Cluster, { at, archive }: Restoring): string[] {
+function settingsOf({ folder }: Cluster, { at, archive }: RestoreInput): string[] {
   const settings: Record<string, string> = {
     config_file: join(folder, 'postgresql.conf'),
     hba_file: join(folder, 'pg_hba.conf'),
@@ -183,7 +183,7 @@ function settingsOf({ folder }: Cluster, { at, archive }: Restoring): string[] {
 async function recover(
   cluster: Cluster,
   data: string,
-  restoring: Restoring,
+  input: RestoreInput,
 ): Promise<Pick<RestoredServer, 'sql' | 'stop'>> {
   const { folder, user } = cluster
   const files = {
@@ -197,9 +197,9 @@ async function recover(
   }
   // The folder is gone with the server; what it said at its end is wanted after that.
   const output = `${folder}.log`
-  const args = ['-D', data, ...settingsOf(cluster, restoring)]
+  const args = ['-D', data, ...settingsOf(cluster, input)]
   const server = await runWatched(cluster, 'postgres', args, output)
-  const { user: role, database } = restoring.source.backup ?? restoring.login
+  const { user: role, database } = input.source.backup ?? input.login
   const socket = encodeURIComponent(folder)
   const url = `postgres://${encodeURIComponent(role)}@${socket}:5432/${database}`
   const sql = connect({ url, connections_max: 2, statement_timeout_ms: STATEMENT_MS_MAX })

@@ -150,13 +150,13 @@ export async function openReviews(
 
 const noReview = (check_id: string) => refusal(`There is no review of check ${check_id}.`)
 
-type Deciding = { check_id: string; decision: Decision; reason: string; by: string; at: Date }
+type DecisionInput = { check_id: string; decision: Decision; reason: string; by: string; at: Date }
 
 /** open -> decided. Throws Refused when there is no such review, or it is decided. */
 export async function decideReview(
   tx: Tx,
   needs: { clock: Clock; new_id: NewId },
-  { check_id, decision, reason, by, at }: Deciding,
+  { check_id, decision, reason, by, at }: DecisionInput,
 ): Promise<{ before: Review; after: Review }> {
   const [before] = await tx<Review>`
     select ${REVIEW_COLUMNS} from aml_review where check_id = ${check_id} for update`

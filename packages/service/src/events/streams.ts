@@ -49,7 +49,7 @@ const LIFE_MS = 3_600_000
 const EVENTS_AT_ONCE = 200
 
 /** An event, and its lines by the scopes of those who were told. */
-type Reading = { event: Event; lines: Map<string, string> }
+type EventLines = { event: Event; lines: Map<string, string> }
 
 type Reader = Pick<Customer, 'customer_id' | 'key_id' | 'scopes' | 'user'> & {
   wake: () => void
@@ -64,7 +64,7 @@ export class EventStreams {
   /** The newest number of each customer who streams, when it was last looked up. */
   private readonly newest = new Map<string, bigint>()
   /** What is being read at the moment, by customer and number. */
-  private readonly readings = new Map<string, Promise<Reading[]>>()
+  private readonly readings = new Map<string, Promise<EventLines[]>>()
   private readonly closing = new AbortController()
   private looking: Promise<void> | undefined
   private look_again = false
@@ -219,7 +219,7 @@ export class EventStreams {
     return { lines: lines.join(''), read_to: found.at(-1)?.event.number ?? after }
   }
 
-  private read(customer_id: string, after: bigint): Promise<Reading[]> {
+  private read(customer_id: string, after: bigint): Promise<EventLines[]> {
     // A reading that began before the newest event was heard of may not have it: not joined.
     const name = `${after} ${this.newest.get(customer_id)} ${customer_id}`
     const under_way = this.readings.get(name)
@@ -231,7 +231,7 @@ export class EventStreams {
     return reading
   }
 
-  private linesOf({ event, lines }: Reading, customer: Customer): string {
+  private linesOf({ event, lines }: EventLines, customer: Customer): string {
     const scopes = `${customer.scopes}`
     const printed = lines.get(scopes) ?? eventLines(event, this.needs.print(event, customer))
     lines.set(scopes, printed)

@@ -70,7 +70,7 @@ export function beatStep({ sql, corrected, unreplicated, facts, memory, marks }:
   }
 }
 
-export type Running = {
+export type RunningProcess = {
   id: string
   role: string
   host: string
@@ -82,7 +82,7 @@ export type Running = {
 }
 
 /** The processes that are there, the oldest first. */
-export const runningProcesses = (sql: Sql): Promise<Running[]> => sql<Running>`
+export const runningProcesses = (sql: Sql): Promise<RunningProcess[]> => sql<RunningProcess>`
   select id, role, host, version, started_at, clock_offset_ms, array(
     select name from duty where process_id = process.id and until > clock_timestamp() order by name
   ) as duties

@@ -30,7 +30,7 @@ export type DatabaseWatch = {
   whenLost(drop: () => void): void
 }
 
-type Beginning = {
+type DatabaseSource = {
   url: string
   schema: number
   standbys: number | undefined
@@ -41,10 +41,10 @@ type Beginning = {
 type WatchedDatabase = {
   given: DatabaseWatch
   /** By which the database is looked at; closed by the caller with `close`. */
-  open(beginning: Beginning): Looking
+  open(source: DatabaseSource): OpenDatabase
 }
 
-type Looking = {
+type OpenDatabase = {
   sql: Connections
   corrected: CorrectedClock
   drop(): void

@@ -85,10 +85,10 @@ export function holdDuties(
   }
 }
 
-type Taking = { process_id: string; now: Date; until: Date }
+type DutyTerm = { process_id: string; now: Date; until: Date }
 
 /** Those that the process holds from now on. What another holds is not even locked. */
-const takeDuties = (sql: Sql, { process_id, now, until }: Taking) => sql<{ name: Duty }>`
+const takeDuties = (sql: Sql, { process_id, now, until }: DutyTerm) => sql<{ name: Duty }>`
   insert into duty (name, process_id, until)
   select wanted, ${process_id}, ${until}::timestamptz from unnest(${[...DUTIES]}::text[]) as wanted
   where not exists (
