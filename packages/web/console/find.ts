@@ -1,9 +1,9 @@
 // What was typed or pasted into the search field: an order's id, or a customer's own id for one.
 
 import { run } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import type { Finding } from '../frame/face.ts'
 import { shortText } from '../parts/address.tsx'
+import { path } from '../paths/console.ts'
 import { named, say } from '../words/words.ts'
 
 type Order = { id: string; service: string; state: string }

@@ -3,6 +3,7 @@
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { userState } from '../users/user.ts'
 import { named, say } from '../words/words.ts'
 
 export type Person = {
@@ -21,12 +22,7 @@ export type Person = {
 export const personColumns = (): Column<Person>[] => [
   { title: say('name'), cell: ({ name }) => name },
   { title: say('role'), cell: ({ role }) => named('role', role) },
-  { title: say('state'), cell: (person) => <State state={stateOf(person)} /> },
+  { title: say('state'), cell: (person) => <State state={userState(person)} /> },
   { title: say('person.sign_in_name'), cell: ({ sign_in_name }) => sign_in_name ?? say('none') },
   { title: say('person.invited'), cell: ({ invited_at }) => <Time at={invited_at} /> },
 ]
-
-function stateOf({ joined_at, ended_at }: Person): string {
-  if (ended_at !== null) return 'ended'
-  return joined_at === null ? 'invited' : 'active'
-}

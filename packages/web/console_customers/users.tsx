@@ -5,9 +5,11 @@ import { mayChange, useRun } from '../console_calls/calls.ts'
 import { Invite, InviteLink, type UserInvite } from '../console_calls/invite.tsx'
 import { type Person, personColumns } from '../console_calls/people.tsx'
 import { Rows } from '../console_calls/rows.tsx'
+import { CUSTOMER_ROLES } from '../users/user.ts'
 import { say } from '../words/words.ts'
 
-const ROLES = ['owner', 'developer', 'finance', 'reader']
+/** A customer's first user is its owner. */
+const ROLES = CUSTOMER_ROLES.toReversed()
 
 export function Users({ customer, is_closed }: { customer: string; is_closed: boolean }) {
   const users = useRun<Person[]>('users list', { customer, limit: 100 })

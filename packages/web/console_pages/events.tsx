@@ -3,11 +3,11 @@
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import { Rows } from '../console_calls/rows.tsx'
 import { Title } from '../frame/title.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/console.ts'
 import { count, say } from '../words/words.ts'
 
 type HouseEvent = { number: number; at: string; type: string; subject: string; data: unknown }

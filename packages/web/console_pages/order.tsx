@@ -2,7 +2,6 @@
 
 import { useDoing } from '../calls/doing.ts'
 import { run, trx, useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
@@ -11,6 +10,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/console.ts'
 import { saveFile } from '../portal_orders/csv.ts'
 import { count, named, say } from '../words/words.ts'
 

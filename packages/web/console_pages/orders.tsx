@@ -2,7 +2,6 @@
 
 import { useLocation } from 'preact-iso/router'
 import { trx, useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
 import { Answer, Empty } from '../parts/answer.tsx'
@@ -10,6 +9,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/console.ts'
 import { count, named, say } from '../words/words.ts'
 
 type Order = {

@@ -4,12 +4,12 @@ import { Chart } from '../charts/chart.tsx'
 import { scalesOf } from '../charts/scales.ts'
 import { bandPath, linePath } from '../charts/shapes.ts'
 import { trx, useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Money } from '../parts/money.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
+import { path } from '../paths/console.ts'
 import { count, named, say } from '../words/words.ts'
 
 type Pool = {

@@ -5,12 +5,12 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/console.ts'
 import { count, say } from '../words/words.ts'
 
 type Action = {

@@ -2,7 +2,6 @@
 // out.
 
 import { trx, useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import { Rows } from '../console_calls/rows.tsx'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
@@ -12,6 +11,7 @@ import { Money } from '../parts/money.tsx'
 import { Shape, State } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/console.ts'
 import { count, named, say } from '../words/words.ts'
 
 type Wallet = {

@@ -2,7 +2,6 @@
 // about the address before.
 
 import { useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, LongText, shortText } from '../parts/address.tsx'
@@ -10,6 +9,7 @@ import { Answer } from '../parts/answer.tsx'
 import { State } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/console.ts'
 import { say } from '../words/words.ts'
 import { Decide } from './decide.tsx'
 import type { Review } from './screening.tsx'

@@ -2,12 +2,12 @@
 
 import { useLocation } from 'preact-iso/router'
 import { useRun } from '../console_calls/calls.ts'
-import { path } from '../console_calls/paths.ts'
 import { Rows } from '../console_calls/rows.tsx'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
 import { State } from '../parts/state.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/console.ts'
 import { count, say } from '../words/words.ts'
 import { Decide } from './decide.tsx'
 

@@ -9,8 +9,9 @@ import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
 import { ShownOnce } from '../secrets/shown_once.tsx'
+import { CUSTOMER_ROLES, type CustomerRole } from '../users/user.ts'
 import { named, say } from '../words/words.ts'
-import { ROLES, type Role, type User } from './user.ts'
+import type { User } from './user.ts'
 
 type DialogProps = { onDone: () => void; onClose: () => void }
 type SubjectProps = DialogProps & { user: User }
@@ -45,7 +46,7 @@ function ActDialog({ title, submit, act, off, onClose, children }: QuestionProps
 /** What is chosen of a user. */
 function useUserFields(user?: User) {
   const name = useSignal(user?.name ?? '')
-  const role = useSignal((user?.role ?? ROLES[0]) as Role)
+  const role = useSignal((user?.role ?? CUSTOMER_ROLES[0]) as CustomerRole)
   const fields = (
     <>
       <TextField
@@ -58,9 +59,9 @@ function useUserFields(user?: User) {
       <ChoiceField
         label={say('settings.role')}
         value={role.value}
-        choices={ROLES.map((value) => ({ value, text: named('role', value) }))}
+        choices={CUSTOMER_ROLES.map((value) => ({ value, text: named('role', value) }))}
         onChoice={(value) => {
-          role.value = value as Role
+          role.value = value as CustomerRole
         }}
       />
     </>

@@ -9,6 +9,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { userState } from '../users/user.ts'
 import { named, say } from '../words/words.ts'
 import type { User } from './user.ts'
 import { ChangeUser, InviteUser, NewLink, RemoveUser } from './user_dialogs.tsx'
@@ -68,12 +69,6 @@ function TaskDialog({ task, ...done }: TaskDialogProps) {
   if (task.what === 'change') return <ChangeUser user={user} {...done} />
   if (task.what === 'link') return <NewLink user={user} {...done} />
   return <RemoveUser user={user} {...done} />
-}
-
-/** What a user is now. */
-function userState({ joined_at, ended_at }: User): 'ended' | 'invited' | 'active' {
-  if (ended_at !== null) return 'ended'
-  return joined_at === null ? 'invited' : 'active'
 }
 
 const TASKS = [

@@ -105,7 +105,10 @@ type CopySums = Pick<
   'data_bytes' | 'archive_bytes' | 'archive_sha256' | 'manifest_sha256'
 >
 
-async function copyServer(client: pg.Client, { folder, whole, tell }: CopyInput): Promise<CopySums> {
+async function copyServer(
+  client: pg.Client,
+  { folder, whole, tell }: CopyInput,
+): Promise<CopySums> {
   const manifest: Buffer[] = []
   let manifest_bytes = 0
   let data_bytes = 0
