@@ -3,9 +3,10 @@
 // one batch under way at a time as in a process of ours, with two, and one order a transaction.
 // Spread over many customers, and all from one; and once more with 1 ms added to every flush to
 // disk; without the event that tells the customer of it; and as penstock_api, whose rights are
-// looked at with every statement and every row of the ledger. The load, the service and the database
-// share the machine's cores, and each measurement runs alone, in turns; what each of the three takes
-// of the processor for an order is said too, because it is the same while others use the machine.
+// looked at with every statement and every row of the ledger. The load, the service and the
+// database share the machine's cores, and each measurement runs alone, in turns; what each of the
+// three takes of the processor for an order is said too, because it is the same while others use
+// the machine.
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
