@@ -88,7 +88,8 @@ export const isTooWide = (page: Page): Promise<boolean> =>
 export const clippedTexts = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('header *, nav *, main *')]
     .filter((one) => !one.closest('.for-ears, .whole-text, thead, pre, svg, input, textarea'))
-    .filter((one) => one.clientWidth > 0 && getComputedStyle(one).display !== 'inline')
+    .filter((one) => one.checkVisibility() && one.clientWidth > 0)
+    .filter((one) => getComputedStyle(one).display !== 'inline')
     .filter((one) => getComputedStyle(one).overflowX !== 'auto')
     .filter((one) => one.scrollWidth > one.clientWidth + 1)
     .map((one) => one.outerHTML.slice(0, 100))`)

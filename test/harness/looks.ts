@@ -51,6 +51,9 @@ export async function faultsOfLooks(
   return found
 }
 
-/** Until nothing that the page has asked for is awaited. */
-const drawn = (page: Page) =>
-  page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+/** Until nothing that the page has asked for is awaited, and nothing fades in any more: what is
+ *  half there has half its contrast. */
+async function drawn(page: Page): Promise<void> {
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
+}
