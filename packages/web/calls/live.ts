@@ -108,9 +108,11 @@ async function readOn({ pass, last, ended }: ReadInput): Promise<void> {
     const began = Date.now()
     await readOnce({ pass, last, ended }).catch(() => {})
     if (ended.aborted) return
-    pass({ state: 'away' })
     if (Date.now() - began > RETRY_MS_MAX) pause_ms = RETRY_MS
     await new Promise((resolve) => setTimeout(resolve, pause_ms))
+    if (ended.aborted) return
+    // Not before: a page that is left ends its stream too, and the next one is not away.
+    pass({ state: 'away' })
     pause_ms = Math.min(2 * pause_ms, RETRY_MS_MAX)
   }
 }
