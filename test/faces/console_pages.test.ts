@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { startDevchain } from 'penstock-devchain'
 import { person } from 'penstock-devchain/scene.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import type { Page } from 'playwright-core'
@@ -25,7 +26,10 @@ const VIEWS = [
 test('an operator makes a customer, and looks at the pool and the chain', {
   skip: noBrowser(),
 }, async (t) => {
-  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true })
+  const chain = await startDevchain({ block_time_seconds: 0 })
+  t.after(chain.close)
+  const nodes = [{ url: chain.url }, { url: 'http://127.0.0.1:9/key' }]
+  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true, nodes })
   const browser = await startBrowser()
   t.after(() => browser.close())
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
@@ -153,4 +157,9 @@ async function lookAtChain(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Chain' }).click()
   await page.getByText('70,000,019').waitFor()
   await page.getByText('delegate:part').waitFor()
+  const nodes = page.getByRole('table', { name: 'Nodes' }).getByRole('row')
+  await nodes.filter({ hasText: '0 blocks behind' }).waitFor()
+  const away = nodes.filter({ hasText: 'node 127.0.0.1:9 does not answer' })
+  await away.waitFor()
+  assert.doesNotMatch((await away.textContent())!, /key/)
 }

@@ -11,6 +11,7 @@ import { sealWith } from 'penstock-service/customers/seal.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
+import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { passwordHasher } from 'penstock-service/sign_in/passwords.ts'
 import { sessionReader } from 'penstock-service/users/sessions.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
@@ -22,11 +23,14 @@ const deposit_address = (index: number) => person(`deposit ${index}`).address
 
 const noNode = () => Promise.reject(new Error('no node'))
 
+/** Where nobody listens. */
+const NO_NODE = { url: 'http://127.0.0.1:9' }
+
 /** The console as a process starts it, without a chain, and somebody who is signed in: by the
  *  cookie, or in a browser by the link. */
 export async function startedConsole(
   t: TestContext,
-  { port = 0, role = 'operator', web = false } = {},
+  { port = 0, role = 'operator', web = false, nodes = [NO_NODE] } = {},
 ) {
   const { sql, url: database_url } = await freshDatabase(t)
   const clock = systemClock
@@ -51,7 +55,7 @@ export async function startedConsole(
       database_url,
       log: silentLog,
       wait: async () => {},
-      node: {} as never,
+      node: tronNode({ nodes, transport: httpTransport }),
       chain: chainView([{ url: 'http://nowhere' }], noNode),
       public_url: 'http://localhost:8080',
       app: { new_id, seal, deposit_address, sign_in },

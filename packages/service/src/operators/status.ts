@@ -3,6 +3,7 @@
 
 import { type Static, Type } from 'typebox'
 import { proveRecords } from '../audit/records.ts'
+import { reportNodes } from '../chain/node_report.ts'
 import { showChain } from '../chain/progress.ts'
 import type { Sql } from '../database/sql.ts'
 import { listActions } from '../ledger/actions.ts'
@@ -132,6 +133,28 @@ export const statusOperations = [
     body: NOTHING,
     reply: Processes,
     handle: async ({ sql }) => ({ value: await runningProcesses(sql) }),
+  }),
+  look({
+    path: '/operator/nodes/list',
+    summary: 'what each node says now: how far it is, how long it took, why it did not answer',
+    description:
+      'Nodes are named by their hosts: an address may have a key in it. Each is asked for its ' +
+      'head and its newest solid block. The exit code is 1 when one of them does not answer.',
+    body: NOTHING,
+    reply: ListOf({
+      name: Text,
+      head_number: OrNull(Count),
+      head_time: OrNull(Moment),
+      solid_number: OrNull(Count),
+      behind_blocks: OrNull(Count),
+      answered_ms: OrNull(Count),
+      error: OrNull(Text),
+    }),
+    cli: { node: 'solid' },
+    async handle({ clock, node }) {
+      const value = await reportNodes({ node: node(), clock })
+      return { value, ok: value.every(({ error }) => error === null) }
+    },
   }),
   look({
     path: '/operator/actions/prove',
