@@ -1,5 +1,5 @@
-// The chain as it is followed, what each node says of it, who reads its blocks, and our transactions
-// that are not in one yet.
+// The chain as it is followed, what each node says of it, who reads its blocks, and our
+// transactions that are not in one yet.
 
 import { useRun } from '../console_calls/calls.ts'
 import { Rows } from '../console_calls/rows.tsx'

@@ -184,6 +184,23 @@ type Statement = {
 }
 type Sums = { balance_sun: number; spendable_sun: number }
 
+test('nodes list asks the nodes that are named, and ends with 1 when one is away', async (t) => {
+  const world = await makeWorld(t)
+  const at = await worldOperator(world)
+  const { transport } = at.io
+  at.io.transport = (request) =>
+    request.url.startsWith('https://away') ? Promise.reject(new Error('away')) : transport(request)
+  const here = ['nodes', 'list', '--node-url', 'https://here']
+  const [one] = await at.json<{ name: string; behind_blocks: number; error: null }[]>(...here)
+  assert.deepEqual([one!.name, one!.behind_blocks, one!.error], ['here', 0, null])
+  const { code, out } = await at.type(...here, '--node-url', 'https://away/key')
+  assert.equal(code, 1)
+  assert.match(out, /node away does not answer/)
+  assert.doesNotMatch(out, /key/)
+  const unnamed = await at.type('nodes', 'list')
+  assert.match(unnamed.err, /No node is named: --node-url URL/)
+})
+
 test('a purchase is found by every command about it, and the books hold', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)

@@ -21,6 +21,7 @@ import { findOperation } from './words.ts'
 const WORDS: Record<string, string> = {
   status: '',
   processes: 'list',
+  nodes: 'list',
   actions: 'prove list',
   figures: 'show',
   alerts: 'list seen',
@@ -159,6 +160,7 @@ test('what each operation prints as JSON is what it documents', async (t) => {
 /** Those that the tests before have run, and those that need files, an index or a node of their
  *  own: each is printed with --json by a story of its own. */
 const RUN_ELSEWHERE = [
+  'nodes list',
   'customers create',
   'keys issue',
   'invoices show',
