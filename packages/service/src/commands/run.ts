@@ -4,6 +4,7 @@
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import about from '../../package.json' with { type: 'json' }
 import { chainView } from '../audit/chain.ts'
 import { depositAddresses } from '../customers/deposit_addresses.ts'
 import { sealWith } from '../customers/seal.ts'
@@ -77,6 +78,10 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
     const [first = ''] = args
     if (first === '' || first === '--help' || first === '-h') {
       io.out(overview(OPERATIONS))
+      return 0
+    }
+    if (args.length === 1 && first === '--version') {
+      io.out(`${about.version}\n`)
       return 0
     }
     const of_noun = OPERATIONS.filter(({ cli }) => cli.words.startsWith(`${first} `))
