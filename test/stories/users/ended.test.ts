@@ -3,7 +3,18 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { codeAt, joinedByPassword, signedIn } from '../../harness/users.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { forgetProofs } from 'penstock-service/sign_in/joining.ts'
+import { lockUser } from 'penstock-service/users/users.ts'
+import type { Options } from '../../harness/authenticator.ts'
+import {
+  codeAt,
+  joinedByPasskey,
+  joinedByPassword,
+  PASSWORD,
+  signedIn,
+} from '../../harness/users.ts'
+import { Visitor } from '../../harness/visitor.ts'
 import { makeWorld } from '../../harness/world.ts'
 
 test('a session that has just ended changes nothing of what its user signs in with', async (t) => {
@@ -36,5 +47,43 @@ test('a session that has just ended changes nothing of what its user signs in wi
       select exists (select 1 from user_password where user_id = ${user_id}
         and changed_at > (select joined_at from service_user where id = ${user_id})) as changed`
     assert.deepEqual(left, { changed: false }, what)
+  }
+})
+
+test('what is taken away while somebody signs in by it lets nobody in', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const by_password = await joinedByPassword(world, { customer_id })
+  const by_passkey = await joinedByPasskey(world, { customer_id })
+  world.wait(60)
+  const code = codeAt(by_password.secret, world.now)
+  const typed = { sign_in_name: 'anna', password: PASSWORD, code }
+  const { passkey } = await new Visitor(world.api).ask('/session/begin')
+  const shown = { passkey: by_passkey.authenticator.get(passkey as Options) }
+  const ways: [user_id: string, path: string, body: object][] = [
+    [by_password.user_id, '/session/password', typed],
+    [by_passkey.user_id, '/session/passkey', shown],
+  ]
+  for (const [user_id, path, body] of ways) {
+    const isUsed = async () => {
+      const used = await world.sql`
+        select 1 from passkey where user_id = ${user_id} and used_at is not null
+        union all select 1 from user_password
+        where user_id = ${user_id} and totp_step = ${BigInt(Math.floor(world.now.getTime() / 30_000))}`
+      return used.length > 0
+    }
+    const answered = await world.sql.begin(async (tx) => {
+      await lockUser(tx, { id: user_id })
+      const answer = new Visitor(world.api).call(path, body)
+      // What was shown is right by then; the session waits for the lock.
+      while (!(await isUsed())) await delay(20)
+      await forgetProofs(tx, user_id)
+      return { answer }
+    })
+    assert.equal((await answered.answer).key, 'auth.sign_in', path)
+    const [open] = await world.sql<{ sessions: bigint }>`
+      select count(*) as sessions from user_session
+      where user_id = ${user_id} and ended_at is null and made_at = ${world.now}`
+    assert.equal(open!.sessions, 0n, path)
   }
 })

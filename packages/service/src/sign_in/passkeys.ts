@@ -281,6 +281,16 @@ export const listPasskeys = (sql: Sql | Tx, user_id: string) =>
     select id, name, made_at, used_at, off_at from passkey where user_id = ${user_id}
     order by made_at, id`
 
+/** Whether a user has the passkey, and it is on. */
+export async function isOwnPasskey(
+  tx: Tx,
+  { user_id, id }: { user_id: string; id: string },
+): Promise<boolean> {
+  const [found] = await tx`
+    select 1 from passkey where id = ${id} and user_id = ${user_id} and off_at is null`
+  return found !== undefined
+}
+
 /** Takes a passkey away. False: the user has none of that id. */
 export async function removePasskey(
   tx: Tx,

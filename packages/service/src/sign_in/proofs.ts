@@ -13,6 +13,7 @@ import {
   InvalidParams,
   refuses,
   Unauthenticated,
+  type User,
 } from '../wire/endpoint.ts'
 import { OrNull } from '../wire/schemas.ts'
 import {
@@ -31,12 +32,13 @@ import { totpContext, totpStep, useRecoveryCode, useTotpStep } from './codes.ts'
 import {
   AssertionField,
   assertionOptions,
+  isOwnPasskey,
   listPasskeys,
   OptionsForm,
   verifyAssertion,
 } from './passkeys.ts'
 import { PASSWORD_LENGTH, type Passwords } from './passwords.ts'
-import { beginTry, endTry, noteTry, type Way } from './tries.ts'
+import { beginTry, endTry, noteTry } from './tries.ts'
 
 export type Needs = BeginNeeds & ChallengeNeeds & { passwords: Passwords; wake(step: string): void }
 
@@ -64,12 +66,18 @@ export const INSECURE = refuses(Forbidden, 'The address is neither https nor loc
 const field = (name: string, when = `\`${name}\` is too long, or no text`) =>
   refuses(InvalidParams, when, name)
 
-type Known = { id: string; customer_id: string | null; hash: string; sealed_totp: string }
+type Known = {
+  id: string
+  customer_id: string | null
+  hash: string
+  sealed_totp: string
+  changed_at: Date
+}
 
 /** The user of a name who has a password, at this face. */
 async function findByName(sql: Sql, name: string, needs: Needs): Promise<Known | undefined> {
   const [found] = await sql<Known>`
-    select u.id, u.customer_id, p.hash, p.sealed_totp
+    select u.id, u.customer_id, p.hash, p.sealed_totp, p.changed_at
     from service_user as u join user_password as p on p.user_id = u.id
     where u.sign_in_name = ${name.trim().toLowerCase()} and u.ended_at is null
       and (u.customer_id is null) = ${needs.face.name === 'console'}`
@@ -111,10 +119,20 @@ export async function letIn(
   return beginSession(tx, needs, { user_id, face, place: placeOf(asked) })
 }
 
-async function signIn(needs: Needs, asked: PageCall, way: Way, user_id: string) {
-  const attempt = { face: needs.face.name, way, place: placeOf(asked) }
+/** Whether a password was neither changed nor taken away since it was read, of a locked user. */
+async function isPasswordAsRead(tx: Tx, { id, changed_at }: Known): Promise<boolean> {
+  const [found] = await tx`
+    select 1 from user_password where user_id = ${id} and changed_at = ${changed_at}`
+  return found !== undefined
+}
+
+/** Signs in by a passkey that has answered and that the user has still, once the user is locked. */
+async function signInBy(needs: Needs, asked: PageCall, by: { user_id: string; id: string }) {
+  const { user_id, id } = by
+  const attempt = { face: needs.face.name, way: 'passkey' as const, place: placeOf(asked) }
   const { token } = await needs.sql.begin(async (tx) => {
     const begun = await letIn(tx, needs, asked, user_id)
+    if (!(await isOwnPasskey(tx, { user_id, id }))) throw NotSignedIn()
     const { session_id } = begun
     await noteTry(tx, needs, attempt, { outcome: 'done', user_id, session_id })
     return begun
@@ -145,7 +163,7 @@ export const passkey = (needs: Needs): Endpoint =>
         await noteTry(needs.sql, needs, attempt, { outcome: 'failed' })
         throw NotSignedIn()
       }
-      return signIn(needs, asked, 'passkey', user_id)
+      return signInBy(needs, asked, { user_id, id: asked.body.passkey.id })
     },
   })
 
@@ -172,6 +190,7 @@ export const password = (needs: Needs): Endpoint =>
       await refreshHash(needs, known!, shown.password)
       const { token } = await sql.begin(async (tx) => {
         const begun = await letIn(tx, needs, asked, known!.id)
+        if (!(await isPasswordAsRead(tx, known!))) throw NotSignedIn()
         const { session_id } = begun
         await endTry(tx, id, { outcome: 'done', user_id: known!.id, session_id })
         return begun
@@ -205,7 +224,9 @@ export const recovery = (needs: Needs): Endpoint =>
         select id from service_user where sign_in_name = ${name} and ended_at is null`
       const at = clock.now()
       const begun = await sql.begin(async (tx) => {
-        const which = { user_id: found?.id ?? '', code, at }
+        // Who takes codes away locks the user first.
+        const user = found && (await lockUser(tx, { id: found.id }))
+        const which = { user_id: user?.id ?? '', code, at }
         if (!(await useRecoveryCode(tx, which)) || !found) return undefined
         await endSessions(tx, { user_id: found.id, at })
         const session = await letIn(tx, needs, asked, found.id)
@@ -260,15 +281,13 @@ export const stepUpRoute = (needs: Needs): Endpoint =>
       const attempt = { face: needs.face.name, way: 'step_up' as const, place: placeOf(asked) }
       const is_there = shown.passkey
         ? (await verifyAssertion(needs, { assertion: shown.passkey, origin, bound_to })) === user_id
-        : await isStillRight(needs, user_id, asked)
-      if (!is_there) {
-        await noteTry(needs.sql, needs, attempt, { outcome: 'failed', user_id, session_id })
-        throw NotSignedIn()
+        : await isStillRight(needs, asked.customer.user!, asked)
+      if (shown.passkey) {
+        const outcome = is_there ? 'done' : 'failed'
+        await noteTry(needs.sql, needs, attempt, { outcome, user_id, session_id })
       }
-      const { token } = await needs.sql.begin(async (tx) => {
-        await noteTry(tx, needs, attempt, { outcome: 'done', user_id, session_id })
-        return stepUp(tx, needs, session_id)
-      })
+      if (!is_there) throw NotSignedIn()
+      const { token } = await needs.sql.begin((tx) => stepUp(tx, needs, session_id))
       needs.sessions.forget(givenToken(needs, asked))
       giveToken(needs, asked, token)
       const { session } = await signedIn(needs, token)
@@ -294,7 +313,7 @@ async function stepUpOptions(
 /** Whether the password and the code of one who is signed in are right. Who guesses has to wait. */
 async function isStillRight(
   needs: Needs,
-  user_id: string,
+  { user_id, session_id }: User,
   asked: PageCall & { body: { password?: string; code?: string } },
 ): Promise<boolean> {
   const { password: given = '', code = '' } = asked.body
@@ -303,9 +322,9 @@ async function isStillRight(
   const attempt = { face: face.name, way: 'step_up' as const, place }
   const id = await beginTry(needs, attempt, `step_up:${user_id}`)
   const [known] = await sql<Known>`
-    select u.id, u.customer_id, p.hash, p.sealed_totp
+    select u.id, u.customer_id, p.hash, p.sealed_totp, p.changed_at
     from service_user as u join user_password as p on p.user_id = u.id where u.id = ${user_id}`
   const right = await isRight(needs, known, { password: given, code })
-  await endTry(sql, id, { outcome: right ? 'done' : 'failed', user_id })
+  await endTry(sql, id, { outcome: right ? 'done' : 'failed', user_id, session_id })
   return right
 }

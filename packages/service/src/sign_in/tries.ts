@@ -23,6 +23,9 @@ const NETWORK_FAILURES = 20
 const NAME_MS = 24 * 3_600_000
 const NETWORK_MS = 3_600_000
 const WAIT_SECONDS_MAX = 900
+/** Of one network, but what can be guessed at counts in any case. */
+const NOTED_MAX = 60
+const NOTED_MS = 60_000
 const KEPT_MS = 180 * 24 * 3_600_000
 const PRUNED_AT_ONCE = 1_000
 
@@ -33,18 +36,35 @@ const nameHash = (name: string): string => hash('sha256', `sign_in_name:${name}`
 /** Notes a try that guessing would gain by. Throws TooManyRequests while the name, or the network,
  *  has to wait. `name`: what was typed, as far as anything was. */
 export async function beginTry(
-  { sql, clock, new_id }: Needs,
-  { face, way, place }: Attempt,
+  needs: Needs,
+  attempt: Attempt,
   name: string | undefined,
 ): Promise<string> {
-  const now = clock.now()
+  const { sql, clock, new_id } = needs
+  const { face, way, place } = attempt
   const id = new_id()
-  const name_hash = name === undefined ? null : nameHash(name)
-  const network = networkOf(place.ip)
+  const tried = { id, name_hash: name === undefined ? null : nameHash(name) }
+  await requireNoWait(needs, attempt, tried, async () => {
+    await noteTry(sql, needs, attempt, { outcome: 'too_soon' })
+  })
   await sql`
     insert into sign_in (id, at, face, way, outcome, name_hash, network, ip, browser)
-    values (${id}, ${now}, ${face}, ${way}, 'trying', ${name_hash}, ${network}, ${place.ip},
-      ${place.browser})`
+    values (${id}, ${clock.now()}, ${face}, ${way}, 'trying', ${tried.name_hash},
+      ${networkOf(place.ip)}, ${place.ip}, ${place.browser})`
+  // Many at once count as many: those before this one are all there by now.
+  await requireNoWait(needs, attempt, tried, () => endTry(sql, id, { outcome: 'too_soon' }))
+  return id
+}
+
+/** Throws TooManyRequests while those who fail have to wait, after what is to be noted of it. */
+async function requireNoWait(
+  { sql, clock }: Needs,
+  { place }: Attempt,
+  { id, name_hash }: { id: string; name_hash: string | null },
+  note: () => Promise<void>,
+): Promise<void> {
+  const now = clock.now()
+  const network = networkOf(place.ip)
   const [before] = await sql<Failures>`
     with of_name as (
       select count(*) as failures, max(at) as last from sign_in
@@ -63,8 +83,8 @@ export async function beginTry(
     waitMs(before!.name_failures, before!.name_last, { free: NAME_FAILURES, now }),
     waitMs(before!.network_failures, before!.network_last, { free: NETWORK_FAILURES, now }),
   )
-  if (wait_ms <= 0) return id
-  await endTry(sql, id, { outcome: 'too_soon' })
+  if (wait_ms <= 0) return
+  await note()
   throw new TooManyRequests(Math.ceil(wait_ms / 1_000))
 }
 
@@ -101,17 +121,22 @@ export async function endTry(sql: Sql | Tx, id: string, ended: Outcome): Promise
     where id = ${id}`
 }
 
-/** Notes what could not have been guessed, or what has ended. */
+/** Notes what nobody gains by guessing, or what has ended. Of what fails in one network so much is
+ *  noted in a minute as somebody could read: strangers fill no table. */
 export async function noteTry(
   sql: Sql | Tx,
   { clock, new_id }: Omit<Needs, 'sql'>,
   { face, way, place }: Attempt,
   { outcome, user_id, session_id }: Outcome,
 ): Promise<void> {
+  const network = networkOf(place.ip)
   await sql`
     insert into sign_in (id, at, face, way, outcome, user_id, session_id, network, ip, browser)
-    values (${new_id()}, ${clock.now()}, ${face}, ${way}, ${outcome}, ${user_id ?? null},
-      ${session_id ?? null}, ${networkOf(place.ip)}, ${place.ip}, ${place.browser})`
+    select ${new_id()}, ${clock.now()}, ${face}, ${way}, ${outcome}, ${user_id ?? null},
+      ${session_id ?? null}, ${network}, ${place.ip}, ${place.browser}
+    where ${outcome}::text = 'done' or ${NOTED_MAX} > (
+      select count(*) from sign_in
+      where network = ${network} and at > ${later(clock, -NOTED_MS)} and outcome <> 'done')`
 }
 
 /** Forgets tries after half a year. */
