@@ -71,6 +71,8 @@ function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
       ofCustomers(kinds).map((kind) => [kind.type, { post: told(kind) }]),
     ),
     components: COMPONENTS,
+    // Which calls can change something.
+    'x-changes': endpoints.filter(({ mutating }) => mutating).map(({ path }) => path),
   }
 }
 

@@ -5,7 +5,8 @@ import type { Body, Endpoints, Result } from 'penstock-sdk'
 import { startData } from './start_data.ts'
 
 const UNAUTHENTICATED = 1
-const NOT_ANSWERED = -1
+/** The code of what nothing was answered to. */
+export const NOT_ANSWERED = -1
 
 /** What the service, or the way there, has refused. */
 export class Fault extends Error {
@@ -30,7 +31,8 @@ export class Fault extends Error {
   }
 }
 
-type Envelope = {
+/** What the service answers, or stands for its answer where none came. */
+export type Envelope = {
   code: number
   key?: string
   error?: string
@@ -61,11 +63,21 @@ export async function post<Answer>(
   body: unknown,
   options: AskOptions = {},
 ): Promise<Answer> {
-  const said = await send(`${startData().base}${path}`, body, options)
+  const said = await exchange(path, body, options)
   if (said.code === 0) return said.result as Answer
-  if (said.key === STEP_UP && (await guard?.stepUp())) return post(path, body, options)
-  if (said.code === UNAUTHENTICATED && !path.startsWith('/session/')) guard?.signedOut()
   throw new Fault({ ...said, error: said.error ?? '' })
+}
+
+/** The same; a refusal is an answer like any other. Never throws. */
+export async function exchange(
+  path: string,
+  body: unknown,
+  options: AskOptions = {},
+): Promise<Envelope> {
+  const said = await send(`${startData().base}${path}`, body, options)
+  if (said.key === STEP_UP && (await guard?.stepUp())) return exchange(path, body, options)
+  if (said.code === UNAUTHENTICATED && !path.startsWith('/session/')) guard?.signedOut()
+  return said
 }
 
 async function send(

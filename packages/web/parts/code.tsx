@@ -51,15 +51,17 @@ export function CodeSamples({ title = say('code'), call, sdk, cli }: Samples) {
 /** Lines for `sh` with everything that the call needs; the secret stays in the environment, and
  *  out of the arguments of programs. */
 function curlText(path: string, body: unknown): string {
-  const json = JSON.stringify(body).replaceAll("'", "'\\''")
   return [
-    `BODY='${json}'`,
+    `BODY=${shellText(JSON.stringify(body))}`,
     'SIGNATURE=$(printf %s "$BODY$PENSTOCK_SECRET" | openssl dgst -sha256 | sed "s/.* //")',
     `printf 'Authorization: Bearer %s\\n' "$PENSTOCK_TOKEN" |`,
     `  curl -s ${location.origin}${path} -H @- -H "X-Signature: $SIGNATURE" \\`,
     '    -H "Content-Type: application/json" --data-binary "$BODY"',
   ].join('\n')
 }
+
+/** A text as `sh` reads it, whatever is in it. */
+export const shellText = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const sdkText = (call: string): string =>
   [

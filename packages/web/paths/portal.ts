@@ -24,6 +24,10 @@ export const path = {
   /** Of a code; of any when it is empty. */
   refusals: (code = '') =>
     `${BASE}/developers/refusals${code === '' ? '' : `?code=${encodeURIComponent(code)}`}`,
+  /** The endpoints with this in their name; all of them when it is empty. */
+  reference: (filter = '') =>
+    `${BASE}/developers/reference${filter === '' ? '' : `?q=${encodeURIComponent(filter)}`}`,
+  endpoint: (name: string) => `${BASE}/developers/reference/${encodeURIComponent(name)}`,
   webhooks: `${BASE}/developers/webhooks`,
   webhook: (id: string) => `${BASE}/developers/webhooks/${encodeURIComponent(id)}`,
 }

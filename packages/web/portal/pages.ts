@@ -130,6 +130,20 @@ export const pages: readonly PageRow[] = [
     load: () => import('../portal_developers/refusals.tsx'),
   },
   {
+    path: '/portal/developers/reference',
+    title: 'reference',
+    scope: null,
+    section: 'developers',
+    load: () => import('../portal_reference/reference.tsx'),
+  },
+  {
+    path: '/portal/developers/reference/:name',
+    title: 'reference',
+    scope: null,
+    section: null,
+    load: () => import('../portal_reference/endpoint.tsx'),
+  },
+  {
     path: '/portal/pair',
     title: 'pair',
     scope: ['manage', 'keys'],

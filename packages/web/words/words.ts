@@ -5,8 +5,14 @@ import type codes from '../languages/en/codes.json'
 import type console from '../languages/en/console.json'
 import type frame from '../languages/en/frame.json'
 import type portal from '../languages/en/portal.json'
+import type reference from '../languages/en/reference.json'
 
-type Entry = keyof typeof frame | keyof typeof codes | keyof typeof portal | keyof typeof console
+type Entry =
+  | keyof typeof frame
+  | keyof typeof codes
+  | keyof typeof portal
+  | keyof typeof console
+  | keyof typeof reference
 
 /** What can be said: a key without the form of its plural. */
 export type Key = Entry extends infer E ? (E extends `${infer Base}#${string}` ? Base : E) : never
@@ -24,6 +30,11 @@ export function speak(chosen: string, words: Readonly<Record<string, string>>): 
   language = chosen
   plurals = new Intl.PluralRules(chosen)
   numbers = new Intl.NumberFormat(chosen)
+}
+
+/** Words that come later, with the pages that say them. */
+export function addWords(words: Readonly<Record<string, string>>): void {
+  catalogue = { ...catalogue, ...words }
 }
 
 export const spokenLanguage = (): string => language

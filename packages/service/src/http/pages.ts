@@ -6,6 +6,8 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { TSchema } from 'typebox'
 import type { Answer } from '../wire/replies.ts'
 
@@ -58,7 +60,10 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-cache',
+  vary: 'accept-encoding',
 }
+
+const gzipped = promisify(gzip)
 
 const FILES: readonly [path: Page['path'], file: string, content_type: string, summary: string][] =
   [
@@ -112,13 +117,25 @@ const FILES: readonly [path: Page['path'], file: string, content_type: string, s
 export function referencePages(files = FILES): Page[] {
   return files.map(([path, file, content_type, summary]) => {
     let bytes: Buffer | undefined
+    let small: Buffer | undefined
     return {
       path,
       summary,
-      async handle() {
+      async handle({ headers }) {
         bytes ??= await readFile(file)
-        return { status: 200, code: 0, content_type, body: bytes, headers: HEADERS }
+        if (!acceptsEncoding(String(headers['accept-encoding'] ?? ''), 'gzip'))
+          return { status: 200, code: 0, content_type, body: bytes, headers: HEADERS }
+        small ??= await gzipped(bytes)
+        const compressed = { ...HEADERS, 'content-encoding': 'gzip' }
+        return { status: 200, code: 0, content_type, body: small, headers: compressed }
       },
     }
   })
 }
+
+/** Whether a browser takes this encoding, by its header Accept-Encoding. */
+export const acceptsEncoding = (accepted: string, encoding: string): boolean =>
+  accepted.split(',').some((one) => {
+    const [name, ...more] = one.split(';').map((part) => part.trim())
+    return name === encoding && !more.includes('q=0')
+  })

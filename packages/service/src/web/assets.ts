@@ -4,7 +4,7 @@
 
 import type { Build, Face, FaceAssets } from 'penstock-web/build/bundle.ts'
 import { openBuild } from 'penstock-web/build/store.ts'
-import type { Page } from '../http/pages.ts'
+import { acceptsEncoding, type Page } from '../http/pages.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
 import { type Answer, pageRefusal } from '../wire/replies.ts'
 
@@ -67,9 +67,3 @@ function encoded({ name, bytes, gzip, brotli }: Build['assets'][number], accepte
   const content_type = TYPES[name.split('.').at(-1)!]!
   return { status: 200, code: 0, body, content_type, headers }
 }
-
-export const acceptsEncoding = (accepted: string, encoding: string): boolean =>
-  accepted.split(',').some((one) => {
-    const [name, ...more] = one.split(';').map((part) => part.trim())
-    return name === encoding && !more.includes('q=0')
-  })
