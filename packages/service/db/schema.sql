@@ -484,6 +484,7 @@ create table database_loss (
   accepted_at timestamptz,
   restored_to timestamptz,
   from_block bigint,
+  reconciled_at timestamptz,
   constraint database_loss_pkey primary key (process_id, found_at),
   constraint database_loss_beat check (beat >= 0)
 );

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { addressToHex } from 'penstock-tron/address.ts'
+import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld, type World } from '../../harness/world.ts'
 
@@ -14,6 +14,7 @@ type Reconciliation = {
   unknown: { tx_id: string; contract_type: string }[]
   stakes: { found: string }[]
   recharges: { tx_id: string; from: string }[]
+  adopted: { tx_id: string; subject: string }[]
   denied: string[]
 }
 
@@ -28,11 +29,15 @@ async function operatorOf(t: TestContext, world: World) {
   return at
 }
 
-/** The one step that goes on. */
-async function follow(world: World): Promise<void> {
-  const step = world.app.steps.find(({ name }) => name === 'follow')!
-  while (await step.run()) {}
+async function run(world: World, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const step = world.app.steps.find((one) => one.name === name)!
+    while (await step.run()) {}
+  }
 }
+
+/** The one step that goes on. */
+const follow = (world: World) => run(world, 'follow')
 
 test('what the chain knows and a restored database does not is found, and held', async (t) => {
   const world = await makeWorld(t)
@@ -54,7 +59,7 @@ test('what the chain knows and a restored database does not is found, and held',
   const to = { receiver_address: addressToHex(world.person('payer').address) }
   const sent = world.scene.send(wallet, 'DelegateResourceContract', { ...stake, ...to })
   const paid = world.pay(world.recharge.address, 3_000_000n)
-  world.mine(40)
+  world.mine(60)
   await follow(world)
   const looked = await at.type('restore', 'reconcile', ...node, '--json')
   assert.equal(looked.code, 1)
@@ -75,4 +80,93 @@ test('what the chain knows and a restored database does not is found, and held',
   const [deposit] = await world.sql<{ state: string; orders: bigint }>`
     select state, (select count(*) from orders) as orders from deposit where tx_id = ${paid}`
   assert.deepEqual(deposit, { state: 'held', orders: 1n })
+})
+
+const node = ['--node-url', 'http://devchain']
+const reason = ['--reason', 'restored']
+
+/** What a wallet of ours sends without a row. Returns its id. */
+function sent(world: World, from: string, type: string, value: object): string {
+  const answer = world.scene.send(world.person(from), type, { ...value })
+  assert.equal(answer.result, true, String(answer.message))
+  return String(answer.txid)
+}
+
+test('after a restore nothing of ours that the chain has is sent once more', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000_000] })
+  const anna = await world.customer({ trx: 100 })
+  const [bob, carl] = [world.person('bob', 1), world.person('carl', 1)]
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await world.solidify()
+  // As of the moment one more is asked for, and a payment is to go back: neither is signed.
+  await anna.buyEnergy(carl.address, 65_000)
+  await run(world, 'delegate')
+  const payer = world.person('payer').address
+  world.pay(world.recharge.address, 900_000n)
+  world.mine(21)
+  await run(world, 'follow', 'confirm', 'credit', 'arrive', 'holdings', 'recharge', 'refund')
+  assert.deepEqual(await world.attempts('refund'), ['new'])
+  const at = await operatorOf(t, world)
+  await at.json('restore', 'begin', '--reason', 'a disk died')
+  const stakeOf = async (receiver: Address) => {
+    const [row] = await world.sql<{ balance: bigint }>`
+      select stake_sun as balance from delegation where receiver = ${receiver}`
+    return { resource: 'ENERGY', ...row, receiver_address: addressToHex(receiver) }
+  }
+
+  // The lost database had signed both, sent back what came later, and taken the other stake back
+  // when its hour was over.
+  const delivered = sent(world, 'pool-0', 'DelegateResourceContract', await stakeOf(carl.address))
+  const back = { to_address: addressToHex(payer), amount: 600_000n }
+  const returned = sent(world, 'refund', 'TransferContract', back)
+  const later = world.pay(world.recharge.address, 950_000n)
+  const back_too = sent(world, 'refund', 'TransferContract', { ...back, amount: 650_000n })
+  world.scene.wait(3_700)
+  const taken = sent(world, 'pool-0', 'UnDelegateResourceContract', await stakeOf(bob.address))
+  world.mine(1)
+  await follow(world)
+  const refused = await at.type('database', 'accept', ...reason)
+  assert.match(refused.err, /restore reconcile --apply/)
+  const early = await at.type('restore', 'reconcile', ...node, '--apply')
+  assert.equal(early.code, 1, early.out)
+  world.mine(60)
+  await follow(world)
+  const { out } = await at.type('restore', 'reconcile', ...node, '--apply', '--json')
+  const { adopted, denied } = JSON.parse(out) as Reconciliation
+  assert.deepEqual(
+    adopted.map(({ tx_id, subject }) => [tx_id, subject.split(':')[0]]),
+    [
+      [delivered, 'delegate'],
+      [returned, 'refund'],
+      [taken, 'reclaim'],
+    ],
+  )
+  assert.deepEqual(denied, [payer])
+  const twice = await at.type('restore', 'reconcile', ...node, '--apply', '--json')
+  const again = JSON.parse(twice.out) as Reconciliation
+  assert.deepEqual([again.unknown.map(({ tx_id }) => tx_id), again.adopted], [[back_too], []])
+  const [entries] = await world.sql`select count(*)::int as made from aml_entry`
+  assert.deepEqual(entries, { made: 1 })
+  await at.json('database', 'accept', ...reason)
+
+  // A newer order for the same address has its stake for its hour.
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  world.mine(40)
+  await world.drain()
+  assert.deepEqual(await world.attempts('delegate'), ['solid', 'solid', 'solid'])
+  assert.deepEqual(await world.attempts('refund'), ['solid'])
+  const [states] = await world.sql<{ orders: string[]; bob: string[]; deposits: string[] }>`
+    select (select array_agg(state order by state) from deposit where customer_id is null) as deposits, (select array_agg(state order by created_at) from orders) as orders,
+      (select array_agg(state order by delegated_at) from delegation
+        where receiver = ${bob.address}) as bob`
+  assert.deepEqual(states, {
+    orders: ['success', 'success', 'success'],
+    bob: ['ended', 'active'],
+    deposits: ['held', 'refunded'],
+  })
+  const looked = ['--sent-by', back_too, '--keep-rest', '--blocked-reviewed', ...node]
+  await at.json('deposits', 'resolve', later, ...looked, ...reason)
+  assert.ok((await world.energyLimit(bob.address)) >= 65_000)
 })

@@ -9,6 +9,8 @@ import type { Block, Node } from '../node/node.ts'
 export type UnknownTransaction = {
   tx_id: string
   block_number: bigint
+  block_id: string
+  block_time: Date
   wallet: Address
   contract_type: string
   /** Of a transfer of TRX alone. */
@@ -78,6 +80,7 @@ async function unknownOf(
     .map((one) => {
       const sent = block.transfers.find(({ tx_id }) => tx_id === one.tx_id)
       const { to = null, amount_sun: sun = null } = sent ?? {}
-      return { ...one, block_number: BigInt(block.number), to, sun }
+      const { id: block_id, time: block_time } = block
+      return { ...one, block_number: BigInt(block.number), block_id, block_time, to, sun }
     })
 }

@@ -68,13 +68,13 @@ export function enqueueAttempts(
 }
 
 /** JSON has no 64-bit integers: they are kept as text and made whole again by fromRow(). */
-function toText(contract: Contract): string {
+export function toText(contract: Contract): string {
   return JSON.stringify(contract, (_key, value: unknown) =>
     typeof value === 'bigint' ? { int64: value.toString() } : value,
   )
 }
 
-function fromRow(contract: Contract): Contract {
+export function fromRow(contract: Contract): Contract {
   return JSON.parse(JSON.stringify(contract), (_key, value: unknown) =>
     typeof value === 'object' && value !== null && 'int64' in value
       ? BigInt(String(value.int64))

@@ -217,6 +217,13 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     where customer_id = ${DIRECT_RECHARGE} and external_id = ${deliveryName(tx_id)}
       and state <> 'failed'`
   if (delivered) throw new Error(`deposit ${tx_id} was delivered and cannot go back`)
+  // After a restore the attempt of what has gone back already is there before it is asked for.
+  const [gone] = await tx<{ id: string }>`
+    select id from attempt where subject = ${`refund:${tx_id}`} and state <> 'dead'`
+  if (gone) {
+    await refundDeposit(tx, deposit, gone.id)
+    return true
+  }
   const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
   // What was blocked once stays so: that it is not any more is for the operator to say.
   const blocked = deposit.reason === BLOCKED || (await isHeld(needs, tx, deposit.from_address))

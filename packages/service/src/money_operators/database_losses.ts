@@ -54,6 +54,11 @@ export const databaseOperations = [
           'What was open then may have been delivered: not before ' +
             `${new Date(may_at).toISOString()}.`,
         )
+      if (restored && !restored.reconciled)
+        throw refusal(
+          'What the chain knows and it does not would be done again: first type ' +
+            '`penstock restore reconcile --apply`.',
+        )
       const accepted = await acceptLosses(tx, at)
       if (accepted.length === 0) throw refusal('The database lacks nothing that any process knows.')
       const missing = [...new Set(accepted.flatMap((one) => one.missing))].sort()

@@ -84,15 +84,32 @@ export async function insertRestored(
     values ('restore', ${found_at}, ${host}, 'restore', 0, '{}', ${restored_to}, ${from_block})`
 }
 
+/** `found_at`: when it was restored, after everything that the lost database has done;
+ *  `reconciled`: what the chain knew more was noted since. */
+export type OpenRestore = {
+  restored_to: Date
+  from_block: bigint
+  found_at: Date
+  reconciled: boolean
+}
+
 /** The restore that nobody has accepted yet; undefined: there is none. */
-export async function openRestore(
-  sql: Query,
-): Promise<{ restored_to: Date; from_block: bigint } | undefined> {
-  const [row] = await sql<{ restored_to: Date; from_block: bigint }>`
-    select min(restored_to) as restored_to, min(from_block) as from_block
+export async function openRestore(sql: Query): Promise<OpenRestore | undefined> {
+  const [row] = await sql<OpenRestore>`
+    select min(restored_to) as restored_to, min(from_block) as from_block,
+      max(found_at) as found_at, bool_and(reconciled_at is not null) as reconciled
     from database_loss where accepted_at is null and restored_to is not null
     having count(*) > 0`
   return row
+}
+
+/** What the chain knew more than the restored database was noted. */
+export async function noteReconciled(tx: Tx, at: Date): Promise<void> {
+  await tx`
+    update database_loss set reconciled_at = ${at} where (process_id, found_at) in (
+      select process_id, found_at from database_loss
+      where accepted_at is null and restored_to is not null
+      order by process_id, found_at for update)`
 }
 
 /** open -> accepted. Returns them. */

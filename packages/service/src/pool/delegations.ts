@@ -196,23 +196,45 @@ async function reclaimDelegations(tx: Tx, needs: Needs, ids: readonly string[]):
         and d.delegated_at <> solid.block_time
       order by d.id for update of d skip locked)
     returning delegation.id`
-  const due = await tx<Delegation>`
-    select d.${DELEGATION_COLUMNS} from delegation as d join attempt as a on a.id = d.attempt_id
+  // One may be taken back already: after a restore its attempt is there before it is asked for.
+  const due = await tx<Delegation & { found_id: string | null }>`
+    select d.${DELEGATION_COLUMNS}, (
+        select f.id from attempt as f where f.subject = 'reclaim:' || d.id and f.state <> 'dead'
+      ) as found_id
+    from delegation as d join attempt as a on a.id = d.attempt_id
     where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid'
       and d.expires_at <= ${await solidTime(tx)}
     order by d.id for update of d skip locked`
   if (due.length === 0) return moved.length > 0
-  const wanted = due.map((delegation) => ({
-    subject: `reclaim:${delegation.id}`,
-    contract: operation('UnDelegateResourceContract', delegation, needs.permissions),
-  }))
-  const attempt_ids = enqueueAttempts(tx, needs, wanted)
+  const wanted = due
+    .filter((delegation) => delegation.found_id === null)
+    .map((delegation) => ({
+      subject: `reclaim:${delegation.id}`,
+      contract: operation('UnDelegateResourceContract', delegation, needs.permissions),
+    }))
+  const made = enqueueAttempts(tx, needs, wanted).values()
+  const attempt_ids = due.map(({ found_id }) => found_id ?? made.next().value!)
   await tx`
     update delegation set state = 'reclaiming', reclaim_id = t.attempt_id
     from unnest(${due.map((one) => one.id)}::text[], ${attempt_ids}::text[]) as t (id, attempt_id)
     where delegation.id = t.id`
   return true
 }
+
+/** What a transaction that is in a block may have taken back: nothing is noted that does. The one
+ *  whose hour ends first comes first. */
+export const delegationsOnChain = (tx: Tx) => tx<
+  Pick<Delegation, 'id' | 'wallet' | 'receiver' | 'resource' | 'stake_sun'> & {
+    begun_at: Date
+    due_at: Date
+  }
+>`
+  select d.id, d.wallet, d.receiver, d.resource, d.stake_sun, a.block_time as begun_at,
+    coalesce(d.expires_at, a.block_time + interval '1 hour') as due_at
+  from delegation as d join attempt as a on a.id = d.attempt_id
+  where d.state in ('delegating', 'active') and a.block_time is not null and not exists (
+    select 1 from attempt as r where r.subject = 'reclaim:' || d.id and r.state <> 'dead')
+  order by due_at, d.id`
 
 /** reclaiming -> ended, or active again when the attempt is dead; and back when a fork took its
  *  block. */
