@@ -157,8 +157,11 @@ test('after a restore nothing of ours that the chain has is sent once more', asy
   await world.drain()
   assert.deepEqual(await world.attempts('delegate'), ['solid', 'solid', 'solid'])
   assert.deepEqual(await world.attempts('refund'), ['solid'])
-  const [states] = await world.sql<{ orders: string[]; bob: string[]; deposits: string[] }>`
-    select (select array_agg(state order by state) from deposit where customer_id is null) as deposits, (select array_agg(state order by created_at) from orders) as orders,
+  type States = { orders: string[]; bob: string[]; deposits: string[] }
+  const [states] = await world.sql<States>`
+    select (select array_agg(state order by state) from deposit
+        where customer_id is null) as deposits,
+      (select array_agg(state order by created_at) from orders) as orders,
       (select array_agg(state order by delegated_at) from delegation
         where receiver = ${bob.address}) as bob`
   assert.deepEqual(states, {

@@ -68,7 +68,7 @@ export function enqueueAttempts(
 }
 
 /** JSON has no 64-bit integers: they are kept as text and made whole again by fromRow(). */
-export function toText(contract: Contract): string {
+function toText(contract: Contract): string {
   return JSON.stringify(contract, (_key, value: unknown) =>
     typeof value === 'bigint' ? { int64: value.toString() } : value,
   )
@@ -358,4 +358,45 @@ export function makeAttemptsSolid(tx: Tx): void {
       select id from attempt
       where state = 'included' and block_number <= (select confirmed_number from chain)
       order by id for no key update)`
+}
+
+/** One that is found in a solid block after a database was restored to an earlier moment. */
+export type FoundTransaction = {
+  tx_id: string
+  block_number: bigint
+  block_id: string
+  block_time: Date
+  contract: Contract
+  /** The whole transaction. */
+  signed: Uint8Array
+  expires_at: Date
+}
+
+/** new -> included: a solid block has them, though the rows did not know that they were signed; the
+ *  caller has locked them. */
+export async function includeUnsigned(
+  tx: Tx,
+  found: readonly (FoundTransaction & { id: string })[],
+): Promise<void> {
+  for (const { id, tx_id, signed, expires_at, block_number, block_id, block_time } of found)
+    await tx`
+      update attempt set state = 'included', tx_id = ${tx_id}, signed = ${signed},
+        expires_at = ${expires_at}, block_number = ${block_number}, block_id = ${block_id},
+        block_time = ${block_time}
+      where id = ${id} and state = 'new'`
+}
+
+/** (found) -> included: the rows did not know of them at all. What they are for finds them by their
+ *  subjects. */
+export async function insertFound(
+  tx: Tx,
+  found: readonly (FoundTransaction & { id: string; subject: string })[],
+): Promise<void> {
+  for (const { id, subject, contract, block_time, ...one } of found)
+    await tx`
+      insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at,
+        made_at, block_number, block_id, block_time)
+      values (${id}, ${subject}, ${toText(contract)}::jsonb, 'included', ${one.tx_id},
+        ${one.signed}, ${one.expires_at}, ${block_time}, ${block_time}, ${one.block_number},
+        ${one.block_id}, ${block_time})`
 }

@@ -1,7 +1,7 @@
 // What a restored database lost and the chain has kept: transactions of ours become attempts again,
 // for what they were for. A transaction that is not signed yet but was before is not sent a second
-// time, a stake that was taken back is not asked for again (it could be a newer order's by now), and
-// a payment that went back does not go back twice.
+// time, a stake that was taken back is not asked for again (it could be the stake of a newer order
+// by now), and a payment that went back does not go back twice.
 
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import {
@@ -12,13 +12,8 @@ import {
 } from 'penstock-tron/transaction.ts'
 import type { ChainView } from '../audit/chain.ts'
 import type { UnknownTransaction } from '../backups/unknown_transactions.ts'
-import {
-  effectOf,
-  type FoundTransaction,
-  includeUnsigned,
-  insertFound,
-  lockUnsigned,
-} from '../chain/found_attempts.ts'
+import { type FoundTransaction, includeUnsigned, insertFound } from '../chain/attempts.ts'
+import { effectOf, lockUnsigned } from '../chain/found_attempts.ts'
 import type { Tx } from '../database/sql.ts'
 import { Outage } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -27,7 +22,7 @@ import { delegationsOnChain } from '../pool/delegations.ts'
 import { NETWORK_FEE_SUN } from '../signing/signer.ts'
 
 type Recharge = { tx_id: string; from: Address; sun: bigint }
-export type Adopted = { tx_id: string; subject: string }
+export type Adoption = { tx_id: string; subject: string }
 
 /** Reads them whole. Throws Outage when the node does not have one as it is. */
 export async function readAll(
@@ -74,7 +69,7 @@ export async function adopt(
   new_id: NewId,
   found: readonly FoundTransaction[],
   recharges: readonly Recharge[],
-): Promise<Adopted[]> {
+): Promise<Adoption[]> {
   const unsigned = Map.groupBy(await lockUnsigned(tx), ({ contract }) => effectOf(contract))
   const asked = found.flatMap((one) => {
     const attempt = unsigned.get(effectOf(one.contract))?.shift()

@@ -16,7 +16,7 @@ import { noteReconciled, openRestore } from '../monitoring/database_losses.ts'
 import { undertaking } from '../operation/operation.ts'
 import { tellBlocks } from '../operation/progress.ts'
 import { Count, flag, ListOf, Moment, OrNull, Sun, Text, Whole } from '../wire/schemas.ts'
-import { type Adopted, adopt, readAll } from './adopting.ts'
+import { type Adoption, adopt, readAll } from './adopting.ts'
 
 /** What the lost database has signed is in a block within so long, or never. */
 const SENT_MS_MAX = 60_000
@@ -70,7 +70,7 @@ export const reconcileOperations = [
       const open_recharges = await openRecharges(sql)
       const unsure = [...recharges, ...open_recharges]
       const senders = [...new Set(unsure.map(({ from }) => from))].sort()
-      let adopted: Adopted[] = []
+      let adopted: Adoption[] = []
       if (apply) {
         const { time } = (await chain.node.blocks(Number(to_block), Number(to_block), 'solid'))[0]!
         const may_at = restored.found_at.getTime() + SENT_MS_MAX
