@@ -12,8 +12,9 @@ import { sealWith } from 'penstock-service/customers/seal.ts'
 import { refusal } from 'penstock-service/lib/fault.ts'
 import { idMaker } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import type { Operation, Role } from 'penstock-service/operation/operation.ts'
+import type { Operation } from 'penstock-service/operation/operation.ts'
 import { consoleFace } from 'penstock-service/users/faces.ts'
+import type { HouseRole } from 'penstock-service/users/roles.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
 import { replyChecker } from 'penstock-service/wire/replies.ts'
 import { SEALING_KEY } from './operator.ts'
@@ -113,7 +114,7 @@ export async function worldConsole(t: TestContext, world: World) {
     await app.close()
   })
   /** Signs a person in who is new. `is_there`: has just shown to be there. */
-  async function signIn(name: string, role: Role, { is_there = true } = {}): Promise<Person> {
+  async function signIn(name: string, role: HouseRole, { is_there = true } = {}): Promise<Person> {
     const own = { clock, random: repeatable(name), new_id: idMaker(clock, repeatable(name)) }
     const token = await sql.begin(async (tx) => {
       const wanted = { customer_id: null, name, role, invited_by: 'test' }

@@ -10,7 +10,7 @@ import { sunOf } from './lib/json.ts'
 import { isLoopback, isNetwork } from './lib/networks.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './node/configured.ts'
 import { isDatabasePrivate } from './node/plaintext.ts'
-import { ROLES, type Role } from './program/roles.ts'
+import { PROCESS_ROLES, type ProcessRole } from './program/roles.ts'
 import type { ProviderKeys } from './providers/configured.ts'
 import { CONSOLE_LENGTHS, PORTAL_LENGTHS, type SessionLengths } from './users/faces.ts'
 import { type Explorer, readExplorer } from './web/explorer.ts'
@@ -34,7 +34,7 @@ export type Config = {
   /** Undefined: the bundled devchain. */
   nodes: NodeConfig[] | undefined
   chain_port: number | undefined
-  role: Role
+  role: ProcessRole
   /** The port that machines ask about this process. Undefined: none. */
   admin_port: number | undefined
   admin_host: string
@@ -127,7 +127,7 @@ export const OPTIONS = {
   role: {
     type: 'string',
     value: 'ROLE',
-    help: `what this process does: ${ROLES.join(', ')} (all)`,
+    help: `what this process does: ${PROCESS_ROLES.join(', ')} (all)`,
   },
   'admin-port': {
     type: 'string',
@@ -377,10 +377,10 @@ function loosenedBy(
   return [...Object.keys(uses).filter((name) => uses[name]), ...others]
 }
 
-function roleOf(text: string): Role {
-  const role = ROLES.find((one) => one === text)
-  if (role === undefined)
-    throw new Misuse(`--role ${text}: it is ${ROLES.slice(0, -1).join(', ')} or ${ROLES.at(-1)}.`)
+function roleOf(text: string): ProcessRole {
+  const role = PROCESS_ROLES.find((one) => one === text)
+  const [some, last] = [PROCESS_ROLES.slice(0, -1), PROCESS_ROLES.at(-1)]
+  if (role === undefined) throw new Misuse(`--role ${text}: it is ${some.join(', ')} or ${last}.`)
   return role
 }
 

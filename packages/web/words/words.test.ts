@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { CUSTOMER_ROLES } from '../users/user.ts'
 import { count, FAMILIES, named, say, speak } from './words.ts'
 
 const WEB = join(import.meta.dirname, '..')
@@ -68,6 +69,13 @@ test('no key is there that nobody says', async () => {
     (key) => !source.includes(`'${key}'`) && !FAMILIES.some((one) => key.startsWith(`${one}.`)),
   )
   assert.deepEqual(unused, [])
+})
+
+test('each role of users has a name in each language', () => {
+  const codes = catalogues[parts.indexOf('codes')]!
+  for (const language of LANGUAGES)
+    for (const role of CUSTOMER_ROLES)
+      assert.ok(codes[language]![`role.${role}`], `${language}: ${role}`)
 })
 
 test('words are said in the chosen language, with its numbers and its plurals', () => {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { CUSTOMER_ROLES, type CustomerRole } from 'penstock-service/users/roles.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { codeAt, joinedByPassword, PASSWORD, signedIn } from '../../harness/users.ts'
 import { Visitor } from '../../harness/visitor.ts'
@@ -107,7 +108,7 @@ test('under /v1 a cookie changes no answer', async (t) => {
 })
 
 /** What a role may do, as it is promised to customers. */
-const SCOPES_OF: Readonly<Record<string, readonly string[]>> = {
+const SCOPES_OF: Readonly<Record<CustomerRole, readonly string[]>> = {
   owner: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage', 'own'],
   developer: ['read', 'buy', 'aml', 'money', 'webhooks', 'keys', 'own'],
   finance: ['read', 'money', 'own'],
@@ -119,6 +120,7 @@ test('each role may call the endpoints of its scopes, and no other', async (t) =
   const { id: customer_id } = await world.customer()
   const called = world.app.endpoints.filter(({ auth, open }) => auth === 'signature' && !open)
   const refused: Record<string, Set<string>> = {}
+  assert.deepEqual(Object.keys(SCOPES_OF), CUSTOMER_ROLES)
   for (const [role, scopes] of Object.entries(SCOPES_OF)) {
     const visitor = await signedIn(world, { customer_id, role })
     refused[role] = new Set()

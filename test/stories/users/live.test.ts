@@ -5,15 +5,15 @@ import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { CUSTOMER_ROLES } from 'penstock-service/users/roles.ts'
 import { signedIn } from '../../harness/users.ts'
 import type { Visitor } from '../../harness/visitor.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
-const ROLES = ['owner', 'developer', 'finance', 'reader']
 /** A process looks once a second whether those who stream still may. */
 const LOOKED_MS = 2_500
 
-type Signed = Awaited<ReturnType<typeof signedIn>>
+type SignedInUser = Awaited<ReturnType<typeof signedIn>>
 
 /** A stream as a page holds it, and what has come over it. */
 async function openStream(t: TestContext, world: World, { headers }: Visitor) {
@@ -41,20 +41,20 @@ async function listening(t: TestContext): Promise<{ world: World; anna: Customer
 test('the stream of every role stays open, and tells what happens', async (t) => {
   const { world, anna } = await listening(t)
   const visitors = await Promise.all(
-    ROLES.map((role) => signedIn(world, { customer_id: anna.id, role })),
+    CUSTOMER_ROLES.map((role) => signedIn(world, { customer_id: anna.id, role })),
   )
   await world.drain()
   const streams = await Promise.all(visitors.map((one) => openStream(t, world, one)))
   await delay(LOOKED_MS)
   assert.deepEqual(
     streams.map(({ ended }) => ended),
-    ROLES.map(() => false),
+    CUSTOMER_ROLES.map(() => false),
   )
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   await world.drain()
   await delay(LOOKED_MS)
   for (const [i, { text }] of streams.entries())
-    assert.match(text, /event: order\.created/, ROLES[i])
+    assert.match(text, /event: order\.created/, CUSTOMER_ROLES[i])
 })
 
 test('a stream ends with its session, with its user, and with the role', async (t) => {
@@ -65,7 +65,7 @@ test('a stream ends with its session, with its user, and with the role', async (
       signedIn(world, { customer_id: anna.id, role }),
     ),
   )
-  const [out, removed, changed] = others as [Signed, Signed, Signed]
+  const [out, removed, changed] = others as [SignedInUser, SignedInUser, SignedInUser]
   const streams = await Promise.all(others.map((one) => openStream(t, world, one)))
   const kept = await openStream(t, world, owner)
   await out.ask('/session/end')

@@ -6,9 +6,9 @@
 
 import type { FastifyRequest } from 'fastify'
 import { once, times } from '../limits/caller.ts'
-import type { Role } from '../operation/operation.ts'
 import { type Face, originOf } from '../users/faces.ts'
 import { requireOwnPage, tokenOf } from '../users/mount.ts'
+import type { HouseRole } from '../users/roles.ts'
 import type { Session, SessionReader } from '../users/sessions.ts'
 import { Unauthenticated } from '../wire/endpoint.ts'
 
@@ -16,7 +16,7 @@ import { Unauthenticated } from '../wire/endpoint.ts'
 export type OperatorSession = {
   /** Stands in the record of what this person changes. */
   by: string
-  role: Role
+  role: HouseRole
   session: Session
 }
 
@@ -49,5 +49,5 @@ export async function operatorOf(
   if (times(request, 'origin') > 1) throw Unauthenticated('origin', 'Origin is there twice')
   const session = await sessions.read(tokenOf(face, origin, headers.cookie), face)
   if (!session) throw Unauthenticated('session', 'Sign in first')
-  return { by: session.sign_in_name ?? session.name, role: session.role as Role, session }
+  return { by: session.sign_in_name ?? session.name, role: session.role as HouseRole, session }
 }

@@ -12,10 +12,10 @@ import {
   type Operation,
   type Needs as OperationNeeds,
   type Progress,
-  type Role,
   reasonOf,
   type Terminal,
 } from '../operation/operation.ts'
+import type { HouseRole } from '../users/roles.ts'
 import { Forbidden } from '../wire/endpoint.ts'
 import type { CheckReply } from '../wire/replies.ts'
 import type { OperatorSession } from './entrance.ts'
@@ -39,7 +39,7 @@ export type Run = {
 /** What an operation has answered; `result` is JSON. */
 export type RunAnswer = { result: string; ok: boolean; note: string | null }
 
-const RANK: Readonly<Record<Role, number>> = { auditor: 0, operator: 1, admin: 2 }
+const RANK: Readonly<Record<HouseRole, number>> = { auditor: 0, operator: 1, admin: 2 }
 /** Each may hold a connection, and minutes of a processor. */
 const RUNS_OF_ONE_MAX = 4
 const RUNS_MAX = 16

@@ -16,13 +16,11 @@ import { misuse } from '../lib/fault.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import { sunOf } from '../lib/json.ts'
 import type { Node } from '../node/node.ts'
+import type { HouseRole } from '../users/roles.ts'
 import type { OwnWallets } from '../wallets/permissions.ts'
 import { bodyReader } from '../wire/body.ts'
 import type { Entry } from '../wire/endpoint.ts'
 import { NOTHING, optional, text, whole } from '../wire/schemas.ts'
-
-/** Auditors look, operators also change, admins do what undoes the service's own precautions. */
-export type Role = 'auditor' | 'operator' | 'admin'
 
 /** How far a long work is. */
 export type Progress = {
@@ -142,7 +140,7 @@ export type TerminalAnswer = Answer & { text?: string }
 /** One operation as those see it who run and print them. */
 export type Operation = Entry & {
   readonly auth: 'operator'
-  readonly role: Role
+  readonly role: HouseRole
   readonly changes: boolean
   /** Wants a proof that the person is there, where people sign in. */
   readonly careful: boolean
@@ -175,7 +173,7 @@ type Cli<Body extends TObject, Reply extends TSchema, Extras extends TObject> = 
 
 type Description<Body extends TObject, Reply extends TSchema, Extras extends TObject> = {
   path: `/operator/${string}`
-  role?: Role
+  role?: HouseRole
   careful?: boolean
   summary: string
   description?: string

@@ -26,7 +26,7 @@ import {
   poolObserver,
 } from './instruments.ts'
 import { listening } from './listen.ts'
-import { hasSteps, type Role } from './roles.ts'
+import { hasSteps, type ProcessRole } from './roles.ts'
 
 export type Monitor = DatabaseWatch & {
   /** Undefined without an admin port: then nothing below wraps anything. */
@@ -49,7 +49,7 @@ export type Monitor = DatabaseWatch & {
 }
 
 export type WatchConfig = {
-  role: Role
+  role: ProcessRole
   /** Undefined: no admin port. */
   admin_port: number | undefined
   admin_host: string
@@ -141,7 +141,7 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
 
 /** What says how the service is doing. Who runs no steps leaves that to those who do. */
 function reporting(
-  role: Role,
+  role: ProcessRole,
   { sql, measures }: { sql: Sql; measures: Measures | undefined },
 ): { steps: Step[]; readAt: () => Date | undefined } {
   const clock = systemClock

@@ -1,11 +1,11 @@
 // What a process of the service does.
 
-export const ROLES = ['api', 'worker', 'console', 'all'] as const
-export type Role = (typeof ROLES)[number]
+export const PROCESS_ROLES = ['api', 'worker', 'console', 'all'] as const
+export type ProcessRole = (typeof PROCESS_ROLES)[number]
 
 /** Whether customers reach it. */
-export const hasApi = (role: Role): boolean => role === 'api' || role === 'all'
+export const hasApi = (role: ProcessRole): boolean => role === 'api' || role === 'all'
 /** Whether it runs the steps, and signs. */
-export const hasSteps = (role: Role): boolean => role === 'worker' || role === 'all'
+export const hasSteps = (role: ProcessRole): boolean => role === 'worker' || role === 'all'
 /** Whether operators reach it, when its port is not off. */
-export const hasConsole = (role: Role): boolean => role === 'console' || role === 'all'
+export const hasConsole = (role: ProcessRole): boolean => role === 'console' || role === 'all'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { CUSTOMER_ROLES, HOUSE_ROLES, scopesOfRole } from './roles.ts'
 
 test('the documents give each role the scopes that it has', async () => {
@@ -18,4 +19,13 @@ test('the documents give each role the scopes that it has', async () => {
     assert.ok(text.includes(`\`${role}\``), role)
     assert.deepEqual(scopesOfRole(role), [])
   }
+})
+
+test('the database takes each role, and no other', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const [known] = await sql<{ definition: string }>`
+    select pg_get_constraintdef(oid) as definition from pg_constraint
+    where conname = 'service_user_role_known'`
+  const roles = [...known!.definition.matchAll(/'(\w+)'/g)].map(([, role]) => role!)
+  assert.deepEqual(roles.sort(), [...HOUSE_ROLES, ...CUSTOMER_ROLES].sort())
 })

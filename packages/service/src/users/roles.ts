@@ -4,6 +4,7 @@
 import type { RoleScope, Scope } from '../wire/endpoint.ts'
 
 export type CustomerRole = 'owner' | 'developer' | 'finance' | 'reader'
+/** Auditors look, operators also change, admins do what undoes the service's own precautions. */
 export type HouseRole = 'auditor' | 'operator' | 'admin'
 
 export const CUSTOMER_ROLES: readonly CustomerRole[] = ['owner', 'developer', 'finance', 'reader']
