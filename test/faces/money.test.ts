@@ -39,6 +39,20 @@ portal.job('money is put in, and seen to arrive', 1, async (hands) => {
   await row.getByText('credited').waitFor()
 })
 
+portal.job(
+  'one is warned when it runs low',
+  { clicks: 3, seconds: 0.5 },
+  async (hands, answered) => {
+    const sum = hands.name === 'mouse' ? 500 : 501
+    await hands.press(link('Money'))
+    await hands.type(field('Tell me when less can be spent (TRX)'), String(sum))
+    await hands.press(button('Save'))
+    await portal.page.getByText('It was saved.').first().waitFor()
+    answered()
+    assert.equal((await portal.penstock.settings.get()).balance_low, sum)
+  },
+)
+
 portal.test('one is told when the balance is low', async () => {
   await portal.page.goto(`${portal.origin}/portal/money`)
   const sum = field('Tell me when less can be spent (TRX)')

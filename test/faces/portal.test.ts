@@ -9,7 +9,7 @@ import { barriers } from 'penstock-test/harness/browser.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
-const { button, heading, link, visit } = portal
+const { button, field, heading, link, rows, visit } = portal
 before(portal.open)
 after(portal.close)
 
@@ -51,37 +51,33 @@ portal.test('a first signed call: what Home shows for the shell works', async ()
   assert.equal((JSON.parse(stdout) as { code: number }).code, 0)
 })
 
-portal.test('buying by hand takes three clicks, the price comes before', async (t) => {
-  await link('Buy').click()
-  await portal.page.getByLabel('Address', { exact: true }).fill(someone())
-  await button('Buy').click()
-  await portal.page.getByText('2.93 TRX').first().waitFor()
-  await button('Confirm').click()
-  t.diagnostic(`seen after ${await seen(heading(/^Order/).waitFor())} ms`)
-  t.diagnostic(`delivered after ${await seen(portal.page.getByText(/It took/).waitFor())} ms`)
-  assert.equal((await portal.penstock.list('/v1/transactions/list').next()).done, false)
-})
+portal.job(
+  'bought by hand, the price before',
+  { clicks: 3, seconds: 5 },
+  async (hands, answered) => {
+    const { items } = await portal.penstock.call('/v1/transactions/list', { limit: 1 })
+    await hands.press(link('Buy'))
+    await hands.type(field('Address'), someone())
+    await hands.press(button('Buy'))
+    await portal.page.getByText('2.93 TRX').first().waitFor()
+    await hands.press(button('Confirm'))
+    await heading(/^Order/).waitFor()
+    await portal.page.getByText(/It took/).waitFor()
+    answered()
+    const { items: after } = await portal.penstock.call('/v1/transactions/list', { limit: 1 })
+    assert.notEqual(after[0]!.id, items[0]?.id)
+  },
+)
 
-portal.test('buying with the keyboard alone', async () => {
-  const press = (key: string) => portal.page.keyboard.press(key)
-  await press('Control+k')
-  await portal.page.keyboard.type('Buy')
-  await press('Enter')
-  await heading('Buy').waitFor()
-  for (let i = 0; i < 10; i++) {
-    if ((await portal.page.evaluate(focusedLabel)) === 'Address') break
-    await press('Tab')
-  }
-  await portal.page.keyboard.type(someone())
-  await press('Enter')
+portal.test('the price is there: Enter buys', async () => {
+  await visit('/portal/buy')
+  await field('Address').fill(someone())
+  await portal.page.keyboard.press('Enter')
   await portal.page.getByText('2.93 TRX').first().waitFor()
-  // The price was asked for: the focus is on Confirm.
-  await press('Enter')
+  // The focus is on Confirm.
+  await portal.page.keyboard.press('Enter')
   await heading(/^Order/).waitFor()
 })
-
-/** In the page: the label of the field that has the focus. */
-const focusedLabel = 'document.activeElement.labels?.[0]?.textContent'
 
 portal.test('a lost answer is said to be unknown, and never buys twice', async () => {
   await visit('/portal/buy')
@@ -107,28 +103,61 @@ const countOrders = `fetch('/portal/v1/transactions/list', {
   body: '{"limit":100}',
 }).then((answer) => answer.json()).then((said) => said.result.items.length)`
 
-portal.test('an order is found by id, external id, address and transaction', async (t) => {
-  const order = await buy('found-by-name')
-  const { hash } = await portal.penstock.orders.waitFor(order.id)
-  for (const text of [order.id, 'found-by-name', hash!]) {
-    await visit('/portal')
-    await portal.page.keyboard.press('Control+k')
-    await portal.page.keyboard.insertText(text)
+for (const by of ['id', 'external id', 'transaction'] as const)
+  portal.job(`an order is found by its ${by}`, { clicks: 2, seconds: 0.5 }, async (hands) => {
+    const external_id = `found by ${by} with the ${hands.name}`
+    const { id } = await buy(external_id)
+    const { hash } = await portal.penstock.orders.waitFor(id)
+    await hands.shortcut('Control+k')
+    await hands.paste({ id, 'external id': external_id, transaction: hash! }[by])
+    // What was pasted is sent off as a form is, by Enter: that counts none.
     await portal.page.keyboard.press('Enter')
-    const ms = await seen(heading(`Order ${order.id}`).waitFor())
-    t.diagnostic(`${text.slice(0, 16)}: ${ms} ms`)
-  }
+    await heading(`Order ${id}`).waitFor()
+  })
+
+portal.test('all orders for an address are found by it', async () => {
+  const { id } = await buy('found-by-name')
+  await portal.penstock.orders.waitFor(id)
+  await visit('/portal')
   await portal.page.getByRole('combobox', { name: 'Search' }).fill(someone())
   await portal.page.getByRole('option', { name: /all orders for this address/ }).click()
   await portal.page.getByRole('cell', { name: 'found-by-name' }).waitFor()
 })
 
-portal.test('an order says where it is and why, and its receipt is verified here', async () => {
-  await visit('/portal')
-  await portal.page.getByRole('table').getByRole('link').first().click()
+portal.job('an order says where it is and why', { clicks: 2, seconds: 0.5 }, async (hands) => {
+  const delivered = portal.page.getByRole('row').filter({ hasText: 'delivered' })
+  await hands.press(delivered.getByRole('link').first())
   await portal.page.getByText(/It took .* The hour is over at/).waitFor()
   await portal.page.getByText('in a block').waitFor()
-  await portal.page.getByText('verified, here in the browser').waitFor()
+})
+
+portal.job(
+  'from a line of the statement to the order and its proof, verified here',
+  { clicks: 2, seconds: 0.5 },
+  async (hands) => {
+    await hands.press(link('Statement'))
+    await hands.press(rows('Statement').getByRole('link', { name: 'energy' }).first())
+    await portal.page.getByText('verified, here in the browser').waitFor()
+  },
+)
+
+portal.job('what is left is there at once', { clicks: 0, seconds: 0.5 }, async () => {
+  await portal.page.locator('.headline').getByText(/TRX/).first().waitFor()
+  await portal.page.getByRole('img', { name: /^Balance/ }).waitFor()
+})
+
+portal.job('orders are watched', { clicks: 1, seconds: 1 }, async (hands, answered) => {
+  await hands.press(link('Orders'))
+  await portal.page.getByText(/^● live$/).waitFor()
+  answered()
+  const external_id = `watched with the ${hands.name}`
+  await buy(external_id)
+  await button('1 new').click()
+  await portal.page
+    .getByRole('row')
+    .filter({ hasText: external_id })
+    .getByText('delivered')
+    .waitFor()
 })
 
 portal.test('orders are live, in every tab over one stream', async (t) => {

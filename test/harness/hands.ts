@@ -1,13 +1,20 @@
 // How a person uses a page: with the mouse, or with the keyboard alone. Both find things by role
 // and name, and count what was pressed.
 
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 
 export type Hands = {
   name: 'mouse' | 'keyboard'
-  /** Clicks until now; typing counts none. */
+  /** Clicks until now; typing counts none, a key combination or a pasted text one. */
   clicks: number
+  /** When something was pressed last, on the clock of `performance`. */
+  pressed_ms: number
   press(what: Locator): Promise<void>
+  /** A combination such as `Control+k`. */
+  shortcut(keys: string): Promise<void>
+  paste(text: string): Promise<void>
   type(field: Locator, text: string): Promise<void>
 }
 
@@ -24,11 +31,31 @@ async function tabTo(page: Page, what: Locator): Promise<void> {
   throw new Error(`Tab does not lead to ${what}`)
 }
 
-export const mouse = (): Hands => ({
-  name: 'mouse',
+function count(hands: Hands): void {
+  hands.clicks++
+  hands.pressed_ms = performance.now()
+}
+
+/** What both do. */
+const common = (page: Page) => ({
   clicks: 0,
+  pressed_ms: performance.now(),
+  async shortcut(this: Hands, keys: string) {
+    count(this)
+    await page.keyboard.press(keys)
+  },
+  async paste(this: Hands, text: string) {
+    count(this)
+    await page.keyboard.insertText(text)
+  },
+})
+
+export const mouse = (page: Page): Hands => ({
+  name: 'mouse',
+  ...common(page),
   async press(what) {
-    this.clicks++
+    await what.waitFor()
+    count(this)
     await what.click()
   },
   type: (field, text) => field.fill(text),
@@ -36,11 +63,11 @@ export const mouse = (): Hands => ({
 
 export const keyboard = (page: Page): Hands => ({
   name: 'keyboard',
-  clicks: 0,
+  ...common(page),
   async press(what) {
-    this.clicks++
     await tabTo(page, what)
     const is_box = (await what.getAttribute('type')) === 'checkbox'
+    count(this)
     await page.keyboard.press(is_box ? 'Space' : 'Enter')
   },
   async type(field, text) {
@@ -49,3 +76,30 @@ export const keyboard = (page: Page): Hands => ({
     await page.keyboard.type(text)
   },
 })
+
+/** What a job may take: clicks, and seconds from the last of them to the answer on the screen. */
+export type Limits = { clicks: number; seconds?: number }
+/** Called when the answer is on the screen, where more is looked at after that. */
+export type Job = (hands: Hands, answered: () => void) => Promise<void>
+
+/** On a machine that is shared, seconds are printed; FACES=all holds them to their limit too. */
+const seconds_count = process.env.FACES === 'all'
+
+/** Does a job from the page that is open, and says what it took. Fails above its limits. */
+export async function doJob(
+  t: Pick<TestContext, 'diagnostic'>,
+  hands: Hands,
+  { clicks, seconds = Number.POSITIVE_INFINITY }: Limits,
+  job: Job,
+): Promise<void> {
+  hands.pressed_ms = performance.now()
+  let taken: { clicks: number; ms: number } | undefined
+  const answered = () => {
+    taken ??= { clicks: hands.clicks, ms: performance.now() - hands.pressed_ms }
+  }
+  await job(hands, answered)
+  answered()
+  t.diagnostic(`${taken!.clicks} clicks of ${clicks}, then ${Math.round(taken!.ms)} ms`)
+  assert.ok(taken!.clicks <= clicks, `${taken!.clicks} clicks`)
+  if (seconds_count) assert.ok(taken!.ms <= 1_000 * seconds, `${taken!.ms} ms`)
+}

@@ -7,9 +7,10 @@
 //   before(portal.open)
 //   after(portal.close)
 //
-//   portal.job('an address is supplied', 4, async (hands) => {     mouse, then keyboard; clicks
-//     await hands.press(link('Subscriptions'))
+//   portal.job('an address is supplied', 4, async (hands, answered) => {     mouse, then keyboard
+//     await hands.press(link('Subscriptions'))                  4: clicks; or { clicks, seconds }
 //     await rows('Subscriptions').first().waitFor()
+//     answered()                                          what is looked at later is not counted
 //   })
 //   portal.test('nothing is there at first', async () => {...})   anything else: `portal.page`
 //   portal.looks([{ path: '/portal/subscriptions' }])             barriers, widths, languages
@@ -24,7 +25,7 @@ import type { LocalService } from 'penstock-playground/start.ts'
 import { Penstock } from 'penstock-sdk'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { type Misdeeds, noBrowser, startBrowser, watchPages } from './browser.ts'
-import { type Hands, keyboard, mouse } from './hands.ts'
+import { doJob, type Job, keyboard, type Limits, mouse } from './hands.ts'
 import { faultsOfLooks, type PageToLookAt } from './looks.ts'
 import { startSandbox } from './sandbox.ts'
 
@@ -77,19 +78,13 @@ class Portal {
   }
 
   /** Does a job with the mouse and then with the keyboard alone, from the first page on, in at most
-   *  so many clicks. */
-  readonly job = (
-    title: string,
-    clicks_max: number,
-    steps: (hands: Hands) => Promise<void>,
-  ): void => {
-    for (const which of ['mouse', 'keyboard'] as const)
-      this.test(`${title}, with the ${which}`, async (t) => {
+   *  so many clicks, or within limits. */
+  readonly job = (title: string, most: number | Limits, job: Job): void => {
+    const limits = typeof most === 'number' ? { clicks: most } : most
+    for (const hands of [mouse, keyboard])
+      this.test(`${title}, with the ${hands.name}`, async (t) => {
         await this.visit('/portal')
-        const hands = which === 'mouse' ? mouse() : keyboard(this.page)
-        await steps(hands)
-        t.diagnostic(`${hands.clicks} clicks`)
-        assert.ok(hands.clicks <= clicks_max, `${hands.clicks} clicks`)
+        await doJob(t, hands(this.page), limits, job)
       })
   }
 
