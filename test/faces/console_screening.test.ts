@@ -15,6 +15,7 @@ import { canonical } from 'penstock-service/screening/evidence.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import type { Page } from 'playwright-core'
 import { noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
+import { doJob, type Hands, keyboard, mouse } from '../harness/hands.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
 import { startedConsole } from '../harness/started_console.ts'
 
@@ -64,7 +65,7 @@ test('an operator decides an answer, loads a list and looks at the events', {
   await page.goto(`${url}/console/join#${await link()}`)
   await page.getByRole('button', { name: 'Take off sale' }).waitFor()
 
-  await decideByKeyboard(page)
+  await doJob(t, keyboard(page), { clicks: 3 }, (hands) => decide(page, hands))
   const [review] = await sql`
     select r.check_id, r.decision, r.reason, r.decided_by, e.kind, c.supersedes
     from aml_review as r join aml_entry as e on e.id = r.entry_id
@@ -74,7 +75,8 @@ test('an operator decides an answer, loads a list and looks at the events', {
   await page.getByRole('link', { name: 'Those that were decided' }).click()
   await page.getByText('deny: a test (olga)').waitFor()
 
-  await loadList(page)
+  await doJob(t, mouse(page), { clicks: 4 }, (hands) => loadVersion(page, hands))
+  await changeList(page)
   const sets = await sql`select number from label_set where number > 0 order by number`
   assert.equal(sets.length, 3, 'two were loaded, and one was put back')
 
@@ -107,13 +109,12 @@ async function sayWhy(page: Page): Promise<void> {
   await dialog.waitFor({ state: 'detached' })
 }
 
-/** Three times something is pressed: the page, the decision, the form. */
-async function decideByKeyboard(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'Screening' }).focus()
-  await page.keyboard.press('Enter')
-  await page.getByRole('button', { name: 'Deny' }).focus()
-  await page.keyboard.press('Enter')
-  await sayWhy(page)
+/** The page, the decision, the form. */
+async function decide(page: Page, hands: Hands): Promise<void> {
+  await hands.press(page.getByRole('link', { name: 'Screening' }))
+  await hands.press(page.getByRole('button', { name: 'Deny' }))
+  await hands.type(page.getByRole('dialog').getByLabel('Reason'), 'a test')
+  await hands.press(page.getByRole('dialog').locator('button[type=submit]'))
   await page.getByText('No answer waits for a decision.').waitFor()
 }
 
@@ -125,19 +126,24 @@ const fileOf = (...addresses: string[]) => ({
   ),
 })
 
-async function loadList(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'Screening' }).click()
-  await page.getByRole('link', { name: 'operator', exact: true }).click()
+/** The page, the list, what it means, the form; a file is chosen as a field is filled. */
+async function loadVersion(page: Page, hands: Hands): Promise<void> {
+  await hands.press(page.getByRole('link', { name: 'Screening' }))
+  await hands.press(page.getByRole('link', { name: 'operator', exact: true }))
+  await page.getByLabel('Another version, from a file').setInputFiles(fileOf(shop))
+  await page.getByText('1 entries instead of 0: 1 added, 0 removed').waitFor()
+  await hands.press(page.getByRole('button', { name: 'Put in force', exact: true }))
+  await page.getByRole('dialog').getByLabel('Reason').fill('a test')
+  await hands.press(page.getByRole('dialog').locator('button[type=submit]'))
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+async function changeList(page: Page): Promise<void> {
   const file = page.getByLabel('Another version, from a file')
-  for (const [upload, counts] of [
-    [fileOf(shop), '1 entries instead of 0: 1 added, 0 removed'],
-    [fileOf(shop, person('other').address), '2 entries instead of 1: 1 added, 0 removed'],
-  ] as const) {
-    await file.setInputFiles(upload)
-    await page.getByText(counts).waitFor()
-    await page.getByRole('button', { name: 'Put in force', exact: true }).click()
-    await sayWhy(page)
-  }
+  await file.setInputFiles(fileOf(shop, person('other').address))
+  await page.getByText('2 entries instead of 1: 1 added, 0 removed').waitFor()
+  await page.getByRole('button', { name: 'Put in force', exact: true }).click()
+  await sayWhy(page)
   await file.setInputFiles(fileOf())
   await page.getByText('It has no entry for an address of this network.').waitFor()
   const publish = page.getByRole('button', { name: 'Put in force', exact: true })

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useDoing } from '../calls/doing.ts'
 import { mayChange, trx } from '../console_calls/calls.ts'
 import { type Alert, type Figures, useFigures } from '../console_calls/figures.ts'
+import { path } from '../console_calls/paths.ts'
 import { Reason } from '../console_calls/reason.tsx'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
@@ -48,6 +49,26 @@ function Sentence({ off_sale, signing_stopped, alerts }: Figures) {
   )
 }
 
+/** The pages with the rows behind an alert, by how its name begins. */
+const ROWS_BEHIND = {
+  order: path.open_orders,
+  deposit: path.money,
+  attempt: path.chain,
+  chain: path.chain,
+  solid: path.chain,
+  reader: path.chain,
+  delegation: path.pool,
+  wallet: path.pool,
+  pool: path.pool,
+  books: path.books,
+} as const
+
+function AlertName({ alert }: Pick<Alert, 'alert'>) {
+  const href = ROWS_BEHIND[alert.split('_', 1)[0] as keyof typeof ROWS_BEHIND]
+  const name = <code>{alert}</code>
+  return href ? <a href={href}>{name}</a> : name
+}
+
 function Alerts({ alerts, again }: { alerts: readonly Alert[]; again: () => void }) {
   const seeing = useSignal<string | undefined>(undefined)
   const { is_busy } = useDoing()
@@ -63,7 +84,7 @@ function Alerts({ alerts, again }: { alerts: readonly Alert[]; again: () => void
             title: say('alert'),
             cell: ({ alert, seen_at }) => (
               <>
-                <Shape mark={seen_at === null ? 'look' : 'busy'} /> <code>{alert}</code>
+                <Shape mark={seen_at === null ? 'look' : 'busy'} /> <AlertName alert={alert} />
               </>
             ),
           },

@@ -5,6 +5,9 @@ const BASE = '/console'
 export const path = {
   now: BASE,
   orders: `${BASE}/orders`,
+  open_orders: `${BASE}/orders?open=true`,
+  pool: `${BASE}/pool`,
+  chain: `${BASE}/chain`,
   order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
   wallet: (address: string) => `${BASE}/pool/${encodeURIComponent(address)}`,
   customers: `${BASE}/customers`,

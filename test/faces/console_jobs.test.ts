@@ -1,0 +1,220 @@
+// What operators and auditors do in a day, at the console of a whole sandbox: within the clicks it
+// may take, with the mouse and with the keyboard alone.
+
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { paying, transact } from 'penstock-playground/sandbox.ts'
+import type { LocalService } from 'penstock-playground/start.ts'
+import { Penstock } from 'penstock-sdk'
+import { createCustomer } from 'penstock-service/customers/customers.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import type { Browser, Page } from 'playwright-core'
+import { noBrowser, startBrowser } from '../harness/browser.ts'
+import { doJob, type Job, keyboard, type Limits, mouse } from '../harness/hands.ts'
+import { startSandbox } from '../harness/sandbox.ts'
+
+const PATIENCE_MS = 30_000
+const skip = noBrowser()
+let sandbox: LocalService
+let browser: Browser
+let page: Page
+let home: string
+
+before(async () => {
+  if (skip) return
+  ;[sandbox, browser] = await Promise.all([startSandbox(), startBrowser()])
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  context.setDefaultTimeout(PATIENCE_MS)
+  page = await context.newPage()
+  const link = sandbox.sign_in.console!
+  home = `${new URL(link).origin}/console`
+  await page.goto(link)
+  await button('Take off sale').waitFor()
+})
+after(async () => {
+  await browser?.close()
+  await sandbox?.close()
+})
+
+/** By the mouse and then by the keyboard alone, each from the first page on. */
+function job(title: string, limits: Limits, steps: Job): void {
+  for (const hands of [mouse, keyboard])
+    test(`${title}, with the ${hands.name}`, { skip }, async (t: TestContext) => {
+      await page.goto(home)
+      await page.locator('main [role=status]').first().waitFor()
+      await doJob(t, hands(page), limits, steps)
+    })
+}
+
+const button = (name: string) => page.getByRole('button', { name, exact: true })
+const link = (name: string) =>
+  page.getByRole('navigation').getByRole('link', { name, exact: true }).first()
+const heading = (name: string | RegExp) => page.getByRole('heading', { name })
+const rows = (name: string) => page.getByRole('table', { name }).locator('tbody tr')
+const dialog = () => page.getByRole('dialog')
+const REASON = 'a test'
+
+/** Says why in the dialog that is open: one click. */
+const sayWhy: Job = async (hands) => {
+  await hands.type(dialog().getByLabel('Reason'), REASON)
+  await hands.press(dialog().locator('button[type=submit]'))
+  await dialog().waitFor({ state: 'detached' })
+}
+
+const penstock = () => {
+  const { token, secret } = sandbox.customer
+  return new Penstock({ url: sandbox.api_url, token, secret })
+}
+const params = () => ({
+  address: sandbox.sandbox.funded_accounts[0]!.address,
+  amount: 65_000,
+  duration: 1,
+})
+
+async function buy(external_id: string): Promise<string> {
+  const { orders } = penstock()
+  const { id } = await orders.create({ service: 'energy', params: params(), external_id })
+  await orders.waitFor(id)
+  return id
+}
+
+job('one sees whether it is healthy', { clicks: 0, seconds: 1 }, async () => {
+  await page.getByText('Selling.').waitFor()
+  assert.ok((await page.locator('main dl > div').count()) >= 6, 'six figures')
+})
+
+/** Money for a customer who is suspended: it is held, and an alert is raised. */
+async function holdDeposit(): Promise<void> {
+  const { sql, app, node, sandbox: made, control } = sandbox
+  const { new_id, deposit_address } = app
+  const needs = { clock: systemClock, new_id, deposit_address }
+  const customer = await sql.begin((tx) => createCustomer(tx, needs, { name: 'Suspended Ltd' }))
+  await sql`update customer set state = 'suspended' where id = ${customer.id}`
+  const payer = made.funded_accounts.at(-1)!
+  const payment = paying(payer, customer.deposit_address, 3_000_000n)
+  await transact({ node, now: () => new Date() }, payer, payment)
+  await control('mine', { blocks: 25 })
+  for (let is_raised = false; !is_raised; )
+    [is_raised = false] = (await sql`select 1 from alert where alert = 'deposit_held'`).map(
+      () => true,
+    )
+}
+
+test('a deposit is held, and an alert is raised', { skip }, holdDeposit)
+
+const HELD = 'the customer is suspended'
+
+job('from an alert to the row behind it, and why', { clicks: 2, seconds: 0.5 }, async (hands) => {
+  await hands.press(page.locator('main').getByRole('link', { name: 'deposit_held' }))
+  await rows('Held deposits').getByText(HELD).waitFor()
+})
+
+job('a held deposit says who, what, why, and what can be done', { clicks: 2 }, async (hands) => {
+  await hands.press(link('Held deposits'))
+  const row = rows('Held deposits').filter({ hasText: HELD })
+  await row.getByText('3 TRX').waitFor()
+  await hands.press(row.getByRole('button', { name: 'Decide' }))
+  await dialog()
+    .getByText(/Name a customer to credit/)
+    .waitFor()
+})
+
+job('one sees whether the pool will last', { clicks: 1, seconds: 0.5 }, async (hands) => {
+  await hands.press(link('Pool'))
+  await heading('Free, energy').waitFor()
+  await page
+    .getByText(/; in 24 hours /)
+    .first()
+    .waitFor()
+})
+
+job('one sees what a wallet can pay', { clicks: 2, seconds: 0.5 }, async (hands) => {
+  await hands.press(link('Pool'))
+  await hands.press(rows('Wallets').getByRole('link').first())
+  await page.getByText('It can pay and sign.').waitFor()
+})
+
+job('a price is changed, and what it means seen before', { clicks: 5 }, async (hands, answered) => {
+  const price = hands.name === 'mouse' ? '0.09' : '0.091'
+  await hands.press(link('Prices'))
+  await hands.press(rows('Prices in force').getByRole('button', { name: 'Change' }).first())
+  await hands.type(page.getByLabel('New price, TRX'), price)
+  await hands.press(button('Show what it means'))
+  await hands.press(button('Put in force'))
+  await sayWhy(hands, answered)
+  answered()
+  const [row] = await sandbox.sql`
+    select price_sun from price where until is null and price_sun = ${1e6 * Number(price)}`
+  assert.ok(row, 'it is in force')
+})
+
+job('all is taken off sale', { clicks: 3, seconds: 1 }, async (hands, answered) => {
+  await hands.press(button('Take off sale'))
+  await sayWhy(hands, answered)
+  await button('Put on sale').waitFor()
+  answered()
+  await assert.rejects(penstock().orders.create({ service: 'energy', params: params() }))
+  await hands.press(button('Put on sale'))
+  await sayWhy(hands, answered)
+  await button('Take off sale').waitFor()
+})
+
+job('a new customer with its first owner', { clicks: 3, seconds: 1 }, async (hands, answered) => {
+  await hands.press(link('Customers'))
+  await hands.press(button('New customer'))
+  await hands.type(page.getByLabel('Name of the customer'), `Example by ${hands.name}`)
+  await hands.type(page.getByLabel('Name of its first owner'), 'Ada')
+  await hands.type(dialog().getByLabel('Reason'), REASON)
+  await hands.press(dialog().locator('button[type=submit]'))
+  await page.getByText(/\/portal\/join#/).waitFor()
+  answered()
+})
+
+job('the books are worked out again', { clicks: 2, seconds: 1 }, async (hands) => {
+  await hands.press(link('Books'))
+  await hands.press(button('Check now'))
+  await rows('Rules of the books').first().waitFor()
+  const broken = rows('Rules of the books').filter({ hasText: 'broken' })
+  assert.equal(await broken.count(), 0)
+})
+
+job('one sees who changed what, and that the record is whole', { clicks: 1 }, async (hands) => {
+  await hands.press(link('Record'))
+  await page.getByText(/worked out again here, and (is|are) right/).waitFor()
+  await rows('Record').filter({ hasText: 'Sandbox admin' }).first().waitFor()
+})
+
+job('a noted root is compared', { clicks: 3, seconds: 1 }, async (hands) => {
+  // One that somebody has noted of another history.
+  const noted = { day: '2020-01-01', number: 1, last_entry: 1, sha256: 'ab'.repeat(32) }
+  await hands.press(link('Books'))
+  // What is pasted counts one.
+  hands.clicks++
+  await hands.type(page.getByLabel('Roots that you have noted'), JSON.stringify(noted))
+  await hands.press(button('Compare'))
+  await page
+    .getByText(/^✖|2020-01-01/)
+    .last()
+    .waitFor()
+})
+
+job('an order is proved', { clicks: 3, seconds: 1 }, async (hands) => {
+  const id = await buy(`proved with the ${hands.name}`)
+  // What is proved is sealed first: that takes some seconds.
+  for (let is_sealed = false; !is_sealed; await delay(100)) {
+    const [open] = await sandbox.sql`
+      select 1 from transfer
+      where number > coalesce((select max(last_entry) from journal), 0) limit 1`
+    is_sealed = open === undefined
+  }
+  await hands.shortcut('Control+k')
+  await hands.paste(id)
+  await page.keyboard.press('Enter')
+  await heading(/^Order/).waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    hands.press(button('Proof')),
+  ])
+  assert.equal(download.suggestedFilename(), `proof-${id}.json`)
+})
