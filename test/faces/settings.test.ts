@@ -3,28 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
+import { giveAuthenticator } from 'penstock-test/harness/browser.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
 const { button, field, heading, link, rows } = portal
 before(portal.open)
 after(portal.close)
-
-/** An authenticator of the browser's own, with a finger that always fits. */
-async function giveAuthenticator(): Promise<void> {
-  const session = await portal.context.newCDPSession(portal.page)
-  await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-}
 
 /** The part of the page below a heading. */
 const panel = (title: string) =>
@@ -48,7 +33,7 @@ portal.job('it is set when to be told and what invoices say', 5, async (hands) =
 
 portal.test('passkeys come and go, and recovery codes are made anew', async () => {
   await portal.visit('/portal/settings')
-  await giveAuthenticator()
+  await giveAuthenticator(portal.page)
   await field('Name of a new passkey').fill('laptop')
   await button('Add passkey').click()
   await rows('Passkeys').filter({ hasText: 'laptop' }).waitFor()

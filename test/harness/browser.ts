@@ -93,3 +93,19 @@ export const clippedTexts = (page: Page): Promise<string[]> =>
     .filter((one) => getComputedStyle(one).overflowX !== 'auto')
     .filter((one) => one.scrollWidth > one.clientWidth + 1)
     .map((one) => one.outerHTML.slice(0, 100))`)
+
+/** An authenticator of the page's own, with a finger that always fits. */
+export async function giveAuthenticator(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+}

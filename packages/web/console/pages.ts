@@ -101,6 +101,12 @@ export const pages: readonly PageRow[] = [
     section: 'top',
     load: () => import('../console_pages/record.tsx'),
   }),
+  page({
+    path: '/console/settings',
+    title: 'settings',
+    section: 'top',
+    load: () => import('../console_settings/settings.tsx'),
+  }),
   {
     path: '/console/join',
     title: 'join',

@@ -20,5 +20,8 @@ export const useRun = <Result>(
 /** Whether the one who is signed in may change things. */
 export const mayChange = (): boolean => session.value?.user.role !== 'auditor'
 
+/** Whether the one who is signed in may do what is for admins. */
+export const isAdmin = (): boolean => session.value?.user.role === 'admin'
+
 /** Sun as the number of TRX that is shown. */
 export const trx = (sun: number): number => sun / 1_000_000

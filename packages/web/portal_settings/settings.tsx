@@ -1,10 +1,10 @@
 // What one signs in with, and what the customer has set.
 
-import { session } from '../calls/session.ts'
+import { Credentials } from '../credentials/credentials.tsx'
+import { Profile } from '../credentials/profile.tsx'
 import { Title } from '../frame/title.tsx'
 import { LowBalance } from '../portal_money/low_balance.tsx'
-import { named, say } from '../words/words.ts'
-import { Credentials } from './credentials.tsx'
+import { say } from '../words/words.ts'
 import { BillingLines, EndingMinutes } from './customer_settings.tsx'
 import { Sessions } from './sessions.tsx'
 
@@ -21,34 +21,5 @@ export default function Settings() {
       </div>
       <Sessions />
     </>
-  )
-}
-
-function Profile() {
-  const signed_in = session.value
-  if (!signed_in) return null
-  const { user, customer } = signed_in
-  return (
-    <section class="panel">
-      <h2>{say('settings.profile')}</h2>
-      <dl class="facts">
-        <div>
-          <dt>{say('settings.name')}</dt>
-          <dd>{user.name}</dd>
-        </div>
-        <div>
-          <dt>{say('sign_in.name')}</dt>
-          <dd>{user.sign_in_name ?? say('settings.no_sign_in_name')}</dd>
-        </div>
-        <div>
-          <dt>{say('settings.role')}</dt>
-          <dd>{named('role', user.role)}</dd>
-        </div>
-        <div>
-          <dt>{say('settings.customer')}</dt>
-          <dd>{customer?.name}</dd>
-        </div>
-      </dl>
-    </section>
   )
 }

@@ -1,0 +1,29 @@
+// How one signs in at the console, who else does, and what the house has set.
+
+import { Credentials } from '../credentials/credentials.tsx'
+import { Profile } from '../credentials/profile.tsx'
+import { Title } from '../frame/title.tsx'
+import { say } from '../words/words.ts'
+import { ApprovalRule, Proposals } from './approvals.tsx'
+import { Operators } from './operators.tsx'
+import { OrderEvents } from './order_events.tsx'
+import { Sessions } from './sessions.tsx'
+
+export default function Settings() {
+  return (
+    <>
+      <Title title={say('settings')} />
+      <div class="stack">
+        <div class="panels">
+          <Profile />
+          <Credentials />
+          <OrderEvents />
+          <ApprovalRule />
+        </div>
+        <Operators />
+        <Proposals />
+        <Sessions />
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,151 @@
+// Settings of the console in a real browser: how one signs in, what the house has set, who else
+// signs in.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import { createCustomer } from 'penstock-service/customers/customers.ts'
+import type { Sql } from 'penstock-service/database/sql.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
+import { correctOrPropose } from 'penstock-service/treasury/approvals.ts'
+import type { Page } from 'playwright-core'
+import { giveAuthenticator, noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
+import { faultsOfLooks } from '../harness/looks.ts'
+import { startedConsole } from '../harness/started_console.ts'
+
+test('an admin adds a passkey, sets two rules, approves, lets in and takes out', {
+  skip: noBrowser(),
+}, async (t) => {
+  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true })
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const misdeeds = watchPages(context, url)
+  const page = await context.newPage()
+  await page.goto(`${url}/console/join#${await link()}`)
+  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
+
+  await addPasskey(page)
+  const passkeys = await sql`select name from passkey`
+  assert.deepEqual(passkeys, [{ name: 'laptop' }])
+  await setRules(page)
+  const customer = await propose(sql)
+  await approve(page)
+  const made = await sql`
+    select c.customer_id, c.amount_sun, c.made_by, p.approved_by
+    from correction as c join correction_proposal as p on p.id = c.id`
+  const correction = { customer_id: customer, amount_sun: 7_000_000n, made_by: 'bea' }
+  assert.deepEqual(made, [{ ...correction, approved_by: 'olga' }])
+  await inviteAndRemove(page)
+  const people = await sql`
+    select name, role, ended_at is null as may_sign_in from service_user
+    where name in ('Aud', 'olga') order by name, id`
+  const olga = { name: 'olga', role: 'admin', may_sign_in: true }
+  assert.deepEqual(people, [{ name: 'Aud', role: 'auditor', may_sign_in: false }, olga, olga])
+  const actions = await sql<{ action: string }>`
+    select action from operator_action where made_by = 'olga' order by number`
+  assert.deepEqual(
+    actions.map(({ action }) => action),
+    [
+      'events set',
+      'approvals set',
+      'approvals give',
+      'operators invite',
+      'operators recover',
+      'operators remove',
+    ],
+  )
+  const found = await faultsOfLooks({ context, page, origin: url }, [{ path: '/console/settings' }])
+  assert.deepEqual(found, [])
+  assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
+})
+
+test('an auditor looks at the settings, and may change nothing but how to sign in', {
+  skip: noBrowser(),
+}, async (t) => {
+  const { url, link } = await startedConsole(t, { role: 'auditor', web: true })
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const page = await browser.newPage()
+  await page.goto(`${url}/console/join#${await link()}`)
+  await page.getByRole('link', { name: 'Settings' }).click()
+  for (const name of ['Stop telling', 'Tell them', 'Change', 'Invite an operator']) {
+    const button = page.getByRole('button', { name, exact: true })
+    if (name !== 'Tell them' && name !== 'Stop telling') await button.waitFor()
+    for (const one of await button.all()) assert.equal(await one.isDisabled(), true, name)
+  }
+  assert.equal(await page.getByRole('button', { name: 'Add passkey' }).isEnabled(), true)
+})
+
+/** Says why in the dialog that is open, by keyboard. */
+async function sayWhy(page: Page): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill('a test')
+  await page.keyboard.press('Enter')
+  await dialog.waitFor({ state: 'detached' })
+}
+
+async function addPasskey(page: Page): Promise<void> {
+  await giveAuthenticator(page)
+  await page.getByLabel('Name of a new passkey').fill('laptop')
+  await page.getByRole('button', { name: 'Add passkey' }).click()
+  await page.getByRole('table', { name: 'Passkeys' }).getByText('laptop').waitFor()
+}
+
+/** By keyboard alone. */
+async function setRules(page: Page): Promise<void> {
+  const untell = page.getByRole('button', { name: 'Stop telling' })
+  const tell = page.getByRole('button', { name: 'Tell them' })
+  await untell.or(tell).focus()
+  const was_told = await untell.isVisible()
+  await page.keyboard.press('Enter')
+  await sayWhy(page)
+  await (was_told ? tell : untell).waitFor()
+  await page.getByRole('button', { name: 'Change', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Who must approve').selectOption('name')
+  await page.getByLabel('From, TRX').fill('5')
+  await sayWhy(page)
+  await page.getByText('From 5 TRX on, another operator approves a correction.').waitFor()
+}
+
+/** A customer, and 7 TRX for it that another operator has asked for. */
+async function propose(sql: Sql): Promise<string> {
+  const clock = systemClock
+  const new_id = idMaker(clock, systemRandom)
+  const deposit_address = () => person('deposit').address
+  return sql.begin(async (tx) => {
+    const needs = { clock, new_id, deposit_address }
+    const { id: customer_id } = await createCustomer(tx, needs, { name: 'Example Ltd' })
+    const asked = { id: 'ticket 7', customer_id, amount_sun: 7_000_000n, reason: 'goodwill' }
+    await correctOrPropose(tx, { ...asked, made_at: clock.now(), made_by: 'bea' })
+    return customer_id
+  })
+}
+
+async function approve(page: Page): Promise<void> {
+  await page.reload()
+  await page.getByRole('button', { name: 'Approve ticket 7' }).click()
+  await sayWhy(page)
+  await page.getByText('No correction waits.').waitFor()
+}
+
+async function inviteAndRemove(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Invite an operator' }).click()
+  await page.getByLabel('Name of the person').fill('Aud')
+  await sayWhy(page)
+  await page.getByText('Link for Aud').waitFor()
+  const link = page.getByText(/\/console\/join#/)
+  const first = await link.textContent()
+  await page.getByRole('button', { name: 'New link Aud' }).click()
+  await sayWhy(page)
+  await link.filter({ hasNotText: first! }).waitFor()
+  await page.getByRole('button', { name: 'Remove Aud' }).click()
+  await sayWhy(page)
+  const row = page.getByRole('table', { name: 'Operators' }).getByRole('row', { name: /Aud/ })
+  await row.getByText('ended').waitFor()
+  await page.getByRole('table', { name: 'Sessions' }).getByText('yours').first().waitFor()
+}
