@@ -24,7 +24,7 @@ function signed(body: string, ...secrets: string[]) {
   const id = `e-${randomBytes(8).toString('hex')}`
   const timestamp = String(Math.floor(Date.now() / 1000))
   const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
   })
   return {
@@ -99,4 +99,12 @@ test('a call with anything altered, left out or out of date is refused', async (
   for (const seconds of [-299, 299])
     await verifyWebhook(body, headers, secret, { now_ms: (now + seconds) * 1000 })
   await refuses(body, {}, { now_ms: (now + 11) * 1000, tolerance_seconds: 10 })
+})
+
+test('what is no secret takes nothing, though somebody signs with it', async () => {
+  const body = '{"type":"order.succeeded"}'
+  for (const secret of ['', 'whsec_', 'null', 'whsec_AAAA', 'undefined'])
+    await assert.rejects(verifyWebhook(body, signed(body, secret), secret), TypeError, secret)
+  const [none] = [undefined] as unknown as [string]
+  await assert.rejects(verifyWebhook(body, signed(body, newSecret()), none), TypeError)
 })

@@ -26,8 +26,11 @@ export class InvalidWebhook extends Error {
   override name = 'InvalidWebhook'
 }
 
-/** The event of a call that was signed with one of the secrets (`whsec_…`). Throws
- *  InvalidWebhook. */
+/** What the standard asks of a secret. Anybody can guess an empty one. */
+const SECRET_BYTES_MIN = 24
+
+/** The event of a call that was signed with one of the secrets (`whsec_…`). Throws InvalidWebhook,
+ *  and a TypeError when what is given is no secret. */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
@@ -68,10 +71,19 @@ async function isSigned(
   const [version, digest] = signature.split(',')
   if (version !== 'v1' || !digest || !/^[A-Za-z0-9+/]{43}=$/.test(digest)) return false
   const { subtle } = await webCrypto()
-  const key_bytes = fromBase64(secret.replace(/^whsec_/, ''))
+  const key_bytes = keyOf(secret)
   const how = { name: 'HMAC', hash: 'SHA-256' }
   const key = await subtle.importKey('raw', key_bytes, how, false, ['verify'])
   return subtle.verify('HMAC', key, fromBase64(digest), signed)
+}
+
+/** The key that a secret is. Throws a TypeError when it is none, as a variable that is not set. */
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  try {
+    const key = fromBase64(secret.replace(/^whsec_/, ''))
+    if (key.length >= SECRET_BYTES_MIN) return key
+  } catch {}
+  throw new TypeError('That is no secret of a webhook')
 }
 
 function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {

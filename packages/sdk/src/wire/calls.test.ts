@@ -180,11 +180,15 @@ test('a refusal after a try without an answer proves nothing; a refusal alone do
 
 test('cut, late, half an answer, 500 and a failing proxy leave a purchase unknown', async () => {
   const half: Reply = () => new Response('{"code":0,"resu')
+  const strange: Reply[] = [{ code: 0, result: 'done' }, { code: 0 }, { keys: [] }].map(
+    (value) => () => json(value),
+  )
   const page =
     (status: number): Reply =>
     () =>
       new Response('<html>', { status })
-  for (const reply of [broken, never, half, refused(500), ...[200, 408, 502, 503, 504].map(page)]) {
+  const pages = [200, 408, 502, 503, 504].map(page)
+  for (const reply of [broken, never, half, ...strange, refused(500), ...pages]) {
     const { penstock } = scripted([reply], { retries: 0, timeout_ms: 20 })
     await assert.rejects(penstock.orders.create(PURCHASE), UnknownOutcome)
   }
@@ -379,5 +383,14 @@ test('an id that cannot be a header is refused before anything is sent', async (
   const { penstock, requests } = scripted([well()])
   for (const idempotency_key of ['', 'a b', 'é', 'a\nb', 'x'.repeat(129)])
     await assert.rejects(penstock.orders.create(PURCHASE, { idempotency_key }), InvalidRequest)
+  assert.equal(requests.length, 0)
+})
+
+test('an id that is given but empty is refused: each time would buy again', async () => {
+  const { penstock, requests } = scripted([sold])
+  for (const external_id of ['', 0, 7, false] as string[]) {
+    await assert.rejects(penstock.orders.create({ ...PURCHASE, external_id }), InvalidRequest)
+    await assert.rejects(penstock.quotes.accept({ id: 'q', external_id }), InvalidRequest)
+  }
   assert.equal(requests.length, 0)
 })

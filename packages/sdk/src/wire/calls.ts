@@ -282,12 +282,12 @@ export class Caller {
     { status, headers, text, open }: Answer,
   ): { result: unknown } | Failure {
     if (open) return { result: open }
-    const envelope = parsed(text)
+    const envelope = parsed(text, method)
     const own = typeof envelope.code === 'number'
     const { key, error: sentence = `HTTP ${status}`, result } = envelope
     const request_id = envelope.request_id ?? headers.get('x-request-id') ?? ''
     const code = own ? Number(envelope.code) : status
-    if (code === 0 && result && isOf(id, result)) {
+    if (code === 0 && typeof result === 'object' && result && isOf(id, result)) {
       this.#accepted ||= method === 'POST'
       const replayed = headers.get('idempotency-replayed') === 'true'
       const lastResponse = { status, request_id, headers, replayed, idempotency_key }
@@ -330,8 +330,14 @@ async function identified(
   const repeated_by = REPETITION[path]
   if (repeated_by === undefined) return sent(undefined)
   if (repeated_by === 'nothing') return sent(null)
-  const own = (given as { external_id?: string | null }).external_id
-  if (repeated_by === 'external_id' && own) return sent(own)
+  const { external_id: own } = given as { external_id?: unknown }
+  if (repeated_by === 'external_id' && own !== undefined && own !== null) {
+    // The service takes an empty one for none. Who gives one that happens to be empty would buy
+    // again with every repetition.
+    if (typeof own !== 'string' || own === '')
+      throw new InvalidRequest('external_id is empty, or is no text', { code: 0 })
+    return sent(own)
+  }
   if (key !== undefined) return sent(key)
   const id = await newId()
   return repeated_by === 'external_id'
@@ -339,12 +345,12 @@ async function identified(
     : sent(id, given, id)
 }
 
-function parsed(text: string): Envelope {
+function parsed(text: string, method: CallRequest['method']): Envelope {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null) return {}
     // A set of public keys comes as its standard says, with nothing around it.
-    return 'keys' in value ? { code: 0, result: value } : value
+    return method === 'GET' && 'keys' in value ? { code: 0, result: value } : value
   } catch {
     return {}
   }
