@@ -11,13 +11,15 @@ const version = typeof PENSTOCK_CLI_VERSION === 'string' ? PENSTOCK_CLI_VERSION 
 
 const { stdin, stdout, stderr, env } = process
 const interrupted = new AbortController()
-process.once('SIGINT', () => interrupted.abort(new Error('interrupted')))
+const interrupt = () => interrupted.abort(new Error('interrupted'))
+process.once('SIGINT', interrupt)
 
-// A pipe that nobody reads any more, as `| head` leaves one, is no failure.
+// A pipe that nobody reads any more, as `| head` leaves one, is no failure. What is said beside the
+// result may come before a purchase, which goes on.
 for (const stream of [stdout, stderr])
   stream.on('error', (thrown: NodeJS.ErrnoException) => {
     if (thrown.code !== 'EPIPE') throw thrown
-    process.exit()
+    if (stream === stdout) process.exit()
   })
 
 async function ask(question: string, hidden = false): Promise<string> {
@@ -25,8 +27,13 @@ async function ask(question: string, hidden = false): Promise<string> {
   // What is typed must not be shown.
   if (hidden) Object.assign(lines, { _writeToOutput: () => {} })
   if (hidden) stderr.write(question)
+  // Keys are read one by one meanwhile, so that Ctrl-C is no signal of the system.
+  lines.once('SIGINT', interrupt)
   try {
     return await lines.question(hidden ? '' : question, { signal: interrupted.signal })
+  } catch (thrown) {
+    interrupted.signal.throwIfAborted()
+    throw thrown
   } finally {
     if (hidden) stderr.write('\n')
     lines.close()

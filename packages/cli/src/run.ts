@@ -5,6 +5,7 @@ import { rememberIds } from './commands/completion.ts'
 import { COMMANDS } from './commands/table.ts'
 import type { Command, Invocation, Outcome } from './line/command.ts'
 import { EXIT, endingOf } from './line/ending.ts'
+import { ENDPOINTS } from './line/endpoints.ts'
 import { Misuse } from './line/errors.ts'
 import { helpOf, overview } from './line/help.ts'
 import type { Io } from './line/io.ts'
@@ -35,10 +36,13 @@ export async function runCommand(
     return EXIT.done
   } catch (thrown) {
     if (io.signal.aborted && thrown === io.signal.reason) return EXIT.interrupted
-    const { code, sentence, error } = endingOf(thrown, command, lineOf(args))
+    // `call` is typed with its path.
+    const path = command?.path ?? args.find((one) => Object.hasOwn(ENDPOINTS, one))
+    const lineWith = (more: readonly string[]) => lineOf(args, more)
+    const { code, sentence, error, external_id } = endingOf(thrown, { command, path, lineWith })
     if (json) {
       const { key, request_id } = error ?? {}
-      const said = { code: error?.code, key, error: sentence, request_id, exit: code }
+      const said = { code: error?.code, key, error: sentence, request_id, external_id, exit: code }
       io.err(jsonText(said))
     } else io.err(`${sentence.split('\n').map(cleaned).join('\n')}\n`)
     return io.signal.aborted ? EXIT.interrupted : code
@@ -49,13 +53,15 @@ const isNoun = (word: string) =>
   COMMANDS.some(({ words }) => words.startsWith(`${word} `)) &&
   !COMMANDS.some(({ words }) => words === word)
 
-/** The line to type again, for a shell: without an id that it had. */
-function lineOf(args: readonly string[]): string {
+/** The line to type again, for a shell: with more options, and without an id that it had. */
+function lineOf(args: readonly string[], more: readonly string[]): string {
   const kept = args.filter((one, i) => {
     const named = (text: string | undefined) => /^--(external-id|idempotency-key)$/.test(text ?? '')
     return !named(one) && !named(args[i - 1]) && !/^--(external-id|idempotency-key)=/.test(one)
   })
-  return ['penstock', ...kept.map(quoted)].join(' ')
+  // After -- nothing is an option.
+  const end = kept.includes('--') ? kept.indexOf('--') : kept.length
+  return ['penstock', ...kept.toSpliced(end, 0, ...more).map(quoted)].join(' ')
 }
 
 const quoted = (text: string): string =>

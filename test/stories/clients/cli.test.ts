@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -157,6 +157,8 @@ test('what is typed wrongly ends with 2 and says what was meant', async () => {
     [`buy energy ${address} 1 --yes`, 2, NOTHING, /invalid_energy_amount/],
     [`buy energy ${address} 65000 --wait forever --yes`, 2, NOTHING, /success, solid or ended/],
     ['buy energy T 65000 --yes', 2, NOTHING, /./],
+    [`buy energy ${address} 65000 --yes --external-id=`, 2, NOTHING, /--external-id is empty/],
+    [`aml check ${address} --idempotency-key=`, 2, NOTHING, /--idempotency-key is empty/],
     ['call balance', 2, NOTHING, /no path/],
     ['call /v1/balance {', 2, NOTHING, /no JSON/],
     ['call /v1/transaction/check []', 2, NOTHING, /./],
@@ -165,6 +167,7 @@ test('what is typed wrongly ends with 2 and says what was meant', async () => {
     ['login --with-key --sandbox x', 2, NOTHING, /--with-key/],
     ['login --with-key', 2, NOTHING, /two lines/, { env: nobody }],
     ['login --with-key --url ftp:x', 2, NOTHING, /no address/, { env: nobody, input: 'a\nb' }],
+    ['login --with-key --profile __proto__', 2, NOTHING, /1 to 64/, { env: nobody }],
     ['login --with-key --profile a/b', 2, NOTHING, /profile is 1 to 64/, { env: nobody }],
     ['listen --print-secret', 2, NOTHING, /--forward-to/],
     ['listen --forward-to nowhere', 2, NOTHING, /no URL/],
@@ -179,9 +182,11 @@ test('what is refused, missing or not allowed has a code of its own', async () =
   const fails = { ...signed, PENSTOCK_URL: await answering(503) }
   await tryAll([
     ['balance', 3, NOTHING, /penstock login/, env(nobody)],
-    [`login --url ${gone.PENSTOCK_URL}`, 4, NOTHING, /fetch|connect/i, env(nobody)],
+    [`login --url ${gone.PENSTOCK_URL}`, 4, NOTHING, /No whole answer/, env(nobody)],
     ['orders list', 3, NOTHING, /not signed in/, env(nobody)],
     ['doctor', 3, NOTHING, /not signed in/, env(nobody)],
+    ['balance', 3, NOTHING, /belong together/, env({ ...signed, PENSTOCK_URL: '' })],
+    ['balance', 3, NOTHING, /belong together/, env({ ...nobody, PENSTOCK_TOKEN: token })],
     ['balance --profile x', 3, NOTHING, /no profile x/, env(nobody)],
     ['balance', 3, NOTHING, /no profile y/, env({ ...signed, PENSTOCK_PROFILE: 'y' })],
     ['balance', 3, NOTHING, /auth.*request/, env(wrong)],
@@ -207,6 +212,8 @@ test('what is refused, missing or not allowed has a code of its own', async () =
     ['balance', 4, NOTHING, /No whole answer/, env(gone)],
     ['doctor', 1, /fail {2}answer: ECONNREFUSED/, NOTHING, env(gone)],
     ['keys revoke x', 4, NOTHING, /No whole answer/, env(gone)],
+    [`buy energy ${address} 65000 --yes`, 4, NOTHING, /No whole answer/, env(gone)],
+    [`buy energy ${address} 65000 --yes`, 4, NOTHING, /503/, env(fails)],
     ['balance', 4, NOTHING, /503/, env(fails)],
     ['call /v1/nothing {}', 1, NOTHING, /Method not found/],
   ])
@@ -359,6 +366,8 @@ test('a purchase shows its price, asks, and is made once under its id', async ()
     id: string
     hash: string
   }
+  for (const other_line of [`buy energy ${address} 65001`, `buy energy ${other} 65000`])
+    await tryAll([[`${other_line} --external-id once --yes`, 1, NOTHING, /another purchase/]])
   const again = await cli(`${line} --external-id once --yes`)
   assert.match(again.err, new RegExp(`Nothing is bought: once is the order ${bought.id}`))
   const { order } = { order: await penstock.orders.check({ external_id: 'once' }) }
@@ -385,17 +394,22 @@ test('a purchase shows its price, asks, and is made once under its id', async ()
   assert.equal((await rows('orders list --limit 2')).length, 2)
 })
 
+/** What the service answers to a request that somebody in front of it hands on. */
+async function sentOn(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of request) parts.push(part as Buffer)
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).filter(([name]) => /^(auth|x-|content-type|idem)/.test(name)),
+  ) as Record<string, string>
+  const body = Buffer.concat(parts)
+  const answer = await fetch(api_url + request.url, { method: 'POST', headers, body })
+  return answer.text()
+}
+
 test('a purchase whose answer is lost ends with 5 and the line that finds out', async () => {
   let lost = 0
   const server = createServer(async (request, response) => {
-    const parts: Buffer[] = []
-    for await (const part of request) parts.push(part as Buffer)
-    const headers = Object.fromEntries(
-      Object.entries(request.headers).filter(([name]) => /^(auth|x-|content-type|idem)/.test(name)),
-    ) as Record<string, string>
-    const body = Buffer.concat(parts)
-    const answer = await fetch(api_url + request.url, { method: 'POST', headers, body })
-    const text = await answer.text()
+    const text = await sentOn(request)
     // It is done, and nobody hears of it.
     if (/new$/.test(request.url!) && lost++ < 3) request.socket.destroy()
     else response.setHeader('content-type', 'application/json').end(text)
@@ -415,8 +429,63 @@ test('a purchase whose answer is lost ends with 5 and the line that finds out', 
   const key = await cli('keys create lost --scopes read', { env })
   assert.deepEqual([key.code, key.out], [5, ''])
   assert.match(key.err, /look before you do it again/)
+  lost = 0
+  const body = '{"name":"lost","scopes":["read"]}'
+  const called = await cli(['call', '/v1/key/new', body], { env })
+  assert.deepEqual([called.code, called.out], [5, ''])
+  lost = 0
+  const ended = await cli(`buy energy --yes --json -- ${other} 65001`, { env })
+  const { external_id, error, exit } = JSON.parse(ended.err.split('\n').at(-2)!) as JsonError
+  const [, typed] = error.split('\n')
+  assert.equal(
+    typed,
+    `penstock buy energy --yes --json --external-id ${external_id} -- ${other} 65001`,
+  )
+  assert.equal(exit, 5)
   server.closeAllConnections()
   server.close()
+})
+
+type JsonError = { external_id: string; error: string; exit: number }
+
+/** A service that buys, and does not tell what becomes of it. Returns its address. */
+async function silentAfterwards(): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const silent = /check$/.test(request.url!)
+    const text = silent ? '{"code":20,"error":"Not now"}' : await sentOn(request)
+    response.setHeader('content-type', 'application/json').end(text)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('what is bought but not seen to its end can be asked for again', async () => {
+  const env = { ...signed, PENSTOCK_URL: await silentAfterwards() }
+  const [orders, checks] = [await rows('orders list --all'), await rows('aml list --all')]
+  for (const line of [`buy energy ${other} 65002 --yes --wait`, `aml check ${other}`]) {
+    const { code, out, err } = await cli(`${line} --quiet`, { env })
+    assert.deepEqual([code, out], [5, ''], err)
+    const [, again] = /^penstock (.* --(?:external-id|idempotency-key) \w+)$/m.exec(err)!
+    const found = JSON.parse((await cli(`${again} --json`)).out) as { id: string }
+    assert.ok(err.includes(found.id), err)
+  }
+  assert.equal((await rows('orders list --all')).length, orders.length + 1)
+  assert.equal((await rows('aml list --all')).length, checks.length + 1)
+})
+
+test('Ctrl-C while an order is waited for says which it is, and how to go on', async () => {
+  const end = new AbortController()
+  const stop = setTimeout(() => end.abort(new Error('interrupted')), 3_000)
+  const line = `buy energy ${other} 65003 --yes --wait ended --quiet`
+  const { code, err } = await cli(line, { signal: end.signal })
+  clearTimeout(stop)
+  assert.equal(code, 130)
+  const [, id, external_id] = /order (\S+) is placed(?:.*\n)+.*--external-id (\w+)\n/.exec(err)!
+  assert.equal((await penstock.orders.check({ external_id: external_id! })).id, id)
 })
 
 test('keys, webhooks, watches, checks and subscriptions are made, changed and ended', async () => {
@@ -651,6 +720,10 @@ test('nouns, verbs, options, types, profiles and ids are completed', async () =>
   assert.deepEqual(await typed(['trigger', 'invoice']), ['invoice.issued'])
   assert.ok((await typed(['orders', 'show', ''])).includes(String(first!.id)))
   assert.deepEqual(await typed(['nothing', '']), [])
+  // What a server says goes into nobody's shell.
+  const ids = { orders: ['o-1', '$(reboot)', '`id`', 'a b', '\x1b[2J', 7] }
+  await writeFile(join(home.XDG_CACHE_HOME, 'penstock', 'ids.json'), JSON.stringify(ids))
+  assert.deepEqual(await typed(['orders', 'show', '']), ['o-1'])
 })
 
 const shell = (await run('sh', ['-c', 'command -v bash zsh fish || true'])).stdout
@@ -689,6 +762,14 @@ test('as a program: pipes, no terminal, Ctrl-C, and one file that needs nothing'
     cut.once('close', (...all) => resolve([all[0]])),
   )
   assert.equal(code, 0, 'a pipe that is closed is no failure')
+  // It alone takes as long to load as all the rest.
+  assert.doesNotMatch(text, /^import .*"node:http"/m)
+  const deaf = start('buy', 'energy', address, '65000', '--yes', '--json')
+  deaf.stderr.destroy()
+  let bought = ''
+  deaf.stdout.on('data', (part) => (bought += part))
+  await new Promise((resolve) => deaf.once('close', resolve))
+  assert.match(bought, /"status": "new"/, 'a purchase goes on when nobody hears its price')
   const doctor = await run(process.execPath, [program, 'doctor'], {
     env: { ...signed, NO_COLOR: '1' },
   })

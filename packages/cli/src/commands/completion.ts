@@ -108,7 +108,9 @@ const fileOf = (env: Io['env']): string =>
 async function rememberedIds(env: Io['env'], noun: string): Promise<string[]> {
   const kept = await readAll(env)
   const ids: unknown = Object.hasOwn(kept, noun) ? kept[noun] : undefined
-  return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string') : []
+  // A shell puts them into a line as they are, where $(…) would be run.
+  const isPlain = (id: unknown) => typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id)
+  return Array.isArray(ids) ? ids.filter(isPlain) : []
 }
 
 /** Keeps the ids of what was listed. That nothing can be kept is no failure. */

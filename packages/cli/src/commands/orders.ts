@@ -1,8 +1,8 @@
 // Purchases: bought with the price shown before, looked at, and waited for.
 
-import { NotFound, type Order, type Penstock, type Until } from 'penstock-sdk'
+import { NotFound, type Order, OrderFailed, type Penstock, type Until } from 'penstock-sdk'
 import { type Command, field, type Invocation, type Outcome } from '../line/command.ts'
-import { Misuse, Refusal } from '../line/errors.ts'
+import { EndNotSeen, Misuse, Refusal } from '../line/errors.ts'
 import { firstOf, listing } from './plain.ts'
 
 const ORDER_COLUMNS = ['id', 'status', 'service', 'params.address', 'amount', 'created_at', 'hash']
@@ -63,16 +63,37 @@ const buy: Command = {
     requireAmounts(wanted)
     const made = external_id && (await findOrder(penstock, { external_id }, signal))
     const order = made || (await placeOrder(invocation, wanted))
-    if (made) note(`Nothing is bought: ${external_id} is the order ${made.id}.`)
-    if (!wait) return { value: order }
-    const told = () => note(`The order is ${order.id}.`)
-    signal.addEventListener('abort', told)
+    if (made) {
+      requireSame(made, wanted)
+      note(`Nothing is bought: ${external_id} is the order ${made.id}.`)
+    }
+    if (!wait) return { value: order, ok: order.status !== 'failed' }
     try {
       return { value: await penstock.orders.waitFor(order.id, { until: wait, signal }) }
-    } finally {
-      signal.removeEventListener('abort', told)
+    } catch (thrown) {
+      const { id, external_id } = order
+      if (thrown instanceof OrderFailed || external_id === null) throw thrown
+      throw new EndNotSeen(`The order ${id}`, external_id, thrown)
     }
   },
+}
+
+/** The id is that of another purchase: this one is not made, and must not seem to be. Throws
+ *  Refusal. */
+function requireSame({ id, service, params }: Order, wanted: Purchase): void {
+  const { amount, bandwidth } = wanted
+  const amounts: Record<Word, readonly unknown[]> = {
+    energy: [amount, undefined],
+    bandwidth: [undefined, amount],
+    bundle: [amount, bandwidth],
+    activation: [undefined, undefined],
+  }
+  const bought = [service, params.address, params.amounts?.energy, params.amounts?.bandwidth]
+  const asked = [SERVICES[wanted.service], wanted.address, ...amounts[wanted.service]]
+  const activates = wanted.service !== 'activation' && wanted.activate === true
+  const same = bought.every((one, i) => one === asked[i])
+  if (!same || (activates && !params.activate_address))
+    throw new Refusal(`${wanted.external_id} is another purchase, the order ${id}.`)
 }
 
 function requireAmounts({ service, amount, bandwidth }: Purchase): void {
@@ -105,6 +126,9 @@ async function placeOrder({ penstock, io, note }: Invocation, wanted: Purchase) 
     if (!io.ask) throw new Misuse('Nobody is here to ask: --yes, or --max TRX.')
     const answer = await io.ask('Buy it? [y/N] ')
     if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('Nothing is bought.')
+    // Nobody knows how long the question has stood there.
+    const price_now = await priceOf(penstock, wanted, io.signal)
+    if (price_now > price) throw new Refusal(`Nothing is bought: it costs ${price_now} TRX by now.`)
   }
   const amounts = service === 'bundle' ? { energy: amount, bandwidth } : undefined
   const params = {

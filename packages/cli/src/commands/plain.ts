@@ -1,9 +1,15 @@
 // Commands that are an endpoint each: what is typed is its body, what is printed its result.
 
-import type { Filter, ListPath, NumberedPath, Penstock } from 'penstock-sdk'
+import {
+  CheckFailed,
+  type Filter,
+  type ListPath,
+  type NumberedPath,
+  type Penstock,
+} from 'penstock-sdk'
 import { ALL, type Command, field, LIMIT, type Outcome } from '../line/command.ts'
 import { ENDPOINTS } from '../line/endpoints.ts'
-import { Misuse } from '../line/errors.ts'
+import { EndNotSeen, Misuse } from '../line/errors.ts'
 
 type More = Partial<Omit<Command, 'words' | 'path' | 'run'>>
 
@@ -158,8 +164,14 @@ export const PLAIN: readonly Command[] = [
       const { signal } = io
       const wanted = { ...body, network, type } as never
       const options = { signal, idempotency_key: idempotency_key as string | undefined }
-      const { id } = await penstock.aml.create(wanted, options)
-      return { value: await penstock.aml.waitFor(id, { signal }) }
+      const { id, lastResponse } = await penstock.aml.create(wanted, options)
+      const wait = penstock.aml.waitFor(id, { signal })
+      const value = await wait.catch((thrown: unknown) => {
+        const { idempotency_key: sent } = lastResponse
+        if (thrown instanceof CheckFailed || sent === undefined) throw thrown
+        throw new EndNotSeen(`The check ${id}`, sent, thrown)
+      })
+      return { value }
     },
   },
 ]

@@ -6,7 +6,7 @@ import { InvalidReceipt, type Jwks, verifyReceipt } from 'penstock-sdk/receipts'
 import { type Command, field, type Outcome } from '../line/command.ts'
 import { Misuse, Refusal } from '../line/errors.ts'
 import type { Io } from '../line/io.ts'
-import { jsonText } from '../line/printing.ts'
+import { cleaned, jsonText } from '../line/printing.ts'
 
 const PATH = field('path', 'of the endpoint: /v1/balance', { needed: true })
 const BODY = field('body', 'JSON; - reads standard input; {} when left out')
@@ -70,7 +70,7 @@ export const RAW: readonly Command[] = [
     operands: ['id'],
     async run({ penstock, body, io }): Promise<Outcome> {
       const value = await penstock.receipts.get(body, { signal: io.signal })
-      return { value, text: `${value.jws}\n` }
+      return { value, text: `${cleaned(value.jws)}\n` }
     },
   },
   {

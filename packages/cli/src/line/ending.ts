@@ -12,7 +12,7 @@ import {
 } from 'penstock-sdk'
 import type { Command } from './command.ts'
 import { ENDPOINTS } from './endpoints.ts'
-import { Misuse, NotSignedIn, Refusal } from './errors.ts'
+import { EndNotSeen, Misuse, NotSignedIn, Refusal } from './errors.ts'
 
 export const EXIT = {
   done: 0,
@@ -24,29 +24,47 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-export type Ending = { code: number; sentence: string; error?: PenstockError }
+export type Ending = {
+  code: number
+  sentence: string
+  error?: PenstockError
+  /** What the same call is to be repeated with. */
+  external_id?: string
+}
+
+/** The line that was typed: for a shell, with more options, and without an id that it had. */
+type TypedLine = {
+  command: Command | undefined
+  /** The endpoint that was called, as far as the line says. */
+  path: string | undefined
+  lineWith: (more: readonly string[]) => string
+}
 
 /** What an error means to the one who has typed the line. */
-export function endingOf(thrown: unknown, command: Command | undefined, line: string): Ending {
+export function endingOf(thrown: unknown, { command, path, lineWith }: TypedLine): Ending {
   if (thrown instanceof Misuse) return { code: EXIT.misuse, sentence: thrown.message }
   if (thrown instanceof Refusal) return { code: EXIT.refused, sentence: thrown.message }
   if (thrown instanceof NotSignedIn) return { code: EXIT.not_allowed, sentence: thrown.message }
-  if (thrown instanceof UnknownOutcome) {
-    const again = `${line} ${command?.repeat_by ?? '--external-id'} ${thrown.external_id}`
+  if (thrown instanceof UnknownOutcome || thrown instanceof EndNotSeen) {
+    const { external_id } = thrown
+    const again = lineWith([command?.repeat_by ?? '--external-id', external_id])
+    if (thrown instanceof EndNotSeen)
+      return { code: EXIT.unknown, sentence: `${thrown.message}\n${again}`, external_id }
     const unknown = 'No answer came, so it is not known whether this was done. To find out:'
-    const sentence = `${unknown}\n${again}`
-    return { code: EXIT.unknown, sentence, error: thrown }
+    return { code: EXIT.unknown, sentence: `${unknown}\n${again}`, error: thrown, external_id }
   }
-  if (thrown instanceof PenstockError) return ofService(thrown, command)
+  // What has an id is an UnknownOutcome when its answer is lost: then only reading has failed.
+  const has_id = command?.path !== undefined && command.repeat_by !== undefined
+  const changes = !has_id && path !== undefined && ENDPOINTS[path]?.changes === true
+  if (thrown instanceof PenstockError) return ofService(thrown, changes)
   const { message } = thrown as Error
   return { code: EXIT.refused, sentence: message || String(thrown) }
 }
 
-function ofService(error: PenstockError, command: Command | undefined): Ending {
+function ofService(error: PenstockError, changes: boolean): Ending {
   const { message, key, request_id } = error
   const more = [key, request_id && `request ${request_id}`].filter(Boolean).join(', ')
   const said = more === '' ? message : `${message} (${more})`
-  const changes = command?.path !== undefined && ENDPOINTS[command.path]?.changes
   if (changes && isLost(error)) {
     const sentence = `${said}\nIt is not known whether this was done: look before you do it again.`
     return { code: EXIT.unknown, sentence, error }

@@ -20,7 +20,8 @@ export type Access = {
 export type Profile = Pick<Access, 'url' | 'token' | 'secret' | 'sandbox'>
 type ProfileFile = { current: string | null; profiles: Record<string, Profile> }
 
-const NAME = /^[A-Za-z0-9._-]{1,64}$/
+// Not what objects have of themselves, as __proto__.
+const NAME = /^(?!__)[A-Za-z0-9._-]{1,64}$/
 const OTHERS = 0o077
 
 export class Profiles {
@@ -35,7 +36,10 @@ export class Profiles {
 
   /** All that is kept. Throws NotSignedIn when others can read it, Refusal when it is broken. */
   async read(): Promise<ProfileFile> {
-    const about = await stat(this.file).catch(() => undefined)
+    const about = await stat(this.file).catch(({ code }: NodeJS.ErrnoException) => {
+      // What only cannot be read now must not be written anew.
+      if (code !== 'ENOENT') throw new Refusal(`${this.file} cannot be read: ${code}.`)
+    })
     if (!about) return { current: null, profiles: {} }
     if (process.platform !== 'win32' && (about.mode & OTHERS) !== 0)
       throw new NotSignedIn(
@@ -69,6 +73,11 @@ export class Profiles {
       const given = { url: PENSTOCK_URL, token: PENSTOCK_TOKEN, secret: PENSTOCK_SECRET }
       return { ...given, from: 'the environment' }
     }
+    // Who has set one of them does not mean the profile in use, which may pay with other money.
+    if (name === undefined && (PENSTOCK_URL || PENSTOCK_TOKEN || PENSTOCK_SECRET))
+      throw new NotSignedIn(
+        'PENSTOCK_URL, PENSTOCK_TOKEN and PENSTOCK_SECRET belong together: set all, or none.',
+      )
     const { current, profiles } = await this.read()
     const meant = name ?? current
     if (meant === null) throw new NotSignedIn('You are not signed in: penstock login.')

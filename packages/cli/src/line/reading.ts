@@ -79,6 +79,9 @@ function valueOfTexts(one: Field, texts: readonly string[]): unknown {
   }
   if (texts.length > 1) throw new Misuse(`${name} is given more than once.`)
   const [text] = texts as [string]
+  // The service takes an empty one for none: each repetition would buy again.
+  if (text === '' && /^(external_id|idempotency_key)$/.test(one.name))
+    throw new Misuse(`${name} is empty.`)
   if (one.type === 'yes') return text !== 'no'
   if (one.type === 'whole' && !/^-?\d{1,15}$/.test(text))
     throw new Misuse(`${name} ${text}: it is a whole number.`)
