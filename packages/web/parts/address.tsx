@@ -1,4 +1,4 @@
-// Addresses, hashes and ids: shortened in the middle for the eye, whole for whoever copies or hears
+// Addresses, hashes and ids: shortened in the middle for the eye, whole for those who copy or hear
 // them.
 
 import { useSignal } from '@preact/signals'

@@ -115,7 +115,7 @@ export async function findPairing(
   return pairing
 }
 
-/** Whoever else answers the code waits, and then finds it answered. Throws NotFound. */
+/** Another who answers the code waits, and then finds it answered. Throws NotFound. */
 async function lockPairing(tx: Tx, code: string, now: Date): Promise<{ id: string; name: string }> {
   const [pairing] = await tx<{ id: string; name: string }>`
     select id, name from pairing

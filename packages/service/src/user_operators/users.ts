@@ -1,5 +1,5 @@
 // People who sign in, by the operator's hand: the first owner of a customer, those of the house,
-// and their sessions. A link is shown once, and is handed over by whoever has asked for it.
+// and their sessions. A link is shown once, and is handed over by the one who has asked for it.
 
 import { type Static, Type } from 'typebox'
 import { requireCustomer } from '../customers/customers.ts'

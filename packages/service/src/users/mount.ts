@@ -1,7 +1,7 @@
 // The way in with a session. A face is mounted by sessionMount(): the portal gives it the
 // customers' endpoints, the console the operators' operations. Each request must come from our own
-// pages: a browser sends the cookie along whoever wrote the page, but only our pages can say that
-// they are ours. Under /v1 nobody looks at cookies.
+// pages: a browser sends the cookie along for any page, but only our pages can say that they are
+// ours. Under /v1 nobody looks at cookies.
 //
 // Ports are no part of what a cookie belongs to, and two ports of one host are one site to a
 // browser: that the portal's pages cannot act on the console is due to the exact origin alone.
