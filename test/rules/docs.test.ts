@@ -158,3 +158,22 @@ test('every script that a page runs is one', () => {
   )
   assert.deepEqual(unknown, [])
 })
+
+test('ARCHITECTURE draws every folder of the service and of the pages', () => {
+  const drawn = textOf('ARCHITECTURE.md')
+  const missing = ['packages/service/src/', 'packages/web/'].flatMap((root) => {
+    const [, block = ''] = drawn.split(`\n${root}\n`)
+    const named = [...block.split('```')[0]!.matchAll(/(?<=[ \n])([a-z_]+\*?)\//g)]
+    const names = named.map(([, name]) => name!)
+    const isDrawn = (folder: string) =>
+      names.some((name) =>
+        name.endsWith('*') ? folder.startsWith(name.slice(0, -1)) : name === folder,
+      )
+    const inside = tracked.filter((path) => path.startsWith(root) && !path.endsWith('.json'))
+    const folders = new Set(inside.map((path) => path.slice(root.length).split('/')))
+    return [...folders]
+      .filter(({ length, 0: folder }) => length > 1 && !isDrawn(folder!))
+      .map(([folder]) => root + folder)
+  })
+  assert.deepEqual([...new Set(missing)], [])
+})
