@@ -40,6 +40,7 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
   const correction = { customer_id: customer, amount_sun: 7_000_000n, made_by: 'bea' }
   assert.deepEqual(made, [{ ...correction, approved_by: 'olga' }])
   await inviteAndRemove(page)
+  await endSession(page)
   const people = await sql`
     select name, role, ended_at is null as may_sign_in from service_user
     where name in ('Aud', 'olga') order by name, id`
@@ -56,8 +57,11 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
       'operators invite',
       'operators recover',
       'operators remove',
+      'sessions end',
     ],
   )
+  const open = await sql`select 1 from user_session where ended_at is null`
+  assert.equal(open.length, 1)
   const found = await faultsOfLooks({ context, page, origin: url }, [{ path: '/console/settings' }])
   assert.deepEqual(found, [])
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
@@ -147,5 +151,14 @@ async function inviteAndRemove(page: Page): Promise<void> {
   await sayWhy(page)
   const row = page.getByRole('table', { name: 'Operators' }).getByRole('row', { name: /Aud/ })
   await row.getByText('ended').waitFor()
-  await page.getByRole('table', { name: 'Sessions' }).getByText('yours').first().waitFor()
+}
+
+/** One of somebody else's: one's own stays. */
+async function endSession(page: Page): Promise<void> {
+  const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('row')
+  const other = rows.filter({ hasNotText: 'yours' }).filter({ hasText: 'olga' })
+  await other.getByRole('button', { name: 'Sign out olga' }).click()
+  await sayWhy(page)
+  await other.waitFor({ state: 'detached' })
+  assert.equal(await rows.filter({ hasText: 'yours' }).count(), 1)
 }
