@@ -74,6 +74,7 @@ test('every endpoint and page of the reference has a method', async () => {
   const { penstock, calls } = answered(() => ({ items: [], total: 0, page: 1, next: null }))
   const [id, address, number] = ['x-1', 'T', 7]
   const { orders, quotes, subscriptions, aml, watches, statement, keys, webhooks } = penstock
+  const { pairings, users } = penstock
   const wanted = { service: 'energy', params: { address } } as const
   await penstock.whoami()
   await penstock.status()
@@ -103,6 +104,12 @@ test('every endpoint and page of the reference has a method', async () => {
   await penstock.settings.change({ balance_low: 5 })
   await keys.create({ name: 'k', scopes: ['read'] })
   await Promise.all([keys.change({ id }), keys.rotate({ id }), keys.revoke({ id })])
+  await Promise.all([pairings.create({ name: 'p' }), pairings.take({ poll_secret: 'x' })])
+  await Promise.all([pairings.check({ code: 'A' }), pairings.refuse({ code: 'A' })])
+  await pairings.approve({ code: 'A', scopes: ['read'] })
+  await Promise.all([users.check(id), users.recover(id), users.remove(id)])
+  await Promise.all([users.invite({ name: 'u', role: 'reader' }), users.change({ id })])
+  await penstock.sessions.end(id)
   await Promise.all([webhooks.create({ url: 'https://a.example' }), webhooks.change({ id })])
   await Promise.all([webhooks.check(id), webhooks.remove(id), webhooks.rotate({ id })])
   await Promise.all([webhooks.test({ id, type: 'order.ended' }), webhooks.replay({ id })])
@@ -124,6 +131,9 @@ test('every endpoint and page of the reference has a method', async () => {
     keys.list(),
     webhooks.list(),
     penstock.notices.list(),
+    users.list(),
+    penstock.sessions.list(),
+    penstock.actions.list(),
     penstock.events.list(),
   ]
   for (const list of lists) await Array.fromAsync(list as AsyncIterable<unknown>)
