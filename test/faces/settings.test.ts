@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { giveAuthenticator } from 'penstock-test/harness/browser.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
+import { codeAt, PASSWORD } from 'penstock-test/harness/users.ts'
 
 const portal = newPortal()
 const { button, field, heading, link, rows } = portal
@@ -54,6 +55,46 @@ portal.test('one sees where one is signed in', async () => {
   await portal.visit('/portal/settings')
   await rows('Sessions').filter({ hasText: 'this one' }).waitFor()
   await heading('Settings').waitFor()
+})
+
+portal.test('language and theme are chosen, and stay', async () => {
+  await portal.visit('/portal/settings')
+  await panel('Language and theme').getByLabel('Theme').selectOption('dark')
+  await portal.page.locator('html[data-theme=dark]').waitFor()
+  await panel('Language and theme').getByLabel('Language').selectOption('ru')
+  await portal.page.locator('html[lang=ru][data-theme=dark]').waitFor()
+  await heading('Настройки').waitFor()
+  await panel('Язык и тема').getByLabel('Тема').selectOption('')
+  await panel('Язык и тема').getByLabel('Язык').selectOption('en')
+  await portal.page.locator('html[lang=en]:not([data-theme])').waitFor()
+})
+
+portal.test('a new password signs in, with the codes of its own secret', async () => {
+  const { sql } = portal.sandbox
+  await sql`update service_user set sign_in_name = 'anna' where name = 'Sandbox owner'`
+  // What was just read of a session is remembered for a second.
+  await portal.page.waitForTimeout(1_200)
+  await portal.visit('/portal/settings')
+  await button('New password').click()
+  const secret = await portal.dialog().locator('.whole-text').innerText()
+  await portal.dialog().getByLabel('Password').fill('short')
+  await portal.dialog().getByLabel('Code from the app (6 digits)').fill(codeAt(secret, new Date()))
+  await portal.inDialog('Save').click()
+  await portal.dialog().getByText('Choose another password.').waitFor()
+  await portal.dialog().getByLabel('Password').fill(PASSWORD)
+  await portal.dialog().getByLabel('Code from the app (6 digits)').fill(codeAt(secret, new Date()))
+  await portal.inDialog('Save').click()
+  await portal.page.getByText('The password was changed.').first().waitFor()
+  const other = await (await portal.browser.newContext({ locale: 'en-GB' })).newPage()
+  await other.goto(`${portal.origin}/portal`)
+  await other.getByLabel('Sign-in name').first().fill('anna')
+  await other.getByLabel('Password').first().fill(PASSWORD)
+  // The service takes no code twice, and the next one half a minute early.
+  const next = codeAt(secret, new Date(Date.now() + 30_000))
+  await other.getByLabel('Code from the app (6 digits)').first().fill(next)
+  await other.getByRole('button', { name: 'Sign in with a password' }).click()
+  await other.getByRole('heading', { level: 1, name: 'Home' }).waitFor()
+  await other.context().close()
 })
 
 portal.looks([{ path: '/portal/settings' }])

@@ -36,6 +36,25 @@ portal.job('somebody is let in, gets another role, and is taken out', 8, async (
   await row(name).getByText('ended').waitFor()
 })
 
+portal.test('a user may spend so much in a day, until nobody says so', async () => {
+  await portal.visit('/portal/settings/users')
+  await button('Invite somebody').click()
+  await field('Name').fill('Dora')
+  const cap = field('Most that it may spend in a day (TRX)')
+  await cap.fill('much')
+  assert.ok(await inDialog('Make the link').isDisabled())
+  await cap.fill('12.5')
+  await inDialog('Make the link').click()
+  await shownLink()
+  await inDialog('Close').click()
+  await row('Dora').getByText('12.5').waitFor()
+  await button('Change Dora').click()
+  assert.equal(await cap.inputValue(), '12.5')
+  await cap.fill('')
+  await inDialog('Save').click()
+  await row('Dora').getByText('no cap').waitFor()
+})
+
 portal.test('a new link makes the one before worthless', async () => {
   await portal.visit('/portal/settings/users')
   await button('Invite somebody').click()

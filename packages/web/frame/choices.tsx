@@ -1,7 +1,7 @@
 // What stands at the end of the header: whether the page is live, language, theme, who is signed
 // in.
 
-import { useSignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { post } from '../calls/ask.ts'
 import { live_state } from '../calls/live.ts'
 import { forgetSession, session } from '../calls/session.ts'
@@ -23,7 +23,13 @@ export function Live() {
 }
 
 /** Each language in its own words. */
-const LANGUAGE_NAMES: Readonly<Record<string, string>> = { en: 'EN', zh: '中文', ru: 'RU' }
+export const LANGUAGE_NAMES: Readonly<Record<string, string>> = { en: 'EN', zh: '中文', ru: 'RU' }
+
+/** Speaks it from now on. */
+export function chooseLanguage(language: string): void {
+  choose('language', language)
+  location.reload()
+}
 
 export function Languages() {
   return (
@@ -31,10 +37,7 @@ export function Languages() {
       class="small"
       aria-label={say('language')}
       value={spokenLanguage()}
-      onChange={({ currentTarget }) => {
-        choose('language', currentTarget.value)
-        location.reload()
-      }}
+      onChange={({ currentTarget }) => chooseLanguage(currentTarget.value)}
     >
       {startData().languages.map((language) => (
         <option key={language} value={language} lang={language}>
@@ -47,27 +50,36 @@ export function Languages() {
 
 type Shade = 'light' | 'dark'
 
-/** What is drawn now, chosen or by the system. */
-function drawnTheme(): Shade {
+/** What the user has chosen; undefined: whatever the system has. */
+export function chosenTheme(): Shade | undefined {
   const { theme } = document.documentElement.dataset
-  if (theme === 'light' || theme === 'dark') return theme
-  return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'
+  return theme === 'light' || theme === 'dark' ? theme : undefined
+}
+
+/** Changes whenever one chooses, for those who draw what was chosen. */
+const themes_chosen = signal(0)
+
+/** Draws the page so, from now on. */
+export function chooseTheme(theme: Shade | undefined): void {
+  const { dataset } = document.documentElement
+  if (theme) dataset.theme = theme
+  else delete dataset.theme
+  choose('theme', theme ?? '')
+  themes_chosen.value++
 }
 
 export function Theme() {
-  const theme = useSignal(drawnTheme())
+  void themes_chosen.value
+  const is_dark = matchMedia('(prefers-color-scheme: dark)').matches
+  const theme = chosenTheme() ?? (is_dark ? 'dark' : 'light')
+  const other = theme === 'dark' ? 'light' : 'dark'
   return (
     <button
       type="button"
       class="small"
-      aria-label={theme.value === 'dark' ? say('theme.light') : say('theme.dark')}
-      title={theme.value === 'dark' ? say('theme.light') : say('theme.dark')}
-      onClick={() => {
-        const other: Shade = theme.value === 'dark' ? 'light' : 'dark'
-        theme.value = other
-        document.documentElement.dataset.theme = other
-        choose('theme', other)
-      }}
+      aria-label={say(`theme.${other}`)}
+      title={say(`theme.${other}`)}
+      onClick={() => chooseTheme(other)}
     >
       <span aria-hidden="true">◐</span>
     </button>

@@ -19,6 +19,9 @@ export function moneyText(trx: number, { sign = false }: { sign?: boolean } = {}
   return `${before}${whole}${decimals === '' ? '' : `.${decimals}`}`
 }
 
+/** Whether a text is a sum of TRX as people type one. */
+export const isSum = (text: string): boolean => /^\d{1,12}(\.\d{1,6})?$/.test(text)
+
 /** The sum of sums, exact. */
 export const sumOf = (sums: readonly number[]): number =>
   fromSun(sums.reduce((sum, one) => sum + toSun(one), 0n))

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
 import { session } from '../calls/session.ts'
 import { CheckField, ChecksField, LinesField, linesOf, TextField } from '../parts/field.tsx'
+import { isSum } from '../parts/money.tsx'
 import { named, say } from '../words/words.ts'
 import type { Key } from './key.ts'
 
@@ -47,8 +48,6 @@ export type KeyFields = {
   body: Body<'/v1/key/new'>
 }
 
-const TRX = /^\d{1,12}(\.\d{1,6})?$/
-
 /** Of a key that is changed, or of a new one that begins with some of it. */
 export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields {
   const typed = useSignal(key ? textOf(key) : { ...BLANK, ...start })
@@ -56,7 +55,7 @@ export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields
   const wrong: KeyFields['wrong'] = {}
   if (text.name.trim() === '') wrong.name = say('key.name_missing')
   if (text.scopes.length === 0) wrong.scopes = say('key.scopes_missing')
-  if (text.daily_cap !== '' && !TRX.test(text.daily_cap)) wrong.daily_cap = say('wrong.sum')
+  if (text.daily_cap !== '' && !isSum(text.daily_cap)) wrong.daily_cap = say('wrong.sum')
   const networks = linesOf(text.networks)
   const is_same_day = key?.ends_at?.slice(0, 10) === text.ends
   return {

@@ -5,6 +5,7 @@ import { Profile } from '../credentials/profile.tsx'
 import { Title } from '../frame/title.tsx'
 import { LowBalance } from '../portal_money/low_balance.tsx'
 import { say } from '../words/words.ts'
+import { Appearance } from './appearance.tsx'
 import { BillingLines, EndingMinutes } from './customer_settings.tsx'
 import { Sessions } from './sessions.tsx'
 
@@ -18,6 +19,7 @@ export default function Settings() {
         <LowBalance />
         <EndingMinutes />
         <BillingLines />
+        <Appearance />
       </div>
       <Sessions />
     </>

@@ -8,6 +8,7 @@ import { toast } from '../frame/toasts.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
+import { isSum } from '../parts/money.tsx'
 import { ShownOnce } from '../secrets/shown_once.tsx'
 import { CUSTOMER_ROLES, type CustomerRole } from '../users/user.ts'
 import { named, say } from '../words/words.ts'
@@ -47,6 +48,9 @@ function ActDialog({ title, submit, act, off, onClose, children }: QuestionProps
 function useUserFields(user?: User) {
   const name = useSignal(user?.name ?? '')
   const role = useSignal((user?.role ?? CUSTOMER_ROLES[0]) as CustomerRole)
+  const before = user?.daily_cap ?? null
+  const cap = useSignal(before === null ? '' : String(before))
+  const cap_wrong = cap.value === '' || isSum(cap.value) ? undefined : say('wrong.sum')
   const fields = (
     <>
       <TextField
@@ -64,10 +68,26 @@ function useUserFields(user?: User) {
           role.value = value as CustomerRole
         }}
       />
+      <TextField
+        label={say('key.cap')}
+        hint={say('key.cap_hint')}
+        inputMode="decimal"
+        wrong={cap_wrong}
+        value={cap.value}
+        onText={(text) => {
+          cap.value = text.trim()
+        }}
+      />
     </>
   )
-  const body = { name: name.value.trim(), role: role.value }
-  const off = body.name === '' ? say('key.name_missing') : undefined
+  const body = {
+    name: name.value.trim(),
+    role: role.value,
+    ...(cap.value !== '' && { daily_cap: Number(cap.value) }),
+    // Taken away only where there was one: who asks may have a cap, and can give none without.
+    ...(cap.value === '' && before !== null && { daily_cap: 'none' }),
+  }
+  const off = body.name === '' ? say('key.name_missing') : cap_wrong
   return { fields, body, off }
 }
 
