@@ -85,8 +85,25 @@ test('a worker changes no customer, key, price, plan or policy', async (t) => {
 })
 
 test('an operator signs nothing, and the reader reads no secret', async (t) => {
-  const { sql } = await setUp(t, 'penstock_admin')
-  await assert.rejects(sql`update attempt set state = 'new'`, denied)
+  const { all, sql } = await setUp(t, 'penstock_admin')
+  const insert = (by: Sql, id: string, state: string) => by`
+    insert into attempt (id, subject, contract, state, send_at, made_at, tx_id, signed, expires_at,
+      block_number, block_id, block_time)
+    select ${id}, ${`refund:${id}`}, '{}', ${state}, now(), now(), t.*, b.*
+    from (select ${id}, ''::bytea, now() where ${state} <> 'new'
+      union all select null, null, null::timestamptz where ${state} = 'new') as t,
+      (select 1::bigint, 'b', now() where ${state} = 'included'
+       union all select null, null, null::timestamptz where ${state} <> 'included') as b`
+  for (const state of ['new', 'signed', 'sent', 'included']) await insert(all, state, state)
+  // Only what is in a block may be noted, and nothing that was signed is changed.
+  for (const state of ['new', 'signed', 'sent', 'dead'])
+    await assert.rejects(insert(sql, `${state}_too`, state), denied)
+  await insert(sql, 'found', 'included')
+  await assert.rejects(sql`update attempt set state = 'dead' where id = 'new'`, denied)
+  await sql`update attempt set state = 'dead' where id <> 'new'`
+  const [kept] = await all`select count(*)::int as dead from attempt where state = 'dead'`
+  assert.equal(kept?.dead, 0)
+  await assert.rejects(sql`update attempt set contract = '{}'`, denied)
   await assert.rejects(sql`delete from orders`, denied)
   const reader = await setUp(t, 'penstock_read')
   await reader.sql`select id, customer_id, daily_cap_sun from api_key`
