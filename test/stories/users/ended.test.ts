@@ -88,3 +88,28 @@ test('what is taken away while somebody signs in by it lets nobody in', async (t
     assert.equal(open!.sessions, 0n, path)
   }
 })
+
+test('another password ends the other sessions, and the one before opens nothing', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { visitor, secret } = await joinedByPassword(world, { customer_id })
+  world.wait(60)
+  const signIn = async (password: string, from: string) => {
+    const typed = { sign_in_name: 'anna', password, code: codeAt(from, world.now) }
+    const one = new Visitor(world.api)
+    return { one, key: (await one.call('/session/password', typed)).key }
+  }
+  const { one: other } = await signIn(PASSWORD, secret)
+  assert.equal((await other.call('/v1/balance')).code, 0)
+  const fresh = (await visitor.ask('/session/totp')).totp as { secret: string; offer: string }
+  const password = 'another horse battery'
+  const code = codeAt(fresh.secret, world.now)
+  await visitor.ask('/session/totp', { password, code, offer: fresh.offer })
+  world.wait(60)
+  assert.equal((await other.call('/v1/balance')).key, 'auth.session')
+  assert.equal((await visitor.call('/v1/balance')).code, 0)
+  assert.equal((await signIn(PASSWORD, secret)).key, 'auth.sign_in')
+  assert.equal((await signIn(PASSWORD, fresh.secret)).key, 'auth.sign_in')
+  world.wait(30)
+  assert.equal((await signIn(password, fresh.secret)).key, undefined)
+})
