@@ -2,7 +2,7 @@
 // purchase, and a real browser that looks at it. They are few and small, and are made again when
 // the pages look different.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startLocal } from 'penstock-playground/start.ts'
@@ -15,9 +15,25 @@ import { ROOT } from './source.ts'
 const ORDERS = 3
 const VIEW = { width: 1080, height: 720 }
 
+const KILOBYTE = 1_000
+const KILOBYTES_MAX = 60
+/** Of 100. */
+const QUALITY = 75
+
+/** As WebP, which Playwright cannot write. Throws when it is too large for a document. */
+async function savePicture(page: Page, path: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const how = { format: 'webp', quality: QUALITY } as const
+  const { data } = await session.send('Page.captureScreenshot', how)
+  await session.detach()
+  const bytes = Buffer.from(data, 'base64')
+  if (bytes.length > KILOBYTES_MAX * KILOBYTE)
+    throw new Error(`${path} has ${bytes.length} bytes, more than ${KILOBYTES_MAX} kB.`)
+  await writeFile(path, bytes)
+}
+
 async function take(page: Page, sign_in_url: string, address: string): Promise<void> {
-  const picture = (name: string) =>
-    page.screenshot({ path: join(ROOT, `docs/pictures/${name}.png`), animations: 'disabled' })
+  const picture = (name: string) => savePicture(page, join(ROOT, `docs/pictures/${name}.webp`))
   await page.goto(sign_in_url)
   for (let i = 0; i < ORDERS; i++) {
     await page.getByRole('link', { name: 'Buy', exact: true }).first().click()

@@ -270,6 +270,7 @@ export function buildApp(world: World): App {
   const uses = lastUses({ sql, clock })
   const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
+  const status = statusOf(for_customers, prices)
   const events = eventsOf(world, { new_id, seal })
   const sign_in = signInOf(for_customers, { new_id, seal })
   const placing = { sql, clock, new_id, again, told, wake }
@@ -297,10 +298,10 @@ export function buildApp(world: World): App {
       }),
     ],
     sign_in,
-    pages: pagesOf(for_customers, prices),
+    pages: [...pagesOf(for_customers), ...status.pages],
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
-    api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock })],
+    api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock }), status.drawStep],
     noteCall: purchases.note,
     new_id,
     seal,
@@ -312,19 +313,22 @@ export function buildApp(world: World): App {
   }
 }
 
-/** What is read with GET. */
-function pagesOf({ sql, clock, node, about, web }: World, prices: SharedParts['prices']): Page[] {
-  const { public_url } = about
+/** What is read with GET, but for the status page. */
+function pagesOf({ sql, node, about, web }: World): Page[] {
   const network = networkReader(node)
-  const style = web && (async () => `/assets/${(await web.assets.face('portal')).style}`)
-  const is_https = public_url?.startsWith('https:') ?? false
   return [
     ...treasuryPages({ sql }),
     keyPage({ sql }),
-    ...statusPages({ sql, clock, prices, network, style, is_https }),
     ...referencePages(),
-    ...(web ? webPages({ ...web, public_url, network }) : []),
+    ...(web ? webPages({ ...web, public_url: about.public_url, network }) : []),
   ]
+}
+
+/** The status page, and what draws it before anybody asks. */
+function statusOf({ sql, clock, node, about, web }: World, prices: SharedParts['prices']) {
+  const style = web && (async () => `/assets/${(await web.assets.face('portal')).style}`)
+  const is_https = about.public_url?.startsWith('https:') ?? false
+  return statusPages({ sql, clock, prices, network: networkReader(node), style, is_https })
 }
 
 /** What everything needs that signs people in. */

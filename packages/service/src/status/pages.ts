@@ -6,10 +6,17 @@ import { gzip } from 'node:zlib'
 import { LANGUAGES } from 'penstock-web/build/bundle.ts'
 import { acceptsEncoding, type Page } from '../http/pages.ts'
 import { printJson } from '../lib/json.ts'
+import type { Step } from '../steps/step.ts'
 import { documentHeaders } from '../web/shell.ts'
 import { type Visitor, visitorOf } from '../web/visitor.ts'
 import { statusDocument } from './document.ts'
-import { type Needs as ReportNeeds, type Status, StatusForm, statusReader } from './report.ts'
+import {
+  type Needs as ReportNeeds,
+  readStatus,
+  type Status,
+  StatusForm,
+  statusReader,
+} from './report.ts'
 
 export type Needs = ReportNeeds & {
   /** The address of the style sheet of the pages; undefined: they have none. */
@@ -19,6 +26,8 @@ export type Needs = ReportNeeds & {
 
 const BRAND = 'Penstock'
 const CACHED = 'public, max-age=15'
+/** Once would do. */
+const DRAWN_AGAIN_MS = 86_400_000
 const gzipped = promisify(gzip)
 
 /** Nothing runs, and nothing is loaded but our own style sheet. */
@@ -33,7 +42,9 @@ const POLICY = [
 
 type PrintedPage = { status: Status; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
 
-export function statusPages(needs: Needs): Page[] {
+/** The pages; and a step that draws the first of them in each language when the process begins,
+ *  for nobody: what draws it is slow the first time, and nobody should wait for that. */
+export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
   const read = statusReader(needs)
   const printed = new Map<string, PrintedPage>()
 
@@ -53,7 +64,17 @@ export function statusPages(needs: Needs): Page[] {
     return bytes
   }
 
-  return [
+  const drawStep: Step = {
+    name: 'draw_status',
+    rest_ms: DRAWN_AGAIN_MS,
+    async run() {
+      const status = await readStatus(needs)
+      for (const language of LANGUAGES) await print(status, { language, theme: null })
+      return false
+    },
+  }
+
+  const pages: Page[] = [
     {
       path: '/status',
       summary: 'How each part of the service does and did, for a browser',
@@ -91,4 +112,5 @@ export function statusPages(needs: Needs): Page[] {
       },
     },
   ]
+  return { pages, drawStep }
 }

@@ -142,7 +142,8 @@ export function statusReader(needs: Needs): () => Promise<Status> {
   }
 }
 
-async function readStatus({ sql, clock, prices, network }: Needs): Promise<Status> {
+/** What is so now, read anew. */
+export async function readStatus({ sql, clock, prices, network }: Needs): Promise<Status> {
   const now = clock.now()
   const since = new Date(floorTo('day', now).getTime() - (DAYS - 1) * SPAN_MS.day)
   const [progress, settings, incidents, offered, name] = await Promise.all([
