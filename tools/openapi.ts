@@ -126,6 +126,11 @@ const TAGS: readonly [name: string, paths: RegExp, description: string][] = [
     /balance|recharge|deposit|statement|summary|invoice/,
     'Your account, and what arrives on the chain',
   ],
+  [
+    'Access',
+    /^\/v1\/(key|user|session|action|pairing)/,
+    'Who may call and sign in for you, and who has changed what',
+  ],
   ['Settings', /whoami|settings|refusals/, 'Who calls, what you have set, what was refused'],
   ['Prices', /./, 'What things cost, and what the chain says of an address'],
 ]
