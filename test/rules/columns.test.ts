@@ -27,7 +27,7 @@ const NOT_OURS = [
   /^packages\/service\/openapi(-3\.0)?\.json$/,
   /^docs\/reference\.md$/,
   /^packages\/web\/portal_webhooks\/receivers\.json$/,
-  /\.png$/,
+  /\.(png|webp)$/,
   // A sentence is a line.
   /^packages\/web\/languages\//,
   /^packages\/service\/src\/status\/(en|ru|zh)\.json$/,
