@@ -195,7 +195,7 @@ portal.test('the list goes on and back, and the address says where one is', asyn
   await portal.page.getByText('found-by-name').waitFor()
   await link('Newer').click()
   await portal.page.getByText('many-25').waitFor()
-  await visit('/portal/orders?external_id_prefix=found')
+  await visit('/portal/orders?external_id_prefix=found-by-name')
   await portal.page.getByText('found-by-name').waitFor()
   assert.equal(await portal.page.getByRole('row').count(), 2)
 })

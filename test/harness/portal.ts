@@ -21,13 +21,12 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { LocalService } from 'penstock-playground/start.ts'
 import { Penstock } from 'penstock-sdk'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { type Misdeeds, noBrowser, startBrowser, watchPages } from './browser.ts'
 import { doJob, type Job, keyboard, type Limits, mouse } from './hands.ts'
 import { faultsOfLooks, type PageToLookAt } from './looks.ts'
-import { startSandbox } from './sandbox.ts'
+import { type Sandbox, startSandbox } from './sandbox.ts'
 
 /** Until something is seen. Generous: the machine may be busy. */
 const PATIENCE_MS = 30_000
@@ -35,7 +34,7 @@ const PATIENCE_MS = 30_000
 export const newPortal = () => new Portal()
 
 class Portal {
-  sandbox!: LocalService
+  sandbox!: Sandbox
   browser!: Browser
   context!: BrowserContext
   /** Signed in by the sandbox's link. */

@@ -9,17 +9,33 @@ import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { createDatabase, dropDatabase } from './database.ts'
 
+export type Sandbox = LocalService & {
+  /** Stops everything and starts it again on what it has left, at the same address. What reaches
+   *  into the process that was stopped (`sql`, `app`) is over. */
+  restart(): Promise<void>
+}
+
 /** A sandbox; `close` removes it again. */
-export async function startSandbox(): Promise<LocalService> {
+export async function startSandbox(): Promise<Sandbox> {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-sandbox-'))
   const { url, name } = await createDatabase()
-  const args = ['--port', '0', '--chain-port', '0', '--data-dir', data_dir]
-  const { help: _, ...config } = readConfig(args, { DATABASE_URL: url })
-  const local = await startLocal({ config, log: silentLog, block_time_seconds: 0.5 })
+  const args = ['--chain-port', '0', '--data-dir', data_dir]
+  const start = (port: string) => {
+    const { help: _, ...config } = readConfig([...args, '--port', port], { DATABASE_URL: url })
+    return startLocal({ config, log: silentLog, block_time_seconds: 0.5 })
+  }
+  const first = await start('0')
+  let running: LocalService | undefined = first
   const close = async () => {
-    await local.close()
+    await running?.close()
     await rm(data_dir, { recursive: true, force: true, maxRetries: 5 })
     await dropDatabase(name)
   }
-  return { ...local, close }
+  const restart = async () => {
+    const stopped = running
+    running = undefined
+    await stopped?.close()
+    running = await start(new URL(first.api_url!).port)
+  }
+  return { ...first, close, restart }
 }

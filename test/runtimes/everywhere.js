@@ -96,7 +96,12 @@ export async function everywhere({ address, ...access }) {
 
   const { body, headers, secret } = CALL
   const when = { now_ms: 1_614_265_330_000 }
-  const event = await verifyWebhook(body, new Headers(headers), ['whsec_AAAA', secret], when)
+  const event = await verifyWebhook(
+    body,
+    new Headers(headers),
+    [`whsec_${'A'.repeat(32)}`, secret],
+    when,
+  )
   is('a webhook is verified', event.test === 2_432_232_314)
   const altered = await thrownBy(verifyWebhook(`${body} `, headers, secret, when))
   is('an altered one is not', altered instanceof InvalidWebhook)
