@@ -1,5 +1,5 @@
 // What operators and auditors do in a day, at the console of a whole sandbox: within the clicks it
-// may take, with the mouse and with the keyboard alone.
+// may take, with the keyboard alone and with the mouse in turn.
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
@@ -11,7 +11,7 @@ import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import type { Browser, Page } from 'playwright-core'
 import { noBrowser, startBrowser } from '../harness/browser.ts'
-import { doJob, type Job, keyboard, type Limits, mouse } from '../harness/hands.ts'
+import { doJob, handsInTurn, type Job, type Limits } from '../harness/hands.ts'
 import { startSandbox } from '../harness/sandbox.ts'
 
 const PATIENCE_MS = 30_000
@@ -37,9 +37,11 @@ after(async () => {
   await sandbox?.close()
 })
 
-/** By the mouse and then by the keyboard alone, each from the first page on. */
+let jobs = 0
+
+/** From the first page on: one with the keyboard alone, the next with the mouse. */
 function job(title: string, limits: Limits, steps: Job): void {
-  for (const hands of [mouse, keyboard])
+  for (const hands of handsInTurn(jobs++))
     test(`${title}, with the ${hands.name}`, { skip }, async (t: TestContext) => {
       await page.goto(home)
       await page.locator('main [role=status]').first().waitFor()

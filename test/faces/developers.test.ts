@@ -1,5 +1,5 @@
 // What developers do in the portal, in a real browser, within the clicks that it may take: keys,
-// webhooks, refusals. With the mouse and with the keyboard alone, by the same steps.
+// webhooks, refusals. With the keyboard alone and with the mouse in turn.
 
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'

@@ -77,6 +77,13 @@ export const keyboard = (page: Page): Hands => ({
   },
 })
 
+/** Who does a job: in turn the keyboard alone and the mouse; with FACES=all both, one after the
+ *  other. */
+export const handsInTurn = (turn: number) => {
+  if (process.env.FACES === 'all') return [mouse, keyboard]
+  return [turn % 2 === 0 ? keyboard : mouse]
+}
+
 /** What a job may take: clicks, and seconds from the last of them to the answer on the screen. */
 export type Limits = { clicks: number; seconds?: number }
 /** Called when the answer is on the screen, where more is looked at after that. */

@@ -7,7 +7,7 @@
 //   before(portal.open)
 //   after(portal.close)
 //
-//   portal.job('an address is supplied', 4, async (hands, answered) => {     mouse, then keyboard
+//   portal.job('an address is supplied', 4, async (hands, answered) => {     keyboard or mouse
 //     await hands.press(link('Subscriptions'))                  4: clicks; or { clicks, seconds }
 //     await rows('Subscriptions').first().waitFor()
 //     answered()                                          what is looked at later is not counted
@@ -24,7 +24,7 @@ import { type TestContext, test } from 'node:test'
 import { Penstock } from 'penstock-sdk'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { type Misdeeds, noBrowser, startBrowser, watchPages } from './browser.ts'
-import { doJob, type Job, keyboard, type Limits, mouse } from './hands.ts'
+import { doJob, handsInTurn, type Job, type Limits } from './hands.ts'
 import { faultsOfLooks, type PageToLookAt } from './looks.ts'
 import { type Sandbox, startSandbox } from './sandbox.ts'
 
@@ -45,6 +45,7 @@ class Portal {
   /** What the pages have done that they never should. */
   misdeeds!: Misdeeds
   private readonly skip = noBrowser()
+  private jobs = 0
 
   /** For `before`. */
   readonly open = async (): Promise<void> => {
@@ -76,11 +77,11 @@ class Portal {
     test(title, { skip: this.skip }, steps)
   }
 
-  /** Does a job with the mouse and then with the keyboard alone, from the first page on, in at most
-   *  so many clicks, or within limits. */
+  /** Does a job from the first page on, in at most so many clicks, or within limits: one with the
+   *  keyboard alone, the next with the mouse. */
   readonly job = (title: string, most: number | Limits, job: Job): void => {
     const limits = typeof most === 'number' ? { clicks: most } : most
-    for (const hands of [mouse, keyboard])
+    for (const hands of handsInTurn(this.jobs++))
       this.test(`${title}, with the ${hands.name}`, async (t) => {
         await this.visit('/portal')
         await doJob(t, hands(this.page), limits, job)

@@ -25,8 +25,8 @@ const LONGEST_FIRST = [
   'packages/devchain/package',
   'packages/devchain/fuzz/',
 ]
-/** Files at once: each waits for the server at times, and the next goes on. */
-const FILES_AT_ONCE = Math.min(availableParallelism() + 1, 8)
+/** Files at once: each waits for the server or a browser at times, and others go on. */
+const FILES_AT_ONCE = Math.min(availableParallelism() + 2, 8)
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
   options: {

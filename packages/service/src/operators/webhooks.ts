@@ -2,6 +2,7 @@
 // networks that are not public; those of the house are made here.
 
 import { type Static, Type } from 'typebox'
+import { reviewKinds } from '../checks/reviews.ts'
 import { requireCustomer } from '../customers/customers.ts'
 import { customerKinds } from '../customers/forms.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -198,9 +199,13 @@ const switching = [
 ]
 
 /** What the house is told. */
-const HOUSE_TYPES = [...alertKinds, ...customerKinds, ...changeKinds, ...webhookKinds].map(
-  ({ type }) => type,
-)
+const HOUSE_TYPES = [
+  ...alertKinds,
+  ...customerKinds,
+  ...changeKinds,
+  ...reviewKinds,
+  ...webhookKinds,
+].map(({ type }) => type)
 
 /** Runs what judges a URL, and says what is wrong with it. */
 async function withUrl<Value>(work: Promise<Value>): Promise<Value> {
