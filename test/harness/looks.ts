@@ -7,19 +7,24 @@ import { barriers, clippedTexts, isTooWide } from './browser.ts'
 export type PageToLookAt = { path: string; prepare?: () => Promise<void> }
 export type Looks = { context: BrowserContext; page: Page; origin: string }
 
+const everything = process.env.FACES === 'all'
 /** Each language, theme and width once; FACES=all: every one with every other. */
-const VIEWS =
-  process.env.FACES === 'all'
-    ? ['en', 'zh', 'ru'].flatMap((language) =>
-        [1280, 375].flatMap((width) =>
-          (['light', 'dark'] as const).map((colorScheme) => ({ language, width, colorScheme })),
-        ),
-      )
-    : [
-        { language: 'en', width: 1280, colorScheme: 'light' as const },
-        { language: 'zh', width: 1280, colorScheme: 'dark' as const },
-        { language: 'ru', width: 375, colorScheme: 'dark' as const },
-      ]
+const VIEWS = everything
+  ? ['en', 'zh', 'ru'].flatMap((language) =>
+      [1280, 375].flatMap((width) =>
+        (['light', 'dark'] as const).map((colorScheme) => ({ language, width, colorScheme })),
+      ),
+    )
+  : [
+      { language: 'en', width: 1280, colorScheme: 'light' as const },
+      { language: 'zh', width: 1280, colorScheme: 'dark' as const },
+      { language: 'ru', width: 375, colorScheme: 'dark' as const },
+    ]
+/** The pages that are looked at in a view: one after the other each gets the next, and with
+ *  FACES=all every page gets every view. */
+const pagesOf = (pages: readonly PageToLookAt[], view: number) =>
+  pages.filter((_, i) => everything || i % VIEWS.length === view)
+
 /** What axe finds on the pages, what does not fit into the window and which texts are cut off, a
  *  line for each. */
 export async function faultsOfLooks(
@@ -27,11 +32,11 @@ export async function faultsOfLooks(
   pages: readonly PageToLookAt[],
 ): Promise<string[]> {
   const found: string[] = []
-  for (const { language, width, colorScheme } of VIEWS) {
+  for (const [view, { language, width, colorScheme }] of VIEWS.entries()) {
     await context.addCookies([{ name: 'penstock-language', value: language, url: origin }])
     await page.setViewportSize({ width, height: 800 })
     await page.emulateMedia({ colorScheme })
-    for (const { path, prepare } of pages) {
+    for (const { path, prepare } of pagesOf(pages, view)) {
       await page.goto(origin + path)
       await page.locator('main h1').waitFor()
       await drawn(page)

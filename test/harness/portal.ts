@@ -88,15 +88,18 @@ class Portal {
       })
   }
 
-  /** A test that these pages have no barriers and fit, in each language, theme and width. A
-   *  function is called when the test runs: for paths that are known only then. */
+  /** A test that these pages have no barriers and fit, in one language, theme and width after the
+   *  other. A function is called when the test runs: for paths that are known only then. */
   readonly looks = (
     pages: readonly PageToLookAt[] | (() => Promise<readonly PageToLookAt[]>),
   ): void =>
-    this.test('the pages have no barriers and fit, in each language, theme and width', async () => {
-      const list = typeof pages === 'function' ? await pages() : pages
-      assert.deepEqual(await faultsOfLooks(this, list), [])
-    })
+    this.test(
+      'the pages have no barriers and fit, in a language, theme and width each',
+      async () => {
+        const list = typeof pages === 'function' ? await pages() : pages
+        assert.deepEqual(await faultsOfLooks(this, list), [])
+      },
+    )
 
   /** The last test of a file. */
   readonly behaves = (): void =>

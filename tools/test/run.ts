@@ -26,7 +26,7 @@ const LONGEST_FIRST = [
   'packages/devchain/fuzz/',
 ]
 /** Files at once: each waits for the server or a browser at times, and others go on. */
-const FILES_AT_ONCE = Math.min(availableParallelism() + 2, 8)
+const FILES_AT_ONCE = Math.min(availableParallelism() + 1, 8)
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
   options: {
@@ -92,7 +92,9 @@ async function shareCompiled(): Promise<() => Promise<void>> {
 const started_at = performance.now()
 const checking = options.only === undefined ? checks() : true
 const removeCompiled = await shareCompiled()
-const server = external ? undefined : await startPostgres({ throw_away: true })
+const server = external
+  ? undefined
+  : await startPostgres({ throw_away: true, settings: { max_connections: '300' } })
 if (server) process.env[CLUSTER_VARIABLE] = server.url
 const template = await makeTemplate()
 const files = await testFiles()
