@@ -133,7 +133,8 @@ type Figures = Awaited<ReturnType<typeof measureLoads>> & { start_ms: number }
 
 function textOf({ start_ms, here, phone }: Figures): string {
   const line = (name: string, { paint_ms, largest_ms, data_ms, shift }: Load) =>
-    `  ${name.padEnd(8)} painted ${paint_ms} ms, largest ${largest_ms} ms, data ${data_ms} ms, moves ${shift}`
+    `  ${name.padEnd(8)} painted ${paint_ms} ms, largest ${largest_ms} ms, ` +
+    `data ${data_ms} ms, moves ${shift}`
   return [
     `everything started in ${start_ms} ms`,
     'on this machine (painted at most 300 ms, data 700 ms)',
