@@ -85,7 +85,7 @@ export async function beginPairing(
   const network = networkOf(ip)
   await sql.begin(async (tx) => {
     // Nobody else counts them meanwhile.
-    await tx`select pg_advisory_xact_lock(720461510)`
+    await tx`select pg_advisory_xact_lock(720461512)`
     const [count] = await tx<{ own: bigint; all: bigint }>`
       select count(*) filter (where network = ${network}) as own, count(*) as "all"
       from pairing where ends_at > ${now}`
