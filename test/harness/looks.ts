@@ -60,5 +60,7 @@ export async function faultsOfLooks(
  *  half there has half its contrast. */
 async function drawn(page: Page): Promise<void> {
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  // What opens begins to fade in with the next frame.
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))')
   await page.evaluate('Promise.allSettled(document.getAnimations().map((one) => one.finished))')
 }
