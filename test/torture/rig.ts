@@ -179,9 +179,18 @@ export class Rig {
     return tronNode({ nodes: [{ url: this.chain.url }], transport: httpTransport })
   }
 
+  /** What a superuser runs on a server of his own before the first migration. */
+  private async makeRoles(): Promise<void> {
+    const client = await openClient(Hosts.of(this.database_url), {})
+    await client.query(await readFile(join(ROOT, 'deploy/postgresql/roles.sql'), 'utf8'))
+    await client.end()
+  }
+
   private async prepare(): Promise<void> {
-    if (this.release === ROOT) await migrate(this.database_url)
-    else await this.operate('migrate')
+    if (this.release === ROOT) {
+      await this.makeRoles()
+      await migrate(this.database_url)
+    } else await this.operate('migrate')
     const control = devchainControl(this.chain.url, httpTransport)
     await prepareChain({ node: this.node, control, now: systemClock.now }, this.sandbox)
     this.node_urls = (await this.options.node_urls?.(this.chain.chain)) ?? [this.chain.url]
