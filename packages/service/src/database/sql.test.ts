@@ -32,6 +32,32 @@ test('values of all kinds go in and come out as they are', async (t) => {
   })
 })
 
+test('lists of all kinds go in as arrays, with whatever their items hold', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const texts = ['', 'a,b', '{}', 'NULL', '"', '\\', '\\"', ' ', 'é', '𝒳"', '\n"', '\t\\', null]
+  const dates = [
+    new Date(0),
+    new Date('2026-11-23T01:02:03.456Z'),
+    new Date('0099-01-02T00:00:00Z'),
+  ]
+  const far = [new Date(Date.UTC(12_345, 0, 2)), dates[1]]
+  const [row] = await sql`
+    select ${texts}::text[] as texts, ${[1n, 2n ** 62n, null, -3n]}::bigint[] as numbers,
+      ${[1.5, -0.25]}::float8[] as floats, ${[true, false, null]}::boolean[] as flags,
+      ${[...dates, dates[2]]}::timestamptz[] as dates, ${far}::timestamptz[] as far,
+      ${[]}::text[] as none, ${[Buffer.from('\\"')]}::bytea[] as bytes`
+  assert.deepEqual(row, {
+    texts,
+    numbers: [1n, 2n ** 62n, null, -3n],
+    floats: [1.5, -0.25],
+    flags: [true, false, null],
+    dates: [...dates, dates[2]],
+    far,
+    none: [],
+    bytes: [Buffer.from('\\"')],
+  })
+})
+
 test('a value is never part of the statement', async (t) => {
   const { sql } = await freshDatabase(t)
   const nasty = "'; drop table transfer; --"
