@@ -2,7 +2,7 @@
 // its key, so keys can be rotated, and is bound to a context (what the secret belongs to), so that
 // it cannot be moved to another row.
 
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Random } from '../lib/ids.ts'
 
 export type Seal = {
@@ -46,8 +46,12 @@ export function sealWith({ current, keys }: SealingKeys, random: Random): Seal {
     if (key.length !== 32)
       throw new Error(`the sealing key ${id} has ${key.length} bytes and not 32`)
   }
-  const keyOf = (id: string): Uint8Array => {
-    const key = Object.hasOwn(keys, id) ? keys[id] : undefined
+  // Made of the bytes at each use, a key would take four times as long to open with.
+  const key_objects = new Map<string, KeyObject>(
+    Object.entries(keys).map(([id, key]) => [id, createSecretKey(key)]),
+  )
+  const keyOf = (id: string): KeyObject => {
+    const key = key_objects.get(id)
     if (!key) throw new Error(`the sealing key ${JSON.stringify(id)} is not configured`)
     return key
   }

@@ -32,8 +32,21 @@ const BATCH_MAX = 500
 /** It signs for no key. */
 const NOBODYS_SECRET = `pss_${'0'.repeat(43)}`
 
-/** A secret, and the key of the second signature that is made of it. */
-type Secret = { secret: string; v2: Uint8Array }
+/** A secret, and the key of the second signature, which is made of it for the first one that is
+ *  sent: most requests have none. */
+class Secret {
+  readonly secret: string
+  #v2: Uint8Array | undefined
+
+  constructor(secret: string) {
+    this.secret = secret
+  }
+
+  get v2(): Uint8Array {
+    this.#v2 ??= keyV2(this.secret)
+    return this.#v2
+  }
+}
 
 type OpenKey = {
   customer: Customer
@@ -119,7 +132,6 @@ function openKey(row: SealedKey, seal: Seal): OpenKey {
     row
   const { require_external_id, expires_at, customer_state } = row
   const { spends_from, old_sealed_secret, old_secret_until } = row
-  const secretOf = (secret: string): Secret => ({ secret, v2: keyV2(secret) })
   return {
     customer: {
       customer_id,
@@ -130,8 +142,8 @@ function openKey(row: SealedKey, seal: Seal): OpenKey {
       require_external_id,
       suspended: customer_state !== 'active',
     },
-    secret: secretOf(seal.open(sealed_secret, sealContext(id))),
-    old_secret: secretOf(
+    secret: new Secret(seal.open(sealed_secret, sealContext(id))),
+    old_secret: new Secret(
       old_sealed_secret === null ? NOBODYS_SECRET : seal.open(old_sealed_secret, sealContext(id)),
     ),
     old_secret_until,
@@ -147,7 +159,8 @@ function openKey(row: SealedKey, seal: Seal): OpenKey {
 function failureOf(key: OpenKey, credentials: Credentials, now: Date): AuthFailure | undefined {
   const signed_v2_missing = credentials.v2.signature === undefined
   const by_new = signedBy(key.secret, credentials, now)
-  const by_old = signedBy(key.old_secret, credentials, now)
+  // Nobody learns by the time of an answer whether there is an old one who does not have the new.
+  const by_old = by_new.v1 ? by_new : signedBy(key.old_secret, credentials, now)
   const old_signs = key.old_secret_until !== null && now < key.old_secret_until
   const by = by_old.v1 && old_signs ? by_old : by_new
   const from_allowed = key.networks === undefined || isListed(key.networks, credentials.ip)
@@ -161,14 +174,14 @@ function failureOf(key: OpenKey, credentials: Credentials, now: Date): AuthFailu
 
 /** Which of the signatures are right by a secret; a second one that was not sent is not. */
 function signedBy(
-  { secret, v2: key }: Secret,
+  by: Secret,
   { body, method, path, idempotency_key, signature, v2 }: Credentials,
   now: Date,
 ): { v1: boolean; v2: boolean } {
   const { timestamp = '', nonce = '' } = v2
   const stamped = { method, path, body, idempotency_key, timestamp, nonce }
   return {
-    v1: isSignature(signature, body, secret),
-    v2: v2.signature !== undefined && isSignatureV2(v2.signature, key, stamped, now),
+    v1: isSignature(signature, body, by.secret),
+    v2: v2.signature !== undefined && isSignatureV2(v2.signature, by.v2, stamped, now),
   }
 }
