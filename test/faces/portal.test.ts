@@ -7,6 +7,7 @@ import { after, before } from 'node:test'
 import { promisify } from 'node:util'
 import { barriers } from 'penstock-test/harness/browser.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
+import { shiftsOf } from 'penstock-test/harness/shifts.ts'
 
 const portal = newPortal()
 const { button, field, heading, link, rows, visit } = portal
@@ -280,6 +281,27 @@ async function gzipSize(path: string): Promise<number> {
   ])
   return Number(stdout)
 }
+
+const MAIN_PAGES = ['', '/buy', '/orders', '/subscriptions', '/screening', '/money', '/settings']
+const SHIFT_MAX = 0.02
+
+portal.test('nothing moves while a page comes, whatever is answered last', async () => {
+  const { page, origin } = portal
+  // Each answer comes a little later than the one that was asked for before.
+  let late_ms = 0
+  await page.route('**/portal/v1/**', async (route) => {
+    late_ms = (late_ms + 170) % 600
+    await new Promise((resolve) => setTimeout(resolve, late_ms))
+    await route.continue().catch(() => {})
+  })
+  const moved: object[] = []
+  for (const path of MAIN_PAGES) {
+    const { sum, parts } = await shiftsOf(page, `${origin}/portal${path}`)
+    if (sum > SHIFT_MAX) moved.push({ path, sum, parts })
+  }
+  await page.unroute('**/portal/v1/**')
+  assert.deepEqual(moved, [])
+})
 
 portal.test('what is loaded first is small', async (t) => {
   const home = await loaded('/portal')

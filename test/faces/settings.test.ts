@@ -38,6 +38,13 @@ portal.test('passkeys come and go, and recovery codes are made anew', async () =
   await field('Name of a new passkey').fill('laptop')
   await button('Add passkey').click()
   await rows('Passkeys').filter({ hasText: 'laptop' }).waitFor()
+  await button('Rename laptop').click()
+  await portal.dialog().getByLabel('Name').fill('desk\u202e')
+  await portal.inDialog('Save').click()
+  await portal.dialog().getByRole('alert').first().waitFor()
+  await portal.dialog().getByLabel('Name').fill('desk')
+  await portal.inDialog('Save').click()
+  await rows('Passkeys').filter({ hasText: 'desk' }).waitFor()
   await button('New recovery codes').click()
   const codes = portal.dialog().locator('.recovery-codes code')
   await codes.first().waitFor()
@@ -46,15 +53,37 @@ portal.test('passkeys come and go, and recovery codes are made anew', async () =
   await portal.inDialog('Go on').click()
   await portal.page.getByText('10 recovery codes are left.').waitFor()
   // It is the only thing to sign in with.
-  await button('Remove laptop').click()
+  await button('Remove desk').click()
   await portal.page.getByText('Nothing else is there to sign in with').first().waitFor()
-  await rows('Passkeys').filter({ hasText: 'laptop' }).waitFor()
+  await rows('Passkeys').filter({ hasText: 'desk' }).waitFor()
 })
 
 portal.test('one sees where one is signed in', async () => {
   await portal.visit('/portal/settings')
   await rows('Sessions').filter({ hasText: 'this one' }).waitFor()
   await heading('Settings').waitFor()
+})
+
+portal.test('it is said before a session ends, and one can go on', async () => {
+  const { context, origin, sandbox } = portal
+  const page = await context.newPage()
+  await page.clock.install()
+  await page.goto(`${origin}/portal/settings`)
+  await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+  const about_to_end = new Date(Date.now() - 12 * 3_600_000 + 90_000)
+  await sandbox.sql`update user_session set used_at = ${about_to_end}`
+  // What was just read of a session is remembered for a second.
+  await page.waitForTimeout(1_200)
+  // So long nobody touches the page, and what it asks by itself counts for nothing.
+  await page.clock.fastForward('12:00:00')
+  const warning = page.getByRole('alert', { name: 'End of the session' })
+  await warning.waitFor()
+  await warning.getByRole('button', { name: 'Stay signed in' }).click()
+  await warning.waitFor({ state: 'detached' })
+  const [session] = await sandbox.sql<{ used_at: Date }>`
+    select max(used_at) as used_at from user_session`
+  assert.ok(session!.used_at.getTime() > about_to_end.getTime() + 3_600_000)
+  await page.close()
 })
 
 portal.test('language and theme are chosen, and stay', async () => {

@@ -63,7 +63,11 @@ export const OF_OUR_PAGE = {
   'sec-fetch-site': 'same-origin',
 }
 
-export async function worldConsole(t: TestContext, world: World) {
+export async function worldConsole(
+  t: TestContext,
+  world: World,
+  { trusted_proxies }: { trusted_proxies?: readonly string[] } = {},
+) {
   const sql = world.database.connect({ role: 'penstock_admin' })
   const clock = { now: () => world.now }
   const random = repeatable('cli')
@@ -88,6 +92,7 @@ export async function worldConsole(t: TestContext, world: World) {
     live,
     operations: OPERATIONS,
     rate: { per_second: 1_000, burst: 100_000 },
+    trusted_proxies,
     check: await checking,
     operation_needs: {
       clock,

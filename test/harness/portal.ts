@@ -29,7 +29,7 @@ import { faultsOfLooks, type PageToLookAt } from './looks.ts'
 import { type Sandbox, startSandbox } from './sandbox.ts'
 
 /** Until something is seen. Generous: the machine may be busy. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 export const newPortal = () => new Portal()
 

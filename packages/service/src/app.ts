@@ -94,6 +94,7 @@ import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
 import { summarizeStep } from './statements/summaries.ts'
+import { burnPriceReader } from './status/burning.ts'
 import { statusPages } from './status/pages.ts'
 import type { Step } from './steps/step.ts'
 import { endAll, withdrawSupplyStep } from './subscriptions/ending.ts'
@@ -328,7 +329,9 @@ function pagesOf({ sql, node, about, web }: World): Page[] {
 function statusOf({ sql, clock, node, about, web }: World, prices: SharedParts['prices']) {
   const style = web && (async () => `/assets/${(await web.assets.face('portal')).style}`)
   const is_https = about.public_url?.startsWith('https:') ?? false
-  return statusPages({ sql, clock, prices, network: networkReader(node), style, is_https })
+  const network = networkReader(node)
+  const burnPrice = burnPriceReader(node, () => clock.now().getTime())
+  return statusPages({ sql, clock, prices, network, burnPrice, style, is_https })
 }
 
 /** What everything needs that signs people in. */

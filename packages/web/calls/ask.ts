@@ -2,6 +2,7 @@
 // asks for it and goes on, so that nothing that was typed is lost.
 
 import type { Body, Endpoints, Result } from 'penstock-sdk'
+import { attendanceHeaders } from './attendance.ts'
 import { startData } from './start_data.ts'
 
 const UNAUTHENTICATED = 1
@@ -91,6 +92,7 @@ async function send(
       headers: {
         'content-type': 'application/json',
         'x-penstock': '1',
+        ...attendanceHeaders(),
         ...(idempotency_key !== undefined && { 'idempotency-key': idempotency_key }),
       },
       body: JSON.stringify(body),

@@ -44,12 +44,13 @@ const RETRY_MS_MAX = 10_000
 const SILENT_MS = 25_000
 let stop: (() => void) | undefined
 
-/** Begins, when somebody is signed in. */
-export function startLive(): void {
+/** Begins, when somebody is signed in. `after`: the number of an event that all that is asked for
+ *  from now on has; what happens after it is heard of, also before the stream is open. */
+export function startLive(after: number | null | undefined): void {
   stop?.()
   const ended = new AbortController()
   const channel = new BroadcastChannel(`penstock-live-${startData().face}`)
-  let last: string | undefined
+  let last = after?.toString()
   const hear = (passed: Message) => {
     if ('event' in passed) {
       last = passed.number

@@ -34,43 +34,80 @@ export const useQuestion = <Path extends keyof Endpoints>(
   options: QuestionOptions<Result<Path>> = {},
 ): Question<Result<Path>> => usePosted<Result<Path>>(path, body, options)
 
+type Shown<Answer> = Pick<Question<Answer>, 'answer' | 'fault' | 'answered_at'>
+
+/** One question: asked, asked again, and patched by what is heard of. */
+function makeQuestion<Answer>(
+  { text, ...shown }: Shown<Answer> & { text: string },
+  patchBy: () => QuestionOptions<Answer>['patch'],
+) {
+  const { answer, fault, answered_at } = shown
+  let newest = 0
+  /** Since it was asked: its answer may be older. */
+  let heard: LiveEvent[] | undefined
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const soon = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      void again()
+    }, AGAIN_MS)
+  }
+  const patched = (known: Answer, event: LiveEvent): Answer => {
+    const next = patchBy()?.(known, event) ?? known
+    if (next !== 'again') return next as Answer
+    soon()
+    return known
+  }
+  const again = async () => {
+    const mine = ++newest
+    heard = []
+    const [to, what] = JSON.parse(text) as [string, unknown]
+    const said = await post<Answer>(to, what).catch((thrown: unknown) => {
+      if (thrown instanceof Fault) return thrown
+      throw thrown
+    })
+    // Another question has been asked since.
+    if (mine !== newest) return
+    const missed = heard ?? []
+    heard = undefined
+    if (said instanceof Fault) {
+      fault.value = said
+      return
+    }
+    answer.value = missed.reduce(patched, said)
+    fault.value = undefined
+    answered_at.value = Date.now()
+  }
+  const hear = (event: LiveEvent) => {
+    heard?.push(event)
+    const known = answer.peek()
+    if (known !== undefined) answer.value = patched(known, event)
+  }
+  const leave = () => {
+    newest++
+    clearTimeout(timer)
+    timer = undefined
+  }
+  return { ...shown, again, soon, hear, leave }
+}
+
 /** Asks whatever is posted to under the face. */
 export function usePosted<Answer>(
   path: string,
   body: unknown,
-  options: QuestionOptions<Answer> = {},
+  { patch, off = false }: QuestionOptions<Answer> = {},
 ): Question<Answer> {
   const answer = useSignal<Answer | undefined>(undefined)
   const fault = useSignal<Fault | undefined>(undefined)
   const answered_at = useSignal(0)
-  const newest = useRef(0)
   const text = JSON.stringify([path, body])
   const asked = useRef(text)
-  const { patch, off = false } = options
   const patching = useRef(patch)
   patching.current = patch
-
-  const question = useMemo(() => {
-    const again = async () => {
-      const mine = ++newest.current
-      const [to, what] = JSON.parse(text) as [string, unknown]
-      const said = await post<Answer>(to, what).catch((thrown: unknown) => {
-        if (thrown instanceof Fault) return thrown
-        throw thrown
-      })
-      // Another question has been asked since.
-      if (mine !== newest.current) return
-      if (said instanceof Fault) {
-        fault.value = said
-        return
-      }
-      answer.value = said
-      fault.value = undefined
-      answered_at.value = Date.now()
-    }
-    return { answer, fault, answered_at, again }
-  }, [text])
-
+  const question = useMemo(
+    () => makeQuestion({ text, answer, fault, answered_at }, () => patching.current),
+    [text],
+  )
   useEffect(() => {
     if (off) return
     if (asked.current !== text) {
@@ -78,24 +115,10 @@ export function usePosted<Answer>(
       fault.value = undefined
     }
     void question.again()
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const soon = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined
-        void question.again()
-      }, AGAIN_MS)
-    }
-    const leaveEvents = onEvent((event) => {
-      const known = answer.peek()
-      if (known === undefined || !patching.current) return
-      const next = patching.current(known, event)
-      if (next === 'again') soon()
-      else answer.value = next
-    })
-    const leaveReturns = onReturn(soon)
+    const leaveEvents = onEvent(question.hear)
+    const leaveReturns = onReturn(question.soon)
     return () => {
-      clearTimeout(timer)
-      newest.current++
+      question.leave()
       leaveEvents()
       leaveReturns()
     }

@@ -16,7 +16,11 @@ export type Session = {
 
 /** What a page needs to start, as `session/begin` answers it. */
 export type BeginAnswer = {
+  /** The time of the service. */
+  now: string
   session: Session | null
+  /** The newest event by then: what is asked for later has it, and the stream goes on after it. */
+  event_number: number | null
   /** What a browser asks a passkey for; null where none can be. */
   passkey: unknown
   passkeys_possible: boolean
@@ -29,9 +33,15 @@ export const beginning = signal<BeginAnswer | undefined>(undefined)
 
 export const session = computed<Session | null | undefined>(() => beginning.value?.session)
 
+let ahead_ms = 0
+
+/** How far the clock of this browser is ahead of the service's. */
+export const clockAheadMs = (): number => ahead_ms
+
 /** Asks who is signed in. Throws a Fault. */
 export async function begin(): Promise<BeginAnswer> {
   const said = await post<BeginAnswer>('/session/begin', {})
+  ahead_ms = Date.now() - Date.parse(said.now)
   beginning.value = said
   return said
 }

@@ -11,6 +11,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/console.ts'
+import { nameText } from '../words/name.ts'
 import { say } from '../words/words.ts'
 import { NewCustomer, type NewCustomerInvite } from './new_customer.tsx'
 
@@ -87,7 +88,7 @@ const money = (sun: number | null) => <Money trx={trx(sun ?? 0)} />
 const COLUMNS = () => [
   {
     title: say('customer'),
-    cell: ({ id, name }: Customer) => <a href={path.customer(id)}>{name}</a>,
+    cell: ({ id, name }: Customer) => <a href={path.customer(id)}>{nameText(name)}</a>,
   },
   { title: say('state'), cell: ({ state }: Customer) => <State state={state} /> },
   {

@@ -14,6 +14,7 @@ import { State } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { RecoveryCodes } from '../sign_in/recovery_codes.tsx'
+import { nameText } from '../words/name.ts'
 import { say } from '../words/words.ts'
 import { NewPassword } from './new_password.tsx'
 
@@ -27,7 +28,10 @@ type Passkey = {
 }
 type CredentialList = { passkeys: Passkey[]; password: boolean; recovery_codes: number }
 
-type DialogState = { what: 'password' } | { what: 'codes'; codes: readonly string[] }
+type DialogState =
+  | { what: 'password' }
+  | { what: 'codes'; codes: readonly string[] }
+  | { what: 'rename'; passkey: Passkey }
 
 export function Credentials() {
   const question = usePosted<CredentialList>('/session/passkeys/list', {})
@@ -61,7 +65,14 @@ export function Credentials() {
       <Answer question={question} lines={6}>
         {({ passkeys, password, recovery_codes }) => (
           <div class="stack">
-            <Passkeys passkeys={passkeys} onRemove={remove} is_busy={doing.is_busy} />
+            <Passkeys
+              passkeys={passkeys}
+              onRename={(passkey) => {
+                dialog.value = { what: 'rename', passkey }
+              }}
+              onRemove={remove}
+              is_busy={doing.is_busy}
+            />
             <NewPasskey onDone={question.again} />
             <p>{say(password ? 'settings.has_password' : 'settings.no_password')}</p>
             <p>{say('settings.codes_left', { n: recovery_codes })}</p>
@@ -82,6 +93,9 @@ export function Credentials() {
         )}
       </Answer>
       {dialog.value?.what === 'password' && <NewPassword onClose={close} />}
+      {dialog.value?.what === 'rename' && (
+        <RenamePasskey passkey={dialog.value.passkey} onClose={close} />
+      )}
       {dialog.value?.what === 'codes' && (
         <Dialog title={say('settings.codes_new')} onClose={close}>
           <RecoveryCodes codes={dialog.value.codes} onKept={close} />
@@ -101,14 +115,54 @@ function PasswordButton({ onPress }: { onPress: () => void }) {
   )
 }
 
+function RenamePasskey({ passkey, onClose }: { passkey: Passkey; onClose: () => void }) {
+  const name = useSignal(passkey.name)
+  const doing = useDoing()
+  const { value: fault } = doing.fault
+  const rename = async () => {
+    const change = { id: passkey.id, name: name.value.trim() }
+    if (await doing.run(() => post('/session/passkeys/rename', change))) onClose()
+  }
+  return (
+    <Dialog title={say('settings.passkey_rename', { name: passkey.name })} onClose={onClose}>
+      <Form onSubmit={rename} wrong={fault && <FaultNote fault={fault} />}>
+        <TextField
+          label={say('settings.name')}
+          value={name.value}
+          onText={(text) => {
+            name.value = text
+          }}
+        />
+        <Submit is_busy={doing.is_busy.value}>{say('save')}</Submit>
+      </Form>
+    </Dialog>
+  )
+}
+
 type PasskeysProps = {
   passkeys: readonly Passkey[]
+  onRename: (passkey: Passkey) => void
   onRemove: (passkey: Passkey) => void
   is_busy: Signal<boolean>
 }
 
-function Passkeys({ passkeys, onRemove, is_busy }: PasskeysProps) {
+function Passkeys({ passkeys, onRename, onRemove, is_busy }: PasskeysProps) {
   if (passkeys.length === 0) return <p>{say('settings.no_passkey')}</p>
+  const small = (
+    word: 'settings.rename' | 'settings.remove',
+    passkey: Passkey,
+    press: (passkey: Passkey) => void,
+  ) => (
+    <button
+      type="button"
+      class="small"
+      disabled={is_busy.value}
+      aria-label={`${say(word)} ${passkey.name}`}
+      onClick={() => press(passkey)}
+    >
+      {say(word)}
+    </button>
+  )
   return (
     <Table<Passkey>
       caption={say('settings.passkeys')}
@@ -119,7 +173,7 @@ function Passkeys({ passkeys, onRemove, is_busy }: PasskeysProps) {
           title: say('settings.name'),
           cell: ({ name, off_at }) => (
             <>
-              {name} {off_at !== null && <State state="off" mark="failed" />}
+              {nameText(name)} {off_at !== null && <State state="off" mark="failed" />}
             </>
           ),
         },
@@ -129,17 +183,12 @@ function Passkeys({ passkeys, onRemove, is_busy }: PasskeysProps) {
           cell: ({ used_at }) => (used_at === null ? '–' : <Time at={used_at} relative />),
         },
         {
-          title: say('settings.remove'),
+          title: say('settings.change'),
           cell: (passkey) => (
-            <button
-              type="button"
-              class="small"
-              disabled={is_busy.value}
-              aria-label={`${say('settings.remove')} ${passkey.name}`}
-              onClick={() => onRemove(passkey)}
-            >
-              {say('settings.remove')}
-            </button>
+            <span class="actions">
+              {small('settings.rename', passkey, onRename)}
+              {small('settings.remove', passkey, onRemove)}
+            </span>
           ),
         },
       ]}

@@ -1,6 +1,7 @@
 // Who is signed in, and as what.
 
 import { session } from '../calls/session.ts'
+import { nameText } from '../words/name.ts'
 import { named, say } from '../words/words.ts'
 
 export function Profile() {
@@ -13,7 +14,7 @@ export function Profile() {
       <dl class="facts">
         <div>
           <dt>{say('settings.name')}</dt>
-          <dd>{user.name}</dd>
+          <dd>{nameText(user.name)}</dd>
         </div>
         <div>
           <dt>{say('sign_in.name')}</dt>
@@ -26,7 +27,7 @@ export function Profile() {
         {customer && (
           <div>
             <dt>{say('settings.customer')}</dt>
-            <dd>{customer.name}</dd>
+            <dd>{nameText(customer.name)}</dd>
           </div>
         )}
       </dl>

@@ -8,6 +8,7 @@ import { forgetSession, session } from '../calls/session.ts'
 import { choose, startData } from '../calls/start_data.ts'
 import { Shape } from '../parts/state.tsx'
 import { is_utc } from '../parts/time.tsx'
+import { nameText } from '../words/name.ts'
 import { named, say, spokenLanguage } from '../words/words.ts'
 
 const MARKS = { live: 'done', connecting: 'busy', away: 'look' } as const
@@ -94,10 +95,10 @@ export function User() {
   }
   return (
     <details class="user">
-      <summary>{user.name}</summary>
+      <summary>{nameText(user.name)}</summary>
       <div class="user-menu">
         <p>
-          {customer?.name} <span class="quiet">{named('role', user.role)}</span>
+          {nameText(customer?.name ?? '')} <span class="quiet">{named('role', user.role)}</span>
         </p>
         <label class="check">
           <input

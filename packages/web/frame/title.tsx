@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { startData } from '../calls/start_data.ts'
+import { nameText } from '../words/name.ts'
 
 export type TitleProps = {
   title: string
@@ -11,7 +12,8 @@ export type TitleProps = {
   children?: ComponentChildren
 }
 
-export function Title({ title, section, children }: TitleProps) {
+export function Title({ title: name, section, children }: TitleProps) {
+  const title = nameText(name)
   useEffect(() => {
     const parts = [title, section, startData().brand].filter((one) => one !== undefined)
     document.title = parts.join(' · ')

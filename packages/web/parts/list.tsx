@@ -10,6 +10,7 @@ import { onEvent } from '../calls/live.ts'
 import { usePosted } from '../calls/question.ts'
 import { say } from '../words/words.ts'
 import { Answer } from './answer.tsx'
+import { type Choice, ChoiceField, TextField } from './field.tsx'
 import { type Column, Table } from './table.tsx'
 
 export type Page<Row> = { items: Row[]; next: string | null }
@@ -53,20 +54,14 @@ export function List<Row>({ limit = LIMIT, ...props }: ListProps<Row>) {
   const is_first = trail.length === 0
   const news = useNews(isNew, is_first)
   const show = () => {
-    news.value = 0
+    news.value = []
     void question.again()
   }
   return (
     <Answer question={question} lines={12}>
       {({ items, next }) => (
         <>
-          <p class="news" role="status">
-            {news.value > 0 && (
-              <button type="button" class="small" onClick={show}>
-                {say('list.new', { n: news.value })}
-              </button>
-            )}
-          </p>
+          <News n={absentFrom(items.map(keyOf), news.value).length} onShow={show} />
           {items.length === 0 ? (
             empty
           ) : (
@@ -87,18 +82,35 @@ const patchOf =
     return patch ? { ...page, items: page.items.map((row) => patch(row, event)) } : page
   }
 
-/** How many rows have come above since the list was asked for. Of an empty list nobody waits. */
+/** The events that say that rows have come above since the list was asked for. */
 function useNews(isNew: ListProps<never>['isNew'], is_first: boolean) {
-  const news = useSignal(0)
+  const news = useSignal<readonly LiveEvent[]>([])
   useEffect(() => {
-    news.value = 0
+    news.value = []
     if (!isNew || !is_first) return
     return onEvent((event) => {
-      if (isNew(event)) news.value++
+      if (isNew(event)) news.value = [...news.value, event]
     })
   }, [is_first])
   return news
 }
+
+/** Those whose rows are not there: an answer may have what is heard of only after it. */
+const absentFrom = (keys: readonly string[], news: readonly LiveEvent[]): readonly LiveEvent[] =>
+  news.filter((event) => {
+    const id = 'subject' in event ? event.subject.slice(event.subject.indexOf(':') + 1) : ''
+    return !keys.includes(id) && !keys.includes(String(event.number))
+  })
+
+const News = ({ n, onShow }: { n: number; onShow: () => void }) => (
+  <p class="news" role="status">
+    {n > 0 && (
+      <button type="button" class="small" onClick={onShow}>
+        {say('list.new', { n })}
+      </button>
+    )}
+  </p>
+)
 
 function Pager({ url, trail, next }: { url: string; trail: string[]; next: string | null }) {
   if (trail.length === 0 && next === null) return null
@@ -115,6 +127,64 @@ function withTrail(url: string, trail: readonly string[]): string {
   to.searchParams.delete('before')
   for (const one of trail) to.searchParams.append('before', one)
   return to.pathname + to.search
+}
+
+// The filter of a list stands in the address, so that back works and a link shows the same.
+
+export type FilterField = {
+  /** In the address. */
+  name: string
+  label: string
+  type?: 'text' | 'date'
+  /** What there is to choose from, beside anything; left out: it is typed. */
+  choices?: readonly Choice[]
+}
+
+/** What of the address is set of these fields. */
+export const filterOf = (
+  query: Readonly<Record<string, string>>,
+  names: readonly string[],
+): Record<string, string> =>
+  Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]] as const] : [])))
+
+export type FilterFormProps = {
+  fields: readonly FilterField[]
+  /** What is set. */
+  filter: Readonly<Record<string, string>>
+  /** The page of the list. */
+  path: string
+}
+
+export function FilterForm({ filter, ...props }: FilterFormProps) {
+  return <FilterFields key={JSON.stringify(filter)} filter={filter} {...props} />
+}
+
+function FilterFields({ fields, filter, path }: FilterFormProps) {
+  const { route } = useLocation()
+  const typed = useSignal(filter)
+  return (
+    <form
+      class="filters"
+      aria-label={say('filter')}
+      onSubmit={(event) => {
+        event.preventDefault()
+        const set = Object.entries(typed.value).filter(([, value]) => value.trim() !== '')
+        route(`${path}?${new URLSearchParams(set)}`)
+      }}
+    >
+      {fields.map(({ name, label, type = 'text', choices }) => {
+        const value = typed.value[name] ?? ''
+        const set = (next: string) => {
+          typed.value = { ...typed.value, [name]: next }
+        }
+        if (!choices)
+          return <TextField key={name} label={label} type={type} value={value} onText={set} />
+        const all = [{ value: '', text: say('filter.any') }, ...choices]
+        return <ChoiceField key={name} label={label} value={value} choices={all} onChoice={set} />
+      })}
+      <button type="submit">{say('filter.apply')}</button>
+    </form>
+  )
 }
 
 // Some lists of the wire have numbered pages instead.

@@ -1,6 +1,7 @@
 // A table; on a phone each row becomes lines of label and value.
 
 import type { ComponentChildren } from 'preact'
+import { nameText } from '../words/name.ts'
 
 export type Column<Row> = {
   /** Already in words. */
@@ -38,7 +39,7 @@ export function Table<Row>({ caption, caption_shown, columns, rows, keyOf }: Tab
             <tr key={keyOf(row)}>
               {columns.map(({ title, cell, is_figure }) => (
                 <td key={title} data-label={title} class={is_figure ? 'is-figure' : ''}>
-                  <div>{cell(row)}</div>
+                  <div>{shown(cell(row))}</div>
                 </td>
               ))}
             </tr>
@@ -49,6 +50,10 @@ export function Table<Row>({ caption, caption_shown, columns, rows, keyOf }: Tab
   )
 }
 
+/** Text may be a name that somebody else has chosen. */
+const shown = (content: ComponentChildren): ComponentChildren =>
+  typeof content === 'string' ? nameText(content) : content
+
 /** Pairs of a name and a value. */
 export function Facts({ facts }: { facts: readonly [name: string, value: ComponentChildren][] }) {
   return (
@@ -56,7 +61,7 @@ export function Facts({ facts }: { facts: readonly [name: string, value: Compone
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{shown(value)}</dd>
         </div>
       ))}
     </dl>

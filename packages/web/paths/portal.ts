@@ -18,6 +18,7 @@ export const path = {
   /** A page of the checks. */
   screening: (page = 1) => `${BASE}/screening${page === 1 ? '' : `?page=${page}`}`,
   check: (id: string) => `${BASE}/screening/${encodeURIComponent(id)}`,
+  record: `${BASE}/settings/record`,
   events: `${BASE}/developers/events`,
   event: (number: number) => `${BASE}/developers/events/${number}`,
   keys: `${BASE}/developers/keys`,

@@ -1,7 +1,7 @@
 // What somebody should look at: money that runs low, a webhook that fails, a deposit that is held.
 // Nothing is drawn where all is well.
 
-import { useQuestion } from '../calls/question.ts'
+import { type Question, useQuestion } from '../calls/question.ts'
 import { may } from '../calls/session.ts'
 import { moneyText } from '../parts/money.tsx'
 import { Shape } from '../parts/state.tsx'
@@ -12,7 +12,10 @@ import { say } from '../words/words.ts'
 type Matter = { text: string; href: string }
 
 export function NeedsAHand({ balance }: { balance: number | undefined }) {
-  const matters = [...useLowBalance(balance), ...useFailing(), ...useHeld()]
+  const found = [useLowBalance(balance), useFailing(), useHeld()]
+  // Nobody knows yet whether it is there: what stands below waits.
+  if (found.includes(undefined)) return <div aria-busy="true" hidden />
+  const matters = found.flatMap((some) => some ?? [])
   if (matters.length === 0) return null
   return (
     <section class="note warn" aria-label={say('hand')}>
@@ -28,22 +31,29 @@ export function NeedsAHand({ balance }: { balance: number | undefined }) {
   )
 }
 
-function useLowBalance(balance: number | undefined): Matter[] {
+/** Whether there was neither an answer yet nor a fault; what goes wrong is said by the others. */
+const isOpen = ({ answer, fault }: Question<unknown>): boolean =>
+  answer.value === undefined && fault.value === undefined
+
+function useLowBalance(balance: number | undefined): Matter[] | undefined {
   const settings = useQuestion('/v1/settings', {})
+  if (isOpen(settings)) return undefined
   const low = settings.answer.value?.balance_low ?? null
   if (low === null || balance === undefined || balance >= low) return []
   return [{ text: say('hand.low', { sum: `${moneyText(low)} TRX` }), href: path.money }]
 }
 
-function useFailing(): Matter[] {
+function useFailing(): Matter[] | undefined {
+  const off = !may('webhooks')
   const webhooks = useQuestion(
     '/v1/webhooks/list',
     { limit: 100 },
     {
-      off: !may('webhooks'),
+      off,
       patch: (known, { type }) => (type.startsWith('webhook.') ? 'again' : known),
     },
   )
+  if (!off && isOpen(webhooks)) return undefined
   return (webhooks.answer.value?.items ?? [])
     .filter(({ failing_since, state }) => failing_since !== null || state === 'disabled')
     .map(({ id, url, description, failing_since }) => ({
@@ -55,12 +65,13 @@ function useFailing(): Matter[] {
     }))
 }
 
-function useHeld(): Matter[] {
+function useHeld(): Matter[] | undefined {
   const held = useQuestion(
     '/v1/deposits/list',
     { state: 'held', limit: 100 },
     { patch: (known, { type }) => (type.startsWith('deposit.') ? 'again' : known) },
   )
+  if (isOpen(held)) return undefined
   const { length } = held.answer.value?.items ?? []
   return length === 0 ? [] : [{ text: say('hand.held', { n: length }), href: path.money }]
 }

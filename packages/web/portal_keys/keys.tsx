@@ -9,6 +9,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { nameText } from '../words/name.ts'
 import { named, say } from '../words/words.ts'
 import type { Key } from './key.ts'
 import { ChangeKey, NewKey, RevokeKey, RotateKey } from './key_dialogs.tsx'
@@ -94,7 +95,7 @@ const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
     title: say('key.name'),
     cell: ({ name, id }) => (
       <>
-        {name}
+        {nameText(name)}
         <br />
         <LongText text={id} what={say('key.id')} />
       </>
@@ -143,7 +144,7 @@ const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
           TASKS.map(([what, word]) => (
             <button key={what} type="button" class="small" onClick={() => begin(what, key)}>
               {say(word)}
-              <span class="for-ears"> {key.name}</span>
+              <span class="for-ears"> {nameText(key.name)}</span>
             </button>
           ))}
       </span>

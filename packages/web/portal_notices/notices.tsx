@@ -84,12 +84,13 @@ const columns = (open: (notice: Notice) => void): Column<Notice>[] => [
   { title: say('order.state'), cell: ({ state }) => <State state={state} /> },
   {
     title: say('notice.last'),
-    cell: ({ last }) =>
+    cell: ({ last, state }) =>
       last === null ? (
         ''
       ) : (
         <>
           <Time at={last.at} /> <CallText call={last} />
+          {state !== 'delivered' && last.body && <code class="answer">{last.body}</code>}
         </>
       ),
   },

@@ -2,15 +2,13 @@
 
 import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
-import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
 import { useDoing } from '../calls/doing.ts'
 import { may } from '../calls/session.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Empty, FaultNote } from '../parts/answer.tsx'
-import { ChoiceField, TextField } from '../parts/field.tsx'
-import { List } from '../parts/list.tsx'
+import { type FilterField, FilterForm, filterOf, List } from '../parts/list.tsx'
 import { path } from '../paths/portal.ts'
 import { named, say } from '../words/words.ts'
 import { csvOf, saveFile } from './csv.ts'
@@ -20,21 +18,21 @@ const STATUSES = ['new', 'pending', 'success', 'failed']
 const SERVICES = ['energy', 'bandwidth', 'resource_bundle', 'activate_address']
 const FILTERS = ['status', 'service', 'address', 'external_id_prefix', 'since', 'until'] as const
 
-const TEXT_FILTERS = [
-  { name: 'address', label: 'order.address', type: 'text' },
-  { name: 'external_id_prefix', label: 'filter.external_id', type: 'text' },
-  { name: 'since', label: 'filter.since', type: 'date' },
-  { name: 'until', label: 'filter.until', type: 'date' },
-] as const
-
-/** The filter in the address, as the endpoint takes it. */
-function filterOf(query: Readonly<Record<string, string>>): Record<string, string> {
-  const set = FILTERS.filter((name) => query[name] !== undefined && query[name] !== '')
-  return Object.fromEntries(set.map((name) => [name, query[name]!]))
+function filterFields(): FilterField[] {
+  const choices = (family: 'state' | 'service', names: string[]) =>
+    names.map((value) => ({ value, text: named(family, value) }))
+  return [
+    { name: 'status', label: say('order.state'), choices: choices('state', STATUSES) },
+    { name: 'service', label: say('order.service'), choices: choices('service', SERVICES) },
+    { name: 'address', label: say('order.address') },
+    { name: 'external_id_prefix', label: say('filter.external_id') },
+    { name: 'since', label: say('filter.since'), type: 'date' },
+    { name: 'until', label: say('filter.until'), type: 'date' },
+  ]
 }
 
 export default function Orders({ query }: PageProps) {
-  const filter = filterOf(query)
+  const filter = filterOf(query, FILTERS)
   const is_filtered = Object.keys(filter).length > 0
   return (
     <>
@@ -45,7 +43,7 @@ export default function Orders({ query }: PageProps) {
           </a>
         )}
       </Title>
-      <Filter filter={filter} />
+      <FilterForm fields={filterFields()} filter={filter} path={path.orders} />
       <List<ListedOrder>
         path="/v1/transactions/list"
         body={filter}
@@ -67,53 +65,6 @@ export default function Orders({ query }: PageProps) {
       />
       <Export filter={filter} />
     </>
-  )
-}
-
-function Filter({ filter }: { filter: Record<string, string> }) {
-  const { route } = useLocation()
-  const typed = useSignal(filter)
-  const set = (name: string, value: string) => {
-    typed.value = { ...typed.value, [name]: value }
-  }
-  const text = (name: string) => typed.value[name] ?? ''
-  const choices = (family: 'state' | 'service', names: string[]) => [
-    { value: '', text: say('filter.any') },
-    ...names.map((value) => ({ value, text: named(family, value) })),
-  ]
-  return (
-    <form
-      class="filters"
-      aria-label={say('filter')}
-      onSubmit={(event) => {
-        event.preventDefault()
-        const set = Object.entries(typed.value).filter(([, value]) => value.trim() !== '')
-        route(`${path.orders}?${new URLSearchParams(set)}`)
-      }}
-    >
-      <ChoiceField
-        label={say('order.state')}
-        value={text('status')}
-        choices={choices('state', STATUSES)}
-        onChoice={(value) => set('status', value)}
-      />
-      <ChoiceField
-        label={say('order.service')}
-        value={text('service')}
-        choices={choices('service', SERVICES)}
-        onChoice={(value) => set('service', value)}
-      />
-      {TEXT_FILTERS.map(({ name, label, type }) => (
-        <TextField
-          key={name}
-          label={say(label)}
-          type={type}
-          value={text(name)}
-          onText={(value) => set(name, value)}
-        />
-      ))}
-      <button type="submit">{say('filter.apply')}</button>
-    </form>
   )
 }
 

@@ -1,25 +1,38 @@
 // Who has changed what, for ever: the users and the keys of the customer.
 
 import type { Result } from 'penstock-sdk'
+import { useQuestion } from '../calls/question.ts'
+import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Empty } from '../parts/answer.tsx'
-import { List } from '../parts/list.tsx'
+import { type FilterField, FilterForm, filterOf, List } from '../parts/list.tsx'
 import { Time } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
+import { nameText } from '../words/name.ts'
 import { say } from '../words/words.ts'
 
 type Action = Result<'/v1/actions/list'>['items'][number]
 
-export default function Record() {
+const FILTERS = ['by', 'action', 'subject', 'since', 'until'] as const
+
+export default function Record({ query }: PageProps) {
+  const { by, ...rest } = filterOf(query, FILTERS)
+  const [kind, id] = by?.split(':') ?? []
+  const filter = { ...rest, ...(kind && id && { [`${kind}_id`]: id }) }
+  const is_filtered = Object.keys(filter).length > 0
   return (
     <>
       <Title title={say('record')} section={say('settings')} />
+      <FilterForm fields={useFilterFields()} filter={filterOf(query, FILTERS)} path={path.record} />
       <List<Action>
         path="/v1/actions/list"
+        body={filter}
         caption={say('record')}
         keyOf={({ number }) => String(number)}
         empty={
           <Empty>
-            <p>{say('record.none')}</p>
+            <p>{is_filtered ? say('record.none_filtered') : say('record.none')}</p>
+            {is_filtered && <a href={path.record}>{say('record.all')}</a>}
           </Empty>
         }
         columns={[
@@ -33,6 +46,25 @@ export default function Record() {
       />
     </>
   )
+}
+
+/** Whoever there is to have done it: users, and keys. */
+function useFilterFields(): FilterField[] {
+  const users = useQuestion('/v1/users/list', { limit: 100 })
+  const keys = useQuestion('/v1/keys/list', { limit: 100 })
+  const choicesOf = (kind: string, items: readonly { id: string; name: string }[] = []) =>
+    items.map(({ id, name }) => ({ value: `${kind}:${id}`, text: nameText(name) }))
+  const everybody = [
+    ...choicesOf('user', users.answer.value?.items),
+    ...choicesOf('key', keys.answer.value?.items),
+  ]
+  return [
+    { name: 'by', label: say('record.by'), choices: everybody },
+    { name: 'action', label: say('record.action') },
+    { name: 'subject', label: say('record.subject') },
+    { name: 'since', label: say('filter.since'), type: 'date' },
+    { name: 'until', label: say('filter.until'), type: 'date' },
+  ]
 }
 
 /** Before and after, as they are kept. */

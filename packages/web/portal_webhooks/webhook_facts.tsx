@@ -6,10 +6,11 @@ import { Shape, State } from '../parts/state.tsx'
 import { Facts } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import type { Webhook } from '../portal_notices/wire.ts'
+import { nameText } from '../words/name.ts'
 import { count, say } from '../words/words.ts'
 
 /** What it is called: its description, else where it leads. */
-export const nameOf = ({ description, url }: Webhook): string => description ?? url
+export const nameOf = ({ description, url }: Webhook): string => nameText(description ?? url)
 
 export function WebhookState({ webhook }: { webhook: Webhook }) {
   const { state, reason, failing_since } = webhook

@@ -6,6 +6,7 @@ import type console from '../languages/en/console.json'
 import type frame from '../languages/en/frame.json'
 import type portal from '../languages/en/portal.json'
 import type reference from '../languages/en/reference.json'
+import { nameText } from './name.ts'
 
 type Entry =
   | keyof typeof frame
@@ -85,5 +86,5 @@ const fill = (text: string, parameters: Parameters): string =>
   text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = parameters[name]
     if (value === undefined) return whole
-    return typeof value === 'number' ? numbers.format(value) : value
+    return typeof value === 'number' ? numbers.format(value) : nameText(value)
   })

@@ -76,18 +76,23 @@ test('the operator hides the pool and prices, never outages; incidents are shown
   const world = await makeWorld(t)
   const operator = await worldOperator(world)
   await live(world, 180)
-  const { pool, recharge, incidents } = await status(world)
+  const { pool, recharge, burning, incidents } = await status(world)
   const [energy] = pool!
   assert.equal(energy!.resource, 'energy')
   assert.ok(energy!.largest_order > 0 && energy!.largest_order % 100 === 0)
   assert.ok(recharge!.length > 0)
+  assert.ok(Number(burning) > 0)
+  const page = await world.api.inject({ method: 'GET', url: '/status?language=en' })
+  assert.match(page.body, new RegExp(`Burning costs ${burning} TRX: the dashed line\\.`))
+  const steps = /<path class="line" d="(M[\d.,]+(?:L[\d.,]+)+)"\/><path class="line second"/
+  assert.equal(steps.exec(page.body)![1]!.split('L').length, 2 * recharge!.length + 1)
   assert.deepEqual(incidents, [])
   const words = ['Late', 'A node is away.', '--part', 'events', '--reason', 'secret reason']
   const posted = await operator.json<{ id: string }>('incidents', 'post', ...words)
   await operator.json('status-page', 'set', '--pool', 'hidden', '--prices', 'hidden')
   world.wait(16)
   const hidden = await status(world)
-  assert.deepEqual([hidden.pool, hidden.recharge], [null, null])
+  assert.deepEqual([hidden.pool, hidden.recharge, hidden.burning], [null, null, null])
   assert.equal(hidden.parts.length, 5)
   assert.deepEqual(
     hidden.incidents.map(({ id, title, closed_at }) => [id, title, closed_at]),

@@ -16,7 +16,7 @@ const LOOKED_MS = 2_500
 type SignedInUser = Awaited<ReturnType<typeof signedIn>>
 
 /** A stream as a page holds it, and what has come over it. */
-async function openStream(t: TestContext, world: World, { headers }: Visitor) {
+async function openStream(t: TestContext, world: World, { headers }: Pick<Visitor, 'headers'>) {
   const gone = new AbortController()
   t.after(() => gone.abort())
   const { port } = world.api.server.address() as AddressInfo
@@ -73,4 +73,22 @@ test('a stream ends with its session, with its user, and with the role', async (
   await owner.ask('/v1/user/change', { id: changed.user_id, role: 'reader' })
   await Promise.all(streams.map(({ reading }) => reading))
   assert.deepEqual([...streams.map(({ ended }) => ended), kept.ended], [true, true, true, false])
+})
+
+test('what happens before the stream is opened comes over it: begin says from where', async (t) => {
+  const { world, anna } = await listening(t)
+  const owner = await signedIn(world, { customer_id: anna.id })
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.drain()
+  const { event_number } = await owner.ask('/session/begin')
+  const { items } = await owner.ask('/v1/events/list', { limit: 1 })
+  assert.equal(event_number, (items as { number: number }[])[0]!.number)
+  await anna.buyEnergy(world.person('eve', 1).address, 65_000)
+  await world.drain()
+  const headers = { ...owner.headers, 'last-event-id': String(event_number) }
+  const stream = await openStream(t, world, { headers })
+  await delay(LOOKED_MS)
+  const { text } = stream
+  assert.match(text, new RegExp(`^id: ${Number(event_number) + 1}$`, 'm'))
+  assert.doesNotMatch(text, new RegExp(`^id: ${event_number}$`, 'm'))
 })

@@ -317,3 +317,47 @@ test('a name that is taken is refused before a passkey is made, and the link sta
   assert.equal(visitor.cookie, undefined)
   await joinBy(world, invited, 'bert')
 })
+
+test('a cap holds for keys that were made before it, and for what those have made', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id, deposit_address } = await world.customer({ trx: 1_000 })
+  const owner = await signedIn(world, { customer_id })
+  const bert = await signedIn(world, { customer_id, role: 'developer' })
+  type MadeKey = { token: string; secret: string; key: { id: string } }
+  const scopes = ['read', 'buy']
+  const made = (await bert.ask('/v1/key/new', {
+    name: 'bot',
+    scopes,
+    require_v2: false,
+  })) as MadeKey
+  const { token, secret } = made
+  const bot = new Customer(world, { id: customer_id, deposit_address, token, secret })
+  const below = (await owner.ask('/v1/key/new', { name: 'other', scopes })) as MadeKey
+  const { address } = world.person('bob', 1)
+  const order = (amount: number) => ({
+    service: 'energy',
+    params: { address, amount, duration: 1 },
+  })
+  assert.equal((await bot.call('/v1/transaction/new', order(65_000))).code, 0)
+  await owner.ask('/v1/user/change', { id: bert.user_id, daily_cap: 5 })
+  world.wait(2)
+  const refused = await bot.call('/v1/transaction/new', order(131_000))
+  assert.equal(refused.key, 'insufficient_funds.daily_cap')
+  const limits = await world.sql<{ id: string; daily_cap_sun: bigint | null; spends_from: string }>`
+    select id, daily_cap_sun, spends_from from api_key
+    where id in (${made.key.id}, ${below.key.id}) order by id`
+  assert.deepEqual(limits, [
+    { id: made.key.id, daily_cap_sun: 5_000_000n, spends_from: bert.user_id },
+    { id: below.key.id, daily_cap_sun: null, spends_from: null },
+  ])
+  // A smaller cap makes theirs smaller, too; a larger one leaves them.
+  for (const [daily_cap, left] of [
+    [3, 3_000_000n],
+    [50, 3_000_000n],
+  ] as const) {
+    await owner.ask('/v1/user/change', { id: bert.user_id, daily_cap })
+    const [key] = await world.sql<{ daily_cap_sun: bigint }>`
+      select daily_cap_sun from api_key where id = ${made.key.id}`
+    assert.equal(key!.daily_cap_sun, left)
+  }
+})

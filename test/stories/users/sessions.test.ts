@@ -73,3 +73,32 @@ test('a session ends when its user says so, and when it was not used for too lon
   }
   assert.equal((await third.call('/v1/balance')).key, 'auth.session')
 })
+
+test('a page that is left open keeps nobody signed in', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const [busy, left] = [
+    await signedIn(world, { customer_id }),
+    await signedIn(world, { customer_id }),
+  ]
+  const byItself = () => ({ ...left.headers, 'x-penstock-unattended': '1' })
+  const idleAt = async (headers: Record<string, string>) => {
+    const { result } = await left.call('/session/begin', {}, headers)
+    return (result.session as { idle_at: string } | null)?.idle_at
+  }
+  const first = await idleAt(left.headers)
+  for (let hours = 0; hours < 11; hours++) {
+    world.wait(3_600)
+    assert.equal((await left.call('/v1/balance', {}, byItself())).code, 0)
+    assert.equal((await busy.call('/v1/balance')).code, 0)
+    assert.equal(await idleAt(byItself()), first)
+  }
+  // Somebody comes back in time.
+  assert.notEqual(await idleAt(left.headers), first)
+  for (let hours = 0; hours < 13; hours++) {
+    world.wait(3_600)
+    assert.equal((await left.call('/v1/balance', {}, byItself())).code, hours < 11 ? 0 : 1)
+    assert.equal((await busy.call('/v1/balance')).code, 0)
+  }
+  assert.equal(await idleAt(left.headers), undefined)
+})

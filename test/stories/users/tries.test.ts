@@ -65,3 +65,19 @@ test('a proof of presence is one try, right or wrong', async (t) => {
     { way: 'step_up', outcome: 'done' },
   ])
 })
+
+test('no name that is typed makes the proofs of one who is signed in wait', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { visitor, secret, user_id } = await joinedByPassword(world, { customer_id })
+  const stranger = new Visitor(world.api, { ip: STRANGER })
+  const guess = { password: 'a guess of somebody', code: '123456' }
+  for (const sign_in_name of [`step_up:${user_id}`, `user:${user_id}`, user_id])
+    for (let i = 0; i < 8; i++) {
+      await stranger.call('/session/password', { sign_in_name, ...guess })
+      world.wait(300)
+    }
+  const code = codeAt(secret, world.now)
+  const proof = await visitor.call('/session/step-up', { password: PASSWORD, code })
+  assert.equal(proof.code, 0)
+})

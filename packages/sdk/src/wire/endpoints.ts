@@ -2454,6 +2454,9 @@ export type Pages = {
         /** TRX for 1000 energy */
         price: number
       }[] | null
+      /** What the chain burns instead, by one who has no energy; null when it has not said, or
+       *  prices are not shown */
+      burning: number | null
       incidents: {
         id: string
         title: string

@@ -361,3 +361,19 @@ test('one who was removed while a request was being sent changes nothing by it',
   const actions = await json<{ action: string }[]>(['actions', 'list'], olga)
   assert.ok(actions.every(({ action }) => action !== 'services off'))
 })
+
+test('behind a proxy that is named, those who guess keep nobody else waiting', async (t) => {
+  const world = await makeWorld(t)
+  const guess = { sign_in_name: 'olga', password: 'a guess of somebody', code: '123456' }
+  const waits = async (trusted_proxies: readonly string[]) => {
+    const { post } = await worldConsole(t, world, { trusted_proxies })
+    const from = (ip: string, sign_in_name: string) =>
+      post('/console/session/password', { ...guess, sign_in_name }, { 'x-forwarded-for': ip })
+    for (let i = 0; i < 22; i++) await from('203.0.113.5', `somebody${i}`)
+    const [same, other] = [await from('203.0.113.5', 'bea'), await from('198.51.100.7', 'bob')]
+    return [same.status, other.status]
+  }
+  assert.deepEqual(await waits(['127.0.0.1']), [429, 200])
+  // What nobody vouches for is not believed.
+  assert.deepEqual(await waits([]), [429, 429])
+})

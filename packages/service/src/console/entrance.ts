@@ -7,7 +7,7 @@
 import type { FastifyRequest } from 'fastify'
 import { once, times } from '../limits/caller.ts'
 import { type Face, originOf } from '../users/faces.ts'
-import { requireOwnPage, tokenOf } from '../users/mount.ts'
+import { causeOf, requireOwnPage, tokenOf } from '../users/mount.ts'
 import type { HouseRole } from '../users/roles.ts'
 import type { Session, SessionReader } from '../users/sessions.ts'
 import { Unauthenticated } from '../wire/endpoint.ts'
@@ -47,7 +47,8 @@ export async function operatorOf(
   // A header that is there twice is joined: it is none of those that we look for.
   const origin = requireOwnPage(face, { method, headers, port })
   if (times(request, 'origin') > 1) throw Unauthenticated('origin', 'Origin is there twice')
-  const session = await sessions.read(tokenOf(face, origin, headers.cookie), face)
+  const token = tokenOf(face, origin, headers.cookie)
+  const session = await sessions.read(token, face, causeOf({ method, headers }))
   if (!session) throw Unauthenticated('session', 'Sign in first')
   return { by: session.sign_in_name ?? session.name, role: session.role as HouseRole, session }
 }

@@ -46,6 +46,8 @@ export type ConsoleNeeds = RunNeeds & {
   operations: readonly Operation[]
   /** What a browser opens; left out: nothing. */
   pages?: readonly Page[] | undefined
+  /** Whose `X-Forwarded-For` is believed; left out: nobody's. */
+  trusted_proxies?: readonly string[] | undefined
   /** Requests of one network; left out: what a person needs. */
   rate?: RateLimit
 }
@@ -66,8 +68,10 @@ export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
   const lines = requestLog(needs)
   const newRequestId = uuidMaker(needs.random)
   const refuse = (socket: Socket, status: number) => refuseBare(socket, status, newRequestId())
+  const { trusted_proxies = [] } = needs
   const app = fastify({
     logger: false,
+    trustProxy: trusted_proxies.length > 0 ? [...trusted_proxies] : false,
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MS_MAX,
     http: { headersTimeout: HEADERS_MS_MAX, requireHostHeader: false },

@@ -31,6 +31,8 @@ export type ConsoleConfig = {
   /** Where people reach it; undefined: as localhost. */
   console_url: string | undefined
   console_sessions?: SessionLengths | undefined
+  /** Whose word counts for where a request comes from. */
+  trusted_proxies?: readonly string[] | undefined
   data_dir: string
 }
 
@@ -81,8 +83,9 @@ export async function startConsole(
   const operations = OPERATIONS
   const { web } = parts
   const pages = web && consolePages({ ...web, public_url: config.console_url })
+  const { trusted_proxies } = config
   const needs = { clock, random, log, face, sign_in, live, operations, operation_needs, pages }
-  const app = buildConsole(needs)
+  const app = buildConsole({ ...needs, trusted_proxies })
   const { console_host: host, console_port, console_port_any } = config
   const listen = (at: number) => listening(() => app.listen({ host, port: at }), at)
   await listen(console_port).catch((thrown: unknown) => {

@@ -155,6 +155,8 @@ export async function alterKey(
   asks: Customer,
   { id, at, ...given }: KeyLimits & { id: string; at: Date },
 ): Promise<void> {
+  // A cap is that of the keys made by this one, too: nobody makes another meanwhile.
+  await lockOwner(tx, asks.customer_id)
   const [asking, key] = await lockOther(tx, asks, id)
   requireNarrow({ ...key, ...givenOf(given) }, asking)
   await changeKey(tx, key, given)

@@ -252,7 +252,29 @@ export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise
         expires_at = ${expires_at},
         ending_at = case when expires_at = ${expires_at} then ending_at end
     where id = ${key.id}`
+  await capMadeKeys(tx, after)
   return after
+}
+
+/** What a locked key with a daily cap has made, or what those have made, spends from its cap and
+ *  has no larger one, also where it was made before the cap was there, or was so small. */
+export async function capMadeKeys(
+  tx: Tx,
+  { id, daily_cap_sun, spends_from }: Pick<KeyRow, 'id' | 'daily_cap_sun' | 'spends_from'>,
+): Promise<void> {
+  if (daily_cap_sun === null) return
+  const made = await tx<{ id: string }>`
+    with recursive made as (
+      select id from api_key where made_by_key = ${id}
+      union
+      select k.id from api_key as k join made on k.made_by_key = made.id)
+    select id from api_key where id in (select id from made) and revoked_at is null
+    order by id for no key update`
+  if (made.length === 0) return
+  await tx`
+    update api_key
+    set daily_cap_sun = least(daily_cap_sun, ${daily_cap_sun}), spends_from = ${spends_from ?? id}
+    where id = any(${made.map((key) => key.id)})`
 }
 
 /** A key, which stays as it is until the transaction ends. */

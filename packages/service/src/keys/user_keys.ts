@@ -3,6 +3,7 @@
 
 import type { Tx } from '../database/sql.ts'
 import type { Scope } from '../wire/endpoint.ts'
+import { capMadeKeys, lockKey } from './keys.ts'
 
 export type UserKey = {
   user_id: string
@@ -32,6 +33,8 @@ export async function changeUserKey(
   await tx`
     update api_key set name = ${name}, scopes = ${scopes}, daily_cap_sun = ${daily_cap_sun}
     where id = ${user_id}`
+  const key = await lockKey(tx, user_id)
+  if (key) await capMadeKeys(tx, key)
 }
 
 /** The keys that the user has made stay. */

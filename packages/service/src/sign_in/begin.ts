@@ -3,11 +3,12 @@
 
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
+import { eventBounds } from '../events/events.ts'
 import type { Clock } from '../lib/clock.ts'
 import { wireTime } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import { type Face, whyNoPasskeys, whyNoSignIn } from '../users/faces.ts'
-import { sessionCookie, tokenOf } from '../users/mount.ts'
+import { causeOf, customerOf, sessionCookie, tokenOf } from '../users/mount.ts'
 import { scopesOfRole } from '../users/roles.ts'
 import {
   beginSession,
@@ -132,7 +133,15 @@ export const LINK_REFUSED = refuses(
 
 const Beginning = (passkey: TSchema) =>
   Type.Object({
+    now: Type.String({ description: 'The time of the service' }),
     session: OrNull(SessionForm),
+    event_number: OrNull(
+      Type.Integer({
+        description:
+          'The newest event of the one who is signed in: what is asked for later has it, and ' +
+          'what comes after it is in the stream from there on',
+      }),
+    ),
     sign_in_possible: Type.Boolean(),
     passkeys_possible: Type.Boolean(),
     passkey: OrNull(passkey),
@@ -158,10 +167,14 @@ export const begin = (
       const { sessions, face, brand } = needs
       const no_sign_in = whyNoSignIn(origin)
       const no_passkeys = no_sign_in ?? whyNoPasskeys(origin)
-      const session = await sessions.read(givenToken(needs, asked), face)
+      const by = causeOf({ method: 'POST', headers: asked.headers })
+      const session = await sessions.read(givenToken(needs, asked), face, by)
+      const seen = session && (await eventBounds(needs.sql, customerOf(session).customer_id))
       const offers_passkey = !session && !no_passkeys
       return {
+        now: wireTime(needs.clock.now()),
         session: session ? printSession(session, needs) : null,
+        event_number: seen ? Number(seen.newest) : null,
         sign_in_possible: no_sign_in === undefined,
         passkeys_possible: no_passkeys === undefined,
         passkey: offers_passkey ? await options.make(origin) : null,

@@ -32,6 +32,7 @@ import {
   RegistrationField,
   registrationOptions,
   removePasskey,
+  renamePasskey,
   verifyRegistration,
 } from './passkeys.ts'
 import { CodeField, type Needs, NewPassword } from './proofs.ts'
@@ -104,6 +105,21 @@ async function changing(
   needs.wake('publish')
 }
 
+/** Shown to the user beside what it does: nothing in it hides, or turns what stands around it. */
+const PasskeyName = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^[^\\p{C}]+$',
+  ...invalid('name'),
+})
+const NAME_REFUSED = refuses(
+  InvalidParams,
+  '`name` is not text of 1 to 100 characters that can be seen',
+  'name',
+)
+const PasskeyId = Type.String({ maxLength: 1_500, ...invalid('id') })
+const NoPasskey = () => NotFound('passkey', 'There is no such passkey')
+
 const passkeyNew = (needs: Needs): Endpoint =>
   endpoint({
     path: '/session/passkeys/new',
@@ -113,12 +129,12 @@ const passkeyNew = (needs: Needs): Endpoint =>
     careful: true,
     summary: 'What a browser needs to make a passkey; with what it made: adds it',
     body: Type.Object({
-      name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, ...invalid('name') })),
+      name: Type.Optional(PasskeyName),
       passkey: Type.Optional(RegistrationField),
     }),
     reply: Type.Object({ options: OrNull(OptionsForm), credentials: OrNull(CredentialForm) }),
     faults: [
-      refuses(InvalidParams, '`name` is not text of 1 to 100 characters', 'name'),
+      NAME_REFUSED,
       refuses(InvalidParams, '`passkey` is not what was asked for', 'passkey'),
       refuses(Forbidden, 'The address cannot have passkeys', 'insecure'),
       refuses(LimitReached, `There are ${PASSKEYS_MAX} passkeys already`, 'passkey'),
@@ -149,6 +165,32 @@ const passkeyNew = (needs: Needs): Endpoint =>
     },
   })
 
+const passkeyRename = (needs: Needs): Endpoint =>
+  endpoint({
+    path: '/session/passkeys/rename',
+    auth: 'signature',
+    scope: [],
+    mutating: true,
+    careful: true,
+    summary: 'Calls a passkey something else',
+    body: Type.Object({ id: PasskeyId, name: PasskeyName }),
+    reply: CredentialForm,
+    faults: [
+      refuses(InvalidParams, '`id` is no text', 'id'),
+      NAME_REFUSED,
+      refuses(NotFound, 'The user has no such passkey', 'passkey'),
+      refuses(NotFound, 'The user was removed meanwhile', 'user'),
+    ],
+    async handle({ body: { id, name }, customer }) {
+      const { user_id } = customer.user!
+      const work = async (tx: Tx) => {
+        if (!(await renamePasskey(tx, { user_id, id, name }))) throw NoPasskey()
+      }
+      await changing(needs, customer, { action: 'session/passkeys/rename', work })
+      return report(needs, user_id)
+    },
+  })
+
 const passkeyRemove = (needs: Needs): Endpoint =>
   endpoint({
     path: '/session/passkeys/remove',
@@ -157,7 +199,7 @@ const passkeyRemove = (needs: Needs): Endpoint =>
     mutating: true,
     careful: true,
     summary: 'Takes a passkey away; one way to sign in stays',
-    body: Type.Object({ id: Type.String({ maxLength: 1_500, ...invalid('id') }) }),
+    body: Type.Object({ id: PasskeyId }),
     reply: CredentialForm,
     faults: [
       refuses(InvalidParams, '`id` is no text', 'id'),
@@ -168,8 +210,7 @@ const passkeyRemove = (needs: Needs): Endpoint =>
     async handle({ body: { id }, customer }) {
       const { user_id } = customer.user!
       const work = async (tx: Tx) => {
-        if (!(await removePasskey(tx, { user_id, id })))
-          throw NotFound('passkey', 'There is no such passkey')
+        if (!(await removePasskey(tx, { user_id, id }))) throw NoPasskey()
         const [left] = await tx`
           select 1 from passkey where user_id = ${user_id} and off_at is null
           union all select 1 from user_password where user_id = ${user_id} limit 1`
@@ -247,6 +288,7 @@ const recoveryNew = (needs: Needs): Endpoint =>
 export const credentialRoutes = (needs: Needs): Endpoint[] => [
   list(needs),
   passkeyNew(needs),
+  passkeyRename(needs),
   passkeyRemove(needs),
   totp(needs),
   recoveryNew(needs),

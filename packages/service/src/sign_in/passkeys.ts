@@ -291,6 +291,16 @@ export async function isOwnPasskey(
   return found !== undefined
 }
 
+/** Calls a passkey something else. False: the user has none of that id. */
+export async function renamePasskey(
+  tx: Tx,
+  { user_id, id, name }: { user_id: string; id: string; name: string },
+): Promise<boolean> {
+  const renamed = await tx`
+    update passkey set name = ${name} where user_id = ${user_id} and id = ${id} returning 1`
+  return renamed.length > 0
+}
+
 /** Takes a passkey away. False: the user has none of that id. */
 export async function removePasskey(
   tx: Tx,

@@ -181,7 +181,8 @@ export const password = (needs: Needs): Endpoint =>
       const { sign_in_name, ...shown } = asked.body
       const { sql, face } = needs
       const attempt = { face: face.name, way: 'password' as const, place: placeOf(asked) }
-      const id = await beginTry(needs, attempt, sign_in_name.trim().toLowerCase())
+      const name = sign_in_name.trim().toLowerCase()
+      const id = await beginTry(needs, attempt, { sign_in_name: name })
       const known = await findByName(sql, sign_in_name, needs)
       if (!(await isRight(needs, known, shown))) {
         await endTry(sql, id, { outcome: 'failed', user_id: known?.id })
@@ -219,7 +220,7 @@ export const recovery = (needs: Needs): Endpoint =>
       const { sql, face, clock } = needs
       const name = sign_in_name.trim().toLowerCase()
       const attempt = { face: face.name, way: 'recovery' as const, place: placeOf(asked) }
-      const id = await beginTry(needs, attempt, name)
+      const id = await beginTry(needs, attempt, { sign_in_name: name })
       const [found] = await sql<{ id: string }>`
         select id from service_user where sign_in_name = ${name} and ended_at is null`
       const at = clock.now()
@@ -320,7 +321,7 @@ async function isStillRight(
   const { sql, face } = needs
   const place = { ...placeOf(asked), browser: browserOf(asked.headers['user-agent']) }
   const attempt = { face: face.name, way: 'step_up' as const, place }
-  const id = await beginTry(needs, attempt, `step_up:${user_id}`)
+  const id = await beginTry(needs, attempt, { user_id })
   const [known] = await sql<Known>`
     select u.id, u.customer_id, p.hash, p.sealed_totp, p.changed_at
     from service_user as u join user_password as p on p.user_id = u.id where u.id = ${user_id}`

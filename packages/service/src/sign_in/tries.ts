@@ -31,19 +31,23 @@ const PRUNED_AT_ONCE = 1_000
 
 export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }
 
-const nameHash = (name: string): string => hash('sha256', `sign_in_name:${name}`)
+/** Whose try it is: the name that was typed, or the user who is signed in and proves to be there.
+ *  No name that can be typed is counted with a user's. */
+export type Claim = { sign_in_name: string } | { user_id: string }
 
-/** Notes a try that guessing would gain by. Throws TooManyRequests while the name, or the network,
- *  has to wait. `name`: what was typed, as far as anything was. */
-export async function beginTry(
-  needs: Needs,
-  attempt: Attempt,
-  name: string | undefined,
-): Promise<string> {
+const claimHash = (claim: Claim): string =>
+  hash(
+    'sha256',
+    'user_id' in claim ? `user:${claim.user_id}` : `sign_in_name:${claim.sign_in_name}`,
+  )
+
+/** Notes a try that guessing would gain by. Throws TooManyRequests while those who make this claim,
+ *  or the network, have to wait. */
+export async function beginTry(needs: Needs, attempt: Attempt, claim: Claim): Promise<string> {
   const { sql, clock, new_id } = needs
   const { face, way, place } = attempt
   const id = new_id()
-  const tried = { id, name_hash: name === undefined ? null : nameHash(name) }
+  const tried = { id, name_hash: claimHash(claim) }
   await requireNoWait(needs, attempt, tried, async () => {
     await noteTry(sql, needs, attempt, { outcome: 'too_soon' })
   })
@@ -60,7 +64,7 @@ export async function beginTry(
 async function requireNoWait(
   { sql, clock }: Needs,
   { place }: Attempt,
-  { id, name_hash }: { id: string; name_hash: string | null },
+  { id, name_hash }: { id: string; name_hash: string },
   note: () => Promise<void>,
 ): Promise<void> {
   const now = clock.now()

@@ -5,7 +5,7 @@ import { LANGUAGES, type Language } from 'penstock-web/build/bundle.ts'
 import { printJson } from '../lib/json.ts'
 import { escaped } from '../web/shell.ts'
 import type { Visitor } from '../web/visitor.ts'
-import { histogramDrawing, percentilesDrawing, uptimeDrawing } from './drawings.ts'
+import { histogramDrawing, percentilesDrawing, pricesDrawing, uptimeDrawing } from './drawings.ts'
 import type { LatencyStatus, PartStatus, Status } from './report.ts'
 import { type Words, wordsOf } from './words.ts'
 
@@ -147,7 +147,7 @@ function partArticle({ part, state, days, ...rule }: PartStatus, words: Words): 
   )
 }
 
-function offer({ pool, recharge }: Status, words: Words): string {
+function offer({ pool, recharge, burning }: Status, words: Words): string {
   const orders = (pool ?? []).map(({ resource, largest_order: n }) => {
     const name = words.say(resource === 'energy' ? 'resource.energy' : 'resource.bandwidth')
     return `<p>${escaped(words.say(n > 0 ? 'pool' : 'pool.empty', { n, resource: name }))}</p>`
@@ -158,10 +158,34 @@ function offer({ pool, recharge }: Status, words: Words): string {
   ])
   const columns = [words.say('recharge.energy'), words.say('recharge.price')]
   const rates =
-    recharge === null ? '' : plainTable({ caption: words.say('recharge'), columns, rows })
+    recharge === null
+      ? ''
+      : pricesArticle({ recharge, burning }, words) +
+        plainTable({ caption: words.say('recharge'), columns, rows })
   return pool === null && recharge === null
     ? ''
     : section(words.say('offer'), [...orders, rates].join('\n'))
+}
+
+/** The rates as steps over the energy of an order, beside what burning costs. */
+function pricesArticle(
+  { recharge, burning }: Pick<Status, 'recharge' | 'burning'>,
+  words: Words,
+): string {
+  const tiers = (recharge ?? []).map(({ min_energy, price }) => ({
+    from: words.count(min_energy),
+    trx: Number(printJson(price)),
+  }))
+  if (tiers.length === 0) return ''
+  const all = tiers.map(({ trx }) => trx)
+  const burning_trx = burning === null ? undefined : Number(printJson(burning))
+  const sentences = [
+    words.say('prices', { least: Math.min(...all), most: Math.max(...all) }),
+    burning_trx === undefined ? '' : words.say('prices.burning', { price: burning_trx }),
+  ]
+  const label = sentences.join(' ').trim()
+  const drawing = pricesDrawing(tiers, { burning_trx, label })
+  return `<div class="chart">${drawing}</div><p>${escaped(label)}</p>`
 }
 
 function latencyArticle(

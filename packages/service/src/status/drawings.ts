@@ -47,6 +47,39 @@ export function percentilesDrawing(
   return chart(label, axes(scales, duration) + paths.join(''))
 }
 
+/** TRX for 1000 energy, as sun for one. */
+const SUN_OF_ONE = 1_000
+
+/** What 1000 energy cost, in TRX, from the smallest order to the largest: a step for each tier, all
+ *  of one width, and dashed what burning costs. */
+export function pricesDrawing(
+  tiers: readonly { from: string; trx: number }[],
+  { burning_trx, label }: { burning_trx: number | undefined; label: string },
+): string {
+  const ends = Array.from({ length: tiers.length + 1 }, (_, i) => new Date(i))
+  // In sun for one energy: a scale reaches to 1 at least.
+  const sunOf = (trx: number) => trx * SUN_OF_ONE
+  const values = [...tiers.map(({ trx }) => trx), burning_trx ?? 0]
+  const scales = scalesOf(ends, values.map(sunOf))
+  const at = (i: number) => tiers[Math.min(i, tiers.length - 1)]!
+  const steps = ends.map((end, i) => ({ at: end, value: sunOf(at(i).trx) }))
+  const dashed = ends.map((end) => ({ at: end, value: sunOf(burning_trx ?? 0) }))
+  const names = tiers.map(
+    ({ from }, i) =>
+      `<text x="${scales.across(ends[i]!)}" y="${BOX.height - 6}" aria-hidden="true">` +
+      `${escaped(from)}</text>`,
+  )
+  return chart(
+    label,
+    grid(scales, (sun) => String(sun / SUN_OF_ONE)) +
+      names.join('') +
+      `<path class="line" d="${linePath(scales, steps, { steps: true })}"/>` +
+      (burning_trx === undefined
+        ? ''
+        : `<path class="line second" d="${linePath(scales, dashed)}"/>`),
+  )
+}
+
 const dot = ({ across, up }: Scales, name: string, { at, value }: { at: Date; value: number }) =>
   `<path class="${name}" d="M${across(at) - 6},${up(value)}h12"/>`
 

@@ -5,6 +5,7 @@
 import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
 import { type Clock, dayOf, wireTime } from '../lib/clock.ts'
+import { money } from '../lib/json.ts'
 import { printEnergyTier } from '../market/forms.ts'
 import type { Prices } from '../prices/prices.ts'
 import { largestOrders } from '../quotes/forecast.ts'
@@ -27,6 +28,8 @@ export type Needs = {
   clock: Clock
   prices: () => Promise<Prices>
   network(): Promise<string | undefined>
+  /** What 1000 energy cost that are burned for, in sun; undefined: the chain has not said. */
+  burnPrice(): Promise<bigint | undefined>
 }
 
 /** Days that are shown, today included. */
@@ -109,6 +112,11 @@ export const StatusForm = Type.Object({
     ],
     { description: 'Rates of direct recharge; null when it is off sale or they are not shown' },
   ),
+  burning: Type.Union([Money({ description: 'TRX for 1000 energy' }), Type.Null()], {
+    description:
+      'What the chain burns instead, by one who has no energy; null when it has not said, or ' +
+      'prices are not shown',
+  }),
   incidents: Type.Array(
     Type.Object({
       id: Type.String(),
@@ -143,15 +151,17 @@ export function statusReader(needs: Needs): () => Promise<Status> {
 }
 
 /** What is so now, read anew. */
-export async function readStatus({ sql, clock, prices, network }: Needs): Promise<Status> {
+export async function readStatus(needs: Needs): Promise<Status> {
+  const { sql, clock, prices, network, burnPrice } = needs
   const now = clock.now()
   const since = new Date(floorTo('day', now).getTime() - (DAYS - 1) * SPAN_MS.day)
-  const [progress, settings, incidents, offered, name] = await Promise.all([
+  const [progress, settings, incidents, offered, name, burned_sun] = await Promise.all([
     readProgress(sql),
     readStatusPage(sql),
     recentIncidents(sql, { since, limit: INCIDENTS_MAX }),
     prices(),
     network(),
+    burnPrice(),
   ])
   const measured = await metricsSince(sql, {
     since,
@@ -185,6 +195,7 @@ export async function readStatus({ sql, clock, prices, network }: Needs): Promis
     bounds_ms: [...BOUNDS_MS],
     pool: settings.pool_shown ? await largestOrders(sql, offered) : null,
     recharge: settings.prices_shown ? rechargeRates(offered) : null,
+    burning: settings.prices_shown && burned_sun !== undefined ? money(burned_sun) : null,
     incidents: incidents.map(printIncident),
   }
 }

@@ -21,7 +21,7 @@ import {
 } from '../wire/endpoint.ts'
 import { cookieName, cookieOptions, type Face, originOf, whyNoSignIn } from './faces.ts'
 import { keyScopesOf, scopesOfRole } from './roles.ts'
-import type { Session, SessionReader } from './sessions.ts'
+import type { Cause, Session, SessionReader } from './sessions.ts'
 
 /** What a mount refuses before an endpoint sees the call. */
 const MOUNT_REFUSALS: readonly Refusal[] = [
@@ -49,6 +49,11 @@ export function requireOwnPage(
     throw Unauthenticated('origin', `Only pages of ${own} may ask that, with X-Penstock: 1`)
   return own
 }
+
+/** What has caused a request. A stream goes on by itself; of all else the page says when nobody has
+ *  touched it for a while: a page that is left open keeps nobody signed in. */
+export const causeOf = ({ method, headers }: Pick<Visit, 'method' | 'headers'>): Cause =>
+  method === 'POST' && headers['x-penstock-unattended'] === undefined ? 'person' : 'page'
 
 /** The token in the cookie of a face. */
 export const tokenOf = (face: Face, origin: string, cookies: string | undefined) =>
@@ -119,7 +124,8 @@ export function sessionMount(
       if (visit.endpoint.auth === 'public') return undefined
       const why_not = whyNoSignIn(origin)
       if (why_not) throw Forbidden('insecure', why_not)
-      const session = await sessions.read(tokenOf(face, origin, visit.headers.cookie), face)
+      const token = tokenOf(face, origin, visit.headers.cookie)
+      const session = await sessions.read(token, face, causeOf(visit))
       if (!session) throw Unauthenticated('session', 'Sign in first')
       return customerOf(session)
     },

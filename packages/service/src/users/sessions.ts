@@ -118,10 +118,14 @@ export async function endSessions(
   return ended.length
 }
 
+/** What has caused a request: a person who uses the page, or the page itself. */
+export type Cause = 'person' | 'page'
+
 /** Reads sessions by their tokens. */
 export type SessionReader = {
-  /** Undefined: there is no such session of this face, or it is over. */
-  read(token: string | undefined, face: Face): Promise<Session | undefined>
+  /** Undefined: there is no such session of this face, or it is over. It rests on when nobody has
+   *  caused the request that is read for. */
+  read(token: string | undefined, face: Face, by?: Cause): Promise<Session | undefined>
   /** Forgets what was read of it: it is read again for its next request. */
   forget(token: string | undefined): void
 }
@@ -134,14 +138,14 @@ export function sessionReader({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Ses
     return token_hashes.map((one) => by_hash.get(one))
   })
   return {
-    async read(token, face) {
+    async read(token, face, by = 'person') {
       if (!isUserToken(token)) return undefined
       const token_hash = userTokenHash(token)
       const now = clock.now()
       const fresh = known.get(token_hash, now.getTime())
       const session = fresh ?? (await readRow(token_hash))
       if (!session || !isOpen(session, face, now)) return undefined
-      if (now.getTime() - session.used_at.getTime() > NOTED_MS) {
+      if (by === 'person' && now.getTime() - session.used_at.getTime() > NOTED_MS) {
         session.used_at = now
         await sql`update user_session set used_at = ${now} where id = ${session.id}`
       }
