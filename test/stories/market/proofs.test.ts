@@ -2,14 +2,16 @@
 // be altered unseen.
 
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { readRoots } from 'penstock-service/ledger/roots.ts'
 import { Refused } from 'penstock-service/lib/fault.ts'
 import { checkProof, readProof } from 'penstock-service/receipts/proof_checking.ts'
 import type { Proof } from 'penstock-service/receipts/proofs.ts'
+import { ROOT } from '../../../tools/source.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld } from '../../harness/world.ts'
 
@@ -25,7 +27,8 @@ test('an order is proven, and whatever is altered of its proof shows', async (t)
   const order = await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   assert.match((await type('orders', 'prove', order.id)).err, /is not delivered/)
   await world.settle()
-  await bert.buyEnergy(world.person('eve', 1).address, 65_000)
+  const eve = world.person('eve').address
+  const activating = await bert.buyEnergy(eve, 65_000, { activate_address: true })
   await world.settle()
   await world.advance(3_600)
   await world.solidify()
@@ -71,6 +74,8 @@ test('an order is proven, and whatever is altered of its proof shows', async (t)
     assert.equal(await isRefused(forged), true, what)
   }
 
+  await checkWithPython(t, folder, proof, await json<Proof>('orders', 'prove', activating.id))
+
   const lie = structuredClone(proof)
   lie.seals[0]!.entries[0]!.amount_sun += 1
   await writeFile(file, JSON.stringify(lie))
@@ -80,6 +85,52 @@ test('an order is proven, and whatever is altered of its proof shows', async (t)
   await writeFile(file, '{"proof":2}')
   assert.match((await type('orders', 'verify', file)).err, /no proof of a form/)
 })
+
+/** What docs/verify_proof.py says of the proof, and of all that can be made of it: in one run. */
+async function checkWithPython(
+  t: TestContext,
+  folder: string,
+  proof: Proof,
+  activating: Proof,
+): Promise<void> {
+  const verifier = (...words: string[]) =>
+    spawnSync('python3', [`${ROOT}docs/verify_proof.py`, ...words], { encoding: 'utf8' })
+  if (verifier('--help').status !== 0) {
+    t.diagnostic('docs/verify_proof.py is not run: python3 is not here')
+    return
+  }
+  const file = join(folder, 'whole.json')
+  await writeFile(file, JSON.stringify(proof))
+  const known = ['--root', proof.root.sha256, '--key', proof.keys[0]!.x]
+  const whole = verifier(file, ...known)
+  assert.equal(whole.status, 0, whole.stdout)
+  assert.match(whole.stdout, /right: order .* is ended/)
+  assert.match(whole.stdout, /Not looked at: .* ask a node\.\n$/)
+  assert.equal(activating.transactions.length, 3, 'an activation too')
+  const other = join(folder, 'activating.json')
+  await writeFile(other, JSON.stringify(activating))
+  assert.match(verifier(other).stdout, /activating\.json: right/)
+  assert.match(verifier(file).stdout, /--root.*--key/)
+  assert.match(verifier(file, '--root', '0'.repeat(64)).stdout, /not the one that was noted/)
+  assert.match(verifier(file, '--key', 'A'.repeat(43)).stdout, /another key than yours/)
+
+  const forged = [
+    ...leavesOf(proof).map((path) => ({ what: path.join('.'), forge: alterAt(path) })),
+    ...Object.entries(FORGERIES).map(([what, forge]) => ({ what, forge })),
+  ]
+  const files = forged.map((_, i) => join(folder, `forged-${i}.json`))
+  for (const [i, { forge }] of forged.entries()) {
+    const copy = structuredClone(proof)
+    forge(copy)
+    await writeFile(files[i]!, JSON.stringify(copy))
+  }
+  const said = verifier(...files).stdout.split('\n')
+  const is_wrong = (one: string) => said.some((line) => line.startsWith(`${one}: WRONG: `))
+  const unseen = forged.filter((_, i) => !is_wrong(files[i]!)).map(({ what }) => what)
+  assert.deepEqual(unseen, [])
+}
+
+const alterAt = (path: Path) => (proof: Proof) => alter(proof, path)
 
 /** What is taken out, or put elsewhere. */
 const FORGERIES: Record<string, (proof: Proof) => unknown> = {
