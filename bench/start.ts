@@ -138,10 +138,8 @@ export async function run({
       ['limit', `${LIMITS.later_ms} ms later`],
       ['build, first', `${build.first_ms} ms (limit ${LIMITS.cold_ms})`],
       ['build, cold', `${build.cold_ms} ms (limit ${LIMITS.cold_ms})`],
-      [
-        'build, kept',
-        `${build.cached_ms} ms, ${build.cached_cpu_ms} of the processor (limit ${LIMITS.cached_ms})`,
-      ],
+      ['build, kept', `${build.cached_ms} ms (limit ${LIMITS.cached_ms})`],
+      ['', `${build.cached_cpu_ms} ms of the processor`],
       ['equal bytes', build.equal_bytes ? 'yes' : 'no'],
     ] as const)
       process.stdout.write(`${name.padEnd(22)}${text}\n`)

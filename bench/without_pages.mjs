@@ -1,5 +1,5 @@
-// Loaded before a program (`--import`): it starts as if there were no pages to put together. What is
-// left of them is what is served without a build.
+// Loaded before a program (`--import`): it starts as if there were no pages to put together. What
+// is left of them is what is served without a build.
 
 import { registerHooks } from 'node:module'
 
