@@ -79,14 +79,20 @@ export function where({ path, code }: Source, position: number): string {
 /** A node of the tree with the fields that its kind has. */
 export type Tree = Node & Record<string, unknown>
 
-/** Every node of the tree, parents first. */
-export function* walk(node: Node): Generator<Tree> {
-  yield node as Tree
-  for (const child of Object.values(node)) {
-    if (Array.isArray(child)) {
-      for (const one of child) if (isNode(one)) yield* walk(one)
-    } else if (isNode(child)) yield* walk(child)
+const below = new WeakMap<Node, readonly Tree[]>()
+
+/** Every node of the tree, parents first. Each rule walks every file: the way is kept. */
+export function walk(node: Node): readonly Tree[] {
+  const known = below.get(node)
+  if (known) return known
+  const found: Tree[] = []
+  const open = [node as Tree]
+  for (let next = open.pop(); next; next = open.pop()) {
+    found.push(next)
+    open.push(...Object.values(next).flat().filter(isNode).reverse())
   }
+  below.set(node, found)
+  return found
 }
 
 export function isNode(value: unknown): value is Tree {

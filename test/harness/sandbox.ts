@@ -1,7 +1,7 @@
 // Everything that `npm start` starts, in this process and on a database of its own, for tests that
 // meet the service as its customers do: over HTTP, with the real time.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type LocalService, startLocal } from 'penstock-playground/start.ts'
@@ -15,9 +15,19 @@ export type Sandbox = LocalService & {
   restart(): Promise<void>
 }
 
+/** Where tests put the pages together, once for all. */
+export const BUILT_PAGES = join(tmpdir(), 'penstock-web')
+
+/** Lets a service with this data folder find the pages as others have put them together. */
+export async function sharePages(data_dir: string): Promise<void> {
+  await mkdir(BUILT_PAGES, { recursive: true })
+  await symlink(BUILT_PAGES, join(data_dir, 'web'))
+}
+
 /** A sandbox; `close` removes it again. */
 export async function startSandbox(): Promise<Sandbox> {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-sandbox-'))
+  await sharePages(data_dir)
   const { url, name } = await createDatabase()
   const args = ['--chain-port', '0', '--data-dir', data_dir]
   const start = (port: string) => {

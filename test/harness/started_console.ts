@@ -1,8 +1,6 @@
 // The operators' console as a process starts it: on a port of its own, on a database without a
 // chain.
 
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { chainView } from 'penstock-service/audit/chain.ts'
@@ -17,6 +15,7 @@ import { sessionReader } from 'penstock-service/users/sessions.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
 import { openAssets } from 'penstock-service/web/assets.ts'
 import { freshDatabase } from './database.ts'
+import { BUILT_PAGES } from './sandbox.ts'
 
 /** Addresses that nobody has the keys of. */
 const deposit_address = (index: number) => person(`deposit ${index}`).address
@@ -61,7 +60,7 @@ export async function startedConsole(
       app: { new_id, seal, deposit_address, sign_in },
       web: web
         ? {
-            assets: openAssets(join(tmpdir(), 'penstock-web'), silentLog),
+            assets: openAssets(BUILT_PAGES, silentLog),
             explorer: undefined,
             network,
           }

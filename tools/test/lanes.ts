@@ -4,6 +4,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { cpuBetween, readCpu, type Spent, sumOf } from './cpu.ts'
 import type { FileToRun, LaneMessage } from './reporter.ts'
 
 /** Ends a file that hangs; a slow machine takes its time. */
@@ -28,6 +29,8 @@ export type Lanes = {
   say: (line: string) => void
   /** Whether failed tests' databases outlive the run, so that their names are worth a line. */
   keeps_databases: boolean
+  /** Called with the CPU time of each file, which is its own while no other one runs. */
+  spent?: ((spent: Spent) => void) | undefined
 }
 
 /** Runs the files, the first ones first, and counts the tests that were run and that failed. */
@@ -65,6 +68,7 @@ async function end(lane: ChildProcess | undefined): Promise<void> {
 
 async function runFile(lanes: Lanes, lane: ChildProcess, file: string): Promise<Count> {
   const started_at = performance.now()
+  const spent_before = lanes.spent && (await readCpu(lane.pid!))
   const count: Count = { tests: 0, failed: 0 }
   const output: string[] = []
   const failures: string[] = []
@@ -91,7 +95,11 @@ async function runFile(lanes: Lanes, lane: ChildProcess, file: string): Promise<
     failures.push(`✖ ${file} has no test`)
   }
   const seconds = ((performance.now() - started_at) / 1000).toFixed(1)
-  lanes.say(`${count.failed === 0 ? '✔' : '✖'} ${file}, ${count.tests} tests, ${seconds} s`)
+  const cpu = spent_before && cpuBetween(spent_before, await readCpu(lane.pid!))
+  if (cpu) lanes.spent?.({ file, ...cpu })
+  const more = cpu ? `, ${sumOf(cpu).toFixed(1)} s of CPU time` : ''
+  const mark = count.failed === 0 ? '✔' : '✖'
+  lanes.say(`${mark} ${file}, ${count.tests} tests, ${seconds} s${more}`)
   if (count.failed > 0) for (const line of [...output, ...failures]) lanes.say(line)
   return count
 }

@@ -3,6 +3,7 @@
 //   --only <part of a path>   only the test files whose path contains it, without the checks
 //   --keep                    when a test has failed, leaves the server (with the databases of the
 //                             failed tests) until Ctrl-C
+//   --cpu                     one file at a time, and tells what each has cost in CPU time
 
 import { spawn } from 'node:child_process'
 import { glob, mkdtemp, rm } from 'node:fs/promises'
@@ -12,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { CLUSTER_VARIABLE, dropDatabase, makeTemplate } from 'penstock-test/harness/database.ts'
 import { leadingComment } from '../help.ts'
+import { cpuReport, reapedCpu, type Spent } from './cpu.ts'
 import { runFiles } from './lanes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -25,16 +27,17 @@ const LONGEST_FIRST = [
   'packages/devchain/package',
   'packages/devchain/fuzz/',
 ]
-/** Files at once: each waits for the server or a browser at times, and others go on. */
-const FILES_AT_ONCE = Math.min(availableParallelism() + 1, 8)
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
     keep: { type: 'boolean' },
+    cpu: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' },
   },
 })
+/** Files at once: each waits for the server or a browser at times, and others go on. */
+const FILES_AT_ONCE = options.cpu ? 1 : Math.min(availableParallelism() + 1, 8)
 if (options.help) {
   process.stdout.write(leadingComment(import.meta.filename))
   process.exit()
@@ -56,11 +59,14 @@ async function check(title: string, script: string, ...args: string[]): Promise<
   return code === 0
 }
 
+/** Several threads check much of the same: together they take three times the CPU time of one. */
+const SINGLE = '--singleThreaded'
+
 async function checks(): Promise<boolean> {
   const passed = await Promise.all([
     check('format and lint', '@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
-    check('types', 'typescript/bin/tsc'),
-    check('types of pages', 'typescript/bin/tsc', '-p', 'packages/web'),
+    check('types', 'typescript/bin/tsc', SINGLE),
+    check('types of pages', 'typescript/bin/tsc', SINGLE, '-p', 'packages/web'),
   ])
   return passed.every(Boolean)
 }
@@ -98,13 +104,20 @@ const server = external
 if (server) process.env[CLUSTER_VARIABLE] = server.url
 const template = await makeTemplate()
 const files = await testFiles()
+const spent: Spent[] = []
+if (options.cpu && options.only === undefined) {
+  await checking
+  say(`The checks above took ${(await reapedCpu()).toFixed(1)} s of CPU time.`)
+}
 const { tests, failed } = await runFiles({
   root: ROOT,
   files,
   at_once: FILES_AT_ONCE,
   say,
   keeps_databases: options.keep === true || external !== undefined,
+  spent: options.cpu ? (one) => spent.push(one) : undefined,
 })
+for (const line of options.cpu ? cpuReport(spent) : []) say(line)
 const passed = (await checking) && failed === 0 && tests > 0
 say(
   `${passed ? '✔' : '✖'} ${tests} tests in ${files.length} files, ${failed} failed, ` +

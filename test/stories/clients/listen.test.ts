@@ -16,10 +16,12 @@ import { runCommand } from '../../../packages/cli/src/run.ts'
 import { Penstock } from '../../../packages/sdk/src/penstock.ts'
 import { verifyWebhook } from '../../../packages/sdk/src/webhooks.ts'
 import { createDatabase, dropDatabase } from '../../harness/database.ts'
+import { sharePages } from '../../harness/sandbox.ts'
 import { freePort } from '../../runtimes/runtimes.ts'
 
 test('listen misses nothing while the service is stopped and started again', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-listen-'))
+  await sharePages(folder)
   const { url: DATABASE_URL, name } = await createDatabase()
   let local: LocalService | undefined
   t.after(async () => {
