@@ -45,8 +45,10 @@ const common = (page: Page) => ({
     await page.keyboard.press(keys)
   },
   async paste(this: Hands, text: string) {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
     count(this)
-    await page.keyboard.insertText(text)
+    await page.keyboard.press('Control+v')
   },
 })
 

@@ -64,6 +64,7 @@ export async function runMostOperations(
       'aml policy',
       'aml watches',
       'aml changes --since 2026-01-01',
+      'books findings',
       'books roots',
     ].map(split),
     ...[
@@ -134,6 +135,8 @@ export async function runMostOperations(
     ['incidents', 'close', incident, 'it was the node'],
     ['status-page', 'show'],
     ['status-page', 'set', '--pool', 'hidden'],
+    ['brand', 'show'],
+    ['brand', 'set', '--name', 'Example Energy', '--accent', '#cc8800'],
     ['users', 'list', anna.id],
     ['users', 'change', user, '--role', 'reader'],
     ['users', 'remove', user],

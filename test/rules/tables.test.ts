@@ -42,6 +42,7 @@ const TABLES: Record<string, string> = {
   monitoring: 'alert database_loss loosened_setting process',
   uptime: 'metric metric_progress',
   status: 'incident status_page',
+  web: 'brand',
 }
 
 const ROOM_OF = new Map(

@@ -124,6 +124,7 @@ import { openSessions, sessionReader } from './users/sessions.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
+import { brandReader } from './web/brand.ts'
 import { type Web, webPages } from './web/pages.ts'
 import type { Caller } from './webhooks/caller.ts'
 import { webhookKinds } from './webhooks/forms.ts'
@@ -244,9 +245,6 @@ export type App = {
   kinds: readonly EventKind[]
 }
 
-/** What pages call the house. */
-const BRAND = 'Penstock'
-
 export function buildApp(world: World): App {
   const { sql: steps_sql, api_sql: sql = steps_sql, again, told, wake } = world
   const { clock, random, node, wallets } = world
@@ -271,9 +269,10 @@ export function buildApp(world: World): App {
   const uses = lastUses({ sql, clock })
   const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
-  const status = statusOf(for_customers, prices)
+  const brand = brandReader({ sql, clock })
+  const status = statusOf(for_customers, { prices, brand })
   const events = eventsOf(world, { new_id, seal })
-  const sign_in = signInOf(for_customers, { new_id, seal })
+  const sign_in = signInOf(for_customers, { new_id, seal, brand })
   const placing = { sql, clock, new_id, again, told, wake }
   const { tryOrder, placeOrder } = orderPlacer({ ...placing, prices, receiver })
   const portal = portalFace(world.about.public_url, world.portal_sessions)
@@ -299,7 +298,7 @@ export function buildApp(world: World): App {
       }),
     ],
     sign_in,
-    pages: [...pagesOf(for_customers), ...status.pages],
+    pages: [...pagesOf(for_customers, brand), ...status.pages],
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
     api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock }), status.drawStep],
@@ -315,32 +314,39 @@ export function buildApp(world: World): App {
 }
 
 /** What is read with GET, but for the status page. */
-function pagesOf({ sql, node, about, web }: World): Page[] {
+function pagesOf({ sql, node, about, web }: World, brand: Web['brand']): Page[] {
   const network = networkReader(node)
   return [
     ...treasuryPages({ sql }),
     keyPage({ sql }),
     ...referencePages(),
-    ...(web ? webPages({ ...web, public_url: about.public_url, network }) : []),
+    ...(web ? webPages({ ...web, public_url: about.public_url, network, brand }) : []),
   ]
 }
 
 /** The status page, and what draws it before anybody asks. */
-function statusOf({ sql, clock, node, about, web }: World, prices: SharedParts['prices']) {
+function statusOf(
+  { sql, clock, node, about, web }: World,
+  parts: Pick<SharedParts, 'prices'> & Pick<Web, 'brand'>,
+) {
   const style = web && (async () => `/assets/${(await web.assets.face('portal')).style}`)
   const is_https = about.public_url?.startsWith('https:') ?? false
   const network = networkReader(node)
   const burnPrice = burnPriceReader(node, () => clock.now().getTime())
-  return statusPages({ sql, clock, prices, network, burnPrice, style, is_https })
+  return statusPages({ sql, clock, ...parts, network, burnPrice, style, is_https })
 }
 
 /** What everything needs that signs people in. */
-function signInOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>): App['sign_in'] {
+function signInOf(
+  world: World,
+  { brand, ...parts }: Pick<App, 'new_id' | 'seal'> & Pick<Web, 'brand'>,
+): App['sign_in'] {
   const { sql, clock, random, wake } = world
   const sessions = sessionReader({ sql, clock })
   const network = networkReader(world.node)
   const passwords = passwordHasher(random, world.password_cost)
-  return { sql, clock, random, new_id, seal, sessions, passwords, brand: BRAND, network, wake }
+  const name = async () => (await brand()).name
+  return { sql, clock, random, ...parts, sessions, passwords, brand: name, network, wake }
 }
 
 type PaidParts = Pick<App, 'new_id'> &

@@ -1,14 +1,18 @@
-// The books: worked out again when somebody asks, and roots that somebody has noted compared.
+// The books: what their own check has found and since when, worked out again when somebody asks,
+// and roots that somebody has noted compared.
 
 import { useSignal } from '@preact/signals'
 import { useDoing } from '../calls/doing.ts'
-import { run } from '../console_calls/calls.ts'
+import { run, useRun } from '../console_calls/calls.ts'
+import { useFigures } from '../console_calls/figures.ts'
+import { ReasonButton } from '../console_calls/reason_button.tsx'
 import { Title } from '../frame/title.tsx'
-import { FaultNote } from '../parts/answer.tsx'
+import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Field, Form, Submit } from '../parts/field.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
-import { say } from '../words/words.ts'
+import { Time } from '../parts/time.tsx'
+import { named, say } from '../words/words.ts'
 
 type Rule = {
   rule: string
@@ -17,6 +21,11 @@ type Rule = {
   note: string | null
   findings: { subject: string; found: string }[]
 }
+type Findings = {
+  checked_at: string | null
+  findings: number
+  listed: { rule: string; subject: string; found: string; found_at: string }[]
+}
 type Comparison = { roots_compared: number; differing: { subject: string; found: string }[] }
 
 export default function Books() {
@@ -24,10 +33,72 @@ export default function Books() {
     <>
       <Title title={say('books')} />
       <div class="stack">
+        <Findings />
         <Check />
         <Roots />
       </div>
     </>
+  )
+}
+
+/** What the check that runs by itself has found, and the way back on sale. */
+function Findings() {
+  const found = useRun<Findings>(
+    'books findings',
+    { limit: 100 },
+    { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
+  )
+  return (
+    <Answer question={found} lines={3}>
+      {({ checked_at, findings, listed }) => (
+        <section>
+          <p>
+            <Shape mark={findings > 0 ? 'failed' : checked_at === null ? 'waiting' : 'done'} />{' '}
+            {findings === 0 ? say('books.no_findings') : say('books.findings', { n: findings })}{' '}
+            {checked_at !== null && (
+              <span class="quiet">
+                {say('books.checked')} <Time at={checked_at} relative />
+              </span>
+            )}
+          </p>
+          {listed.length > 0 && (
+            <Table
+              caption={say('books.found')}
+              caption_shown
+              keyOf={({ rule, subject, found }) => `${rule} ${subject} ${found}`}
+              rows={listed}
+              columns={[
+                { title: say('books.rule'), cell: ({ rule }) => rule },
+                { title: say('books.subject'), cell: ({ subject }) => <code>{subject}</code> },
+                { title: say('books.found'), cell: ({ found }) => found },
+                { title: say('since'), cell: (one) => <Time at={one.found_at} relative /> },
+              ]}
+            />
+          )}
+          <SeenTo />
+        </section>
+      )}
+    </Answer>
+  )
+}
+
+/** Puts on sale again what is off. */
+function SeenTo() {
+  const figures = useFigures()
+  const off = figures.answer.value?.off_sale ?? []
+  if (off.length === 0) return null
+  return (
+    <p class="actions">
+      <ReasonButton
+        text={say('books.seen_to')}
+        words="services on"
+        options={{ all: true }}
+        onDone={() => void figures.again()}
+      >
+        <p>{say('now.off_sale', { names: off.map((one) => named('service', one)).join(', ') })}</p>
+        <p>{say('sale.on.sentence')}</p>
+      </ReasonButton>
+    </p>
   )
 }
 
@@ -100,8 +171,10 @@ function Roots() {
               {...control}
               rows={4}
               value={text.value}
-              onInput={({ currentTarget }) => {
+              onInput={({ currentTarget, inputType }) => {
                 text.value = currentTarget.value
+                // Nothing is left to be said after that.
+                if (inputType === 'insertFromPaste') void compare()
               }}
             />
           )}

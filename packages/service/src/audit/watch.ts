@@ -103,6 +103,24 @@ async function conclude(
   })
 }
 
+/** One of the rules is broken there, since `found_at`. */
+export type StandingFinding = { rule: string; subject: string; found: string; found_at: Date }
+
+/** What the last check that ran by itself has found, the oldest first; `findings` are all that
+ *  there are, though no more than `limit` are listed. `checked_at`: null before the first. */
+export async function readFindings(
+  sql: Sql,
+  { limit }: { limit: number },
+): Promise<{ checked_at: Date | null; findings: bigint; listed: StandingFinding[] }> {
+  const [check] = await sql<{ checked_at: Date | null; findings: bigint }>`
+    select (select checked_at from books_check where isfinite(checked_at)) as checked_at,
+           (select count(*) from books_finding) as findings`
+  const listed = await sql<StandingFinding>`
+    select rule, subject, found, found_at from books_finding
+    order by found_at, rule, subject, found limit ${limit}`
+  return { ...check!, listed }
+}
+
 async function stopSelling(tx: Tx, at: Date) {
   const names = (await switches(tx)).map(({ name }) => name)
   return (await setSwitches(tx, { names, on_sale: false, changed_by: 'books check', at })).actions

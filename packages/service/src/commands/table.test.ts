@@ -49,7 +49,7 @@ const WORDS: Record<string, string> = {
     'show replay report state changes allow deny withdraw entries ' +
     'reviews/list reviews/show reviews/decide watch unwatch watches ' +
     'policy publish backfill rebuild',
-  books: 'check roots compare',
+  books: 'check findings roots compare',
   database: 'losses accept',
   migrate: '',
   backup: ' list check',
@@ -60,6 +60,7 @@ const WORDS: Record<string, string> = {
   events: 'show set list',
   incidents: 'list post close',
   'status-page': 'show set',
+  brand: 'show set',
   users: 'list invite change recover remove',
   operators: 'list invite change recover remove',
   sessions: 'list end',

@@ -21,7 +21,11 @@ import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
 import { customerOperations, limitOperations } from '../operators/customers.ts'
 import { depositOperations } from '../operators/deposits.ts'
-import { incidentOperations, statusPageOperations } from '../operators/incidents.ts'
+import {
+  brandOperations,
+  incidentOperations,
+  statusPageOperations,
+} from '../operators/incidents.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import {
@@ -75,6 +79,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...eventOperations,
   ...incidentOperations,
   ...statusPageOperations,
+  ...brandOperations,
   ...userOperations,
   ...operatorOperations,
   ...sessionOperations,

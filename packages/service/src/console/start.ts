@@ -18,6 +18,7 @@ import type { Node } from '../node/node.ts'
 import { listening } from '../program/listen.ts'
 import type { SignInNeeds } from '../sign_in/routes.ts'
 import { consoleFace, originOf, type SessionLengths } from '../users/faces.ts'
+import { brandReader } from '../web/brand.ts'
 import { consolePages, type Web } from '../web/pages.ts'
 import { ConsoleLive } from './live.ts'
 import { buildConsole } from './server.ts'
@@ -55,7 +56,7 @@ export type ConsoleParts = {
   }
   wake(step: string): void
   /** What the pages are made of; left out: there are none. */
-  web?: Omit<Web, 'public_url'> | undefined
+  web?: Omit<Web, 'public_url' | 'brand'> | undefined
 }
 
 export type RunningConsole = { url: string; close(): Promise<void> }
@@ -82,7 +83,13 @@ export async function startConsole(
   const operation_needs = { ...operationNeeds(config, parts), consoleUrl }
   const operations = OPERATIONS
   const { web } = parts
-  const pages = web && consolePages({ ...web, public_url: config.console_url })
+  const pages =
+    web &&
+    consolePages({
+      ...web,
+      public_url: config.console_url,
+      brand: brandReader({ sql, clock }),
+    })
   const { trusted_proxies } = config
   const needs = { clock, random, log, face, sign_in, live, operations, operation_needs, pages }
   const app = buildConsole({ ...needs, trusted_proxies })

@@ -3,9 +3,10 @@
 
 import { Type } from 'typebox'
 import { checkAllBooks, type RuleReport } from '../audit/books.ts'
+import { readFindings } from '../audit/watch.ts'
 import { checkRoots, missingRoots, readRoots, rootsAfter } from '../ledger/roots.ts'
 import { misuse, refusal } from '../lib/fault.ts'
-import { look, momentOf, type Terminal } from '../operation/operation.ts'
+import { LIMIT, limit, look, momentOf, type Terminal } from '../operation/operation.ts'
 import {
   Count,
   Flag,
@@ -137,6 +138,23 @@ export const bookOperations = [
         ...(last ? [`Records of changes end with ${last.sha256}.`] : []),
       ]
       return { value, ok, note: ends.length > 0 ? ends.join('\n') : undefined }
+    },
+  }),
+  look({
+    path: '/operator/books/findings',
+    summary: 'what the check of the books that runs by itself has found, the oldest first',
+    description:
+      'When it finds something new, everything is taken off sale; when you have seen to it, put ' +
+      'it on again: `services on --all`. The exit code is 1 while there is a finding.',
+    body: Type.Object({ limit }),
+    reply: Type.Object({
+      checked_at: OrNull(Moment),
+      findings: Whole,
+      listed: ListOf({ rule: Text, subject: Text, found: Text, found_at: Moment }),
+    }),
+    async handle({ sql, body: { limit = LIMIT } }) {
+      const value = await readFindings(sql, { limit })
+      return { value, ok: value.findings === 0n }
     },
   }),
   look({

@@ -1,4 +1,5 @@
-// What everybody is told on the status page: incidents, and what of it is not shown.
+// What everybody is told on the status page: incidents, and what of it is not shown; and how the
+// house presents itself on all pages.
 
 import { Type } from 'typebox'
 import { misuse } from '../lib/fault.ts'
@@ -11,6 +12,7 @@ import {
   readStatusPage,
 } from '../status/incidents.ts'
 import { PARTS } from '../uptime/states.ts'
+import { changeBrand, showBrand } from '../web/brand.ts'
 import {
   Flag,
   ListOf,
@@ -108,6 +110,49 @@ export const statusPageOperations = [
       const given = { pool_shown: isShown(pool), prices_shown: isShown(prices) }
       const { result, actions } = await changeStatusPage(tx, given)
       const note = actions.length === 0 ? 'It was so already.' : 'In force within 15 s.'
+      return { result: { value: result, note }, actions }
+    },
+  }),
+]
+
+const BrandForm = Type.Object({
+  name: Text,
+  accent: OrNull(Text),
+  support: OrNull(Text),
+  terms_url: OrNull(Text),
+  explorer: OrNull(Text),
+})
+
+export const brandOperations = [
+  look({
+    path: '/operator/brand/show',
+    summary: 'how the house presents itself on its pages',
+    body: NOTHING,
+    reply: BrandForm,
+    handle: async ({ sql }) => ({ value: await showBrand(sql) }),
+  }),
+  change({
+    path: '/operator/brand/set',
+    summary: 'the name, colour, help and terms that pages show, and where one explores the chain',
+    description:
+      'An empty text takes away what was set. The colour is darkened on the light ground, and ' +
+      'lightened on the dark one, until it has a contrast of 4.5:1. The explorer overrides ' +
+      'PENSTOCK_EXPLORER.',
+    body: Type.Object({
+      name: optional(text('NAME', 'how pages call the house; empty: Penstock')),
+      accent: optional(text('COLOUR', 'of links and main buttons, like #0b5cad')),
+      support: optional(text('TEXT', 'one line below every page: whom to ask, and how')),
+      terms_url: optional(text('URL', 'where the terms are')),
+      explorer: optional(
+        text('URLS', 'https://one.example/tx/{tx_id} https://one.example/address/{address}'),
+      ),
+    }),
+    reply: BrandForm,
+    async handle({ tx, body }) {
+      if (Object.values(body).every((value) => value === undefined))
+        throw misuse('brand set: nothing to change is given.')
+      const { result, actions } = await changeBrand(tx, body)
+      const note = actions.length === 0 ? 'It was so already.' : 'In force within 5 s.'
       return { result: { value: result, note }, actions }
     },
   }),

@@ -41,7 +41,7 @@ export type Needs = {
   sessions: SessionReader
   face: Face
   /** What the pages call the house, and the chain that it sells on. */
-  brand: string
+  brand(): Promise<string>
   network(): Promise<string | undefined>
 }
 
@@ -164,7 +164,7 @@ export const begin = (
     faults: [],
     async handle(asked) {
       const origin = pageOrigin(asked)
-      const { sessions, face, brand } = needs
+      const { sessions, face } = needs
       const no_sign_in = whyNoSignIn(origin)
       const no_passkeys = no_sign_in ?? whyNoPasskeys(origin)
       const by = causeOf({ method: 'POST', headers: asked.headers })
@@ -180,7 +180,7 @@ export const begin = (
         passkey: offers_passkey ? await options.make(origin) : null,
         why_not: no_passkeys ?? null,
         network: (await needs.network()) ?? null,
-        brand,
+        brand: await needs.brand(),
       }
     },
   })

@@ -154,7 +154,7 @@ const passkeyNew = (needs: Needs): Endpoint =>
       if (!made) {
         const ids = there.map(({ id }) => id)
         const wanted = { origin, bound_to, ids, user: { id: user_id, name, sign_in_name } }
-        return { options: registrationOptions(needs, wanted), credentials: null }
+        return { options: await registrationOptions(needs, wanted), credentials: null }
       }
       const passkey = await verifyRegistration(needs, { made, origin, bound_to })
       await changing(needs, asked.customer, {
@@ -250,7 +250,7 @@ const totp = (needs: Needs): Endpoint =>
       const { password, code = '', offer = '' } = body
       if (password === undefined) {
         const label = sign_in_name ?? name
-        return { totp: offerTotp(needs, { bound_to, label }), credentials: null }
+        return { totp: await offerTotp(needs, { bound_to, label }), credentials: null }
       }
       const chosen = { password, code, offer }
       const kept = await readPassword(needs, chosen, { bound_to, sign_in_name })

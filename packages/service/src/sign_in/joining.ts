@@ -46,12 +46,12 @@ export const OfferField = Type.String({
   fault: () => InvalidParams('offer', 'Invalid offer'),
 })
 
-export function offerTotp(
+export async function offerTotp(
   needs: Needs,
   { bound_to, label }: { bound_to: string; label: string },
-): Static<typeof TotpOffer> {
+): Promise<Static<typeof TotpOffer>> {
   const secret = newTotpSecret(needs.random)
-  const uri = totpUri(secret, label, needs.brand)
+  const uri = totpUri(secret, label, await needs.brand())
   return { secret, uri, offer: makeOffer(needs, `totp:${bound_to}`, secret) }
 }
 
@@ -63,7 +63,7 @@ export async function readPassword(
   { password, code, offer }: PasswordChoice,
   { bound_to, sign_in_name }: { bound_to: string; sign_in_name: string },
 ): Promise<{ hash: string; secret: string; step: bigint }> {
-  requireGoodPassword(password, { sign_in_name, brand: needs.brand })
+  requireGoodPassword(password, { sign_in_name, brand: await needs.brand() })
   const secret = openOffer(needs, `totp:${bound_to}`, offer)
   if (secret === undefined) throw InvalidParams('offer', 'The secret was shown too long ago')
   const step = totpStep(secret, code, needs.clock.now())
@@ -171,8 +171,10 @@ async function show(needs: Needs, asked: PageCall, token: string): Promise<JoinR
     customer: customer ?? null,
     sign_in_name,
     passkey:
-      invites && why_not === null ? registrationOptions(needs, { origin, bound_to, user }) : null,
-    totp: invites ? offerTotp(needs, { bound_to, label }) : null,
+      invites && why_not === null
+        ? await registrationOptions(needs, { origin, bound_to, user })
+        : null,
+    totp: invites ? await offerTotp(needs, { bound_to, label }) : null,
     why_not,
     session: null,
     recovery_codes: null,

@@ -79,12 +79,17 @@ export function passwordHasher(random: Random, cost = PARAMETERS.cost): Password
 
 const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 
+/** A name that is shorter is in too many passwords. */
+const PART_LENGTH_MIN = 3
+
 /** Throws 2 for a password that says who its user is, or where it is for. */
 export function requireGoodPassword(
   password: string,
   { sign_in_name, brand }: { sign_in_name: string; brand: string },
 ): void {
   const lower = password.toLowerCase()
-  const part = [sign_in_name, brand, 'penstock'].find((one) => lower.includes(one.toLowerCase()))
+  const part = [sign_in_name, brand, 'penstock']
+    .filter(({ length }) => length >= PART_LENGTH_MIN)
+    .find((one) => lower.includes(one.toLowerCase()))
   if (part !== undefined) throw InvalidParams('password', `The password must not contain ${part}`)
 }

@@ -3,7 +3,8 @@
 
 import { LANGUAGES, type Language } from 'penstock-web/build/bundle.ts'
 import { printJson } from '../lib/json.ts'
-import { escaped } from '../web/shell.ts'
+import type { Brand } from '../web/brand.ts'
+import { accentLink, escaped, houseFooter } from '../web/shell.ts'
 import type { Visitor } from '../web/visitor.ts'
 import { histogramDrawing, percentilesDrawing, pricesDrawing, uptimeDrawing } from './drawings.ts'
 import type { LatencyStatus, PartStatus, Status } from './report.ts'
@@ -12,7 +13,7 @@ import { type Words, wordsOf } from './words.ts'
 export type DocumentInput = {
   status: Status
   visitor: Visitor
-  brand: string
+  brand: Brand
   /** The address of the style sheet; undefined: there is none. */
   style: string | undefined
 }
@@ -36,13 +37,14 @@ export function statusDocument({ status, visitor, brand, style }: DocumentInput)
     '<head>',
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escaped(`${title} · ${brand}`)}</title>`,
+    `<title>${escaped(`${title} · ${brand.name}`)}</title>`,
     '<link rel="icon" href="data:,">',
     style === undefined ? '' : `<link rel="stylesheet" href="${escaped(style)}">`,
+    accentLink(brand),
     '</head>',
     '<body>',
     '<div class="status">',
-    header({ brand, title, language }, words),
+    header({ brand: brand.name, title, language }, words),
     '<main>',
     summary(status, words),
     incidents(status, words),
@@ -53,6 +55,7 @@ export function statusDocument({ status, visitor, brand, style }: DocumentInput)
       status.latencies.map((latency) => latencyArticle(latency, status, words)).join('\n'),
     ),
     '</main>',
+    houseFooter(brand, language),
     '</div>',
     '</body>',
     '</html>',

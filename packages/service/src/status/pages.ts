@@ -7,6 +7,7 @@ import { LANGUAGES } from 'penstock-web/build/bundle.ts'
 import { acceptsEncoding, type Page } from '../http/pages.ts'
 import { printJson } from '../lib/json.ts'
 import type { Step } from '../steps/step.ts'
+import type { Brand } from '../web/brand.ts'
 import { documentHeaders } from '../web/shell.ts'
 import { type Visitor, visitorOf } from '../web/visitor.ts'
 import { statusDocument } from './document.ts'
@@ -22,9 +23,9 @@ export type Needs = ReportNeeds & {
   /** The address of the style sheet of the pages; undefined: they have none. */
   style: (() => Promise<string>) | undefined
   is_https: boolean
+  brand: () => Promise<Brand>
 }
 
-const BRAND = 'Penstock'
 const CACHED = 'public, max-age=15'
 /** Once would do. */
 const DRAWN_AGAIN_MS = 86_400_000
@@ -40,7 +41,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-type PrintedPage = { status: Status; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
+type PrintedPage = { status: Status; brand: Brand; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
 
 /** The pages; and a step that draws the first of them in each language when the process begins,
  *  for nobody: what draws it is slow the first time, and nobody should wait for that. */
@@ -48,19 +49,19 @@ export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
   const read = statusReader(needs)
   const printed = new Map<string, PrintedPage>()
 
-  async function print(status: Status, visitor: Visitor) {
+  async function print(status: Status, brand: Brand, visitor: Visitor) {
     // A page without its looks still tells what it is for.
     const style = await needs.style?.().catch(() => undefined)
-    const text = statusDocument({ status, visitor, brand: BRAND, style })
+    const text = statusDocument({ status, visitor, brand, style })
     const plain = Buffer.from(text)
     return { plain, gzip: await gzipped(plain, { level: 9 }) }
   }
-  function printedFor(status: Status, visitor: Visitor): PrintedPage['bytes'] {
+  function printedFor(status: Status, brand: Brand, visitor: Visitor): PrintedPage['bytes'] {
     const key = `${visitor.language} ${visitor.theme}`
     const kept = printed.get(key)
-    if (kept?.status === status) return kept.bytes
-    const bytes = print(status, visitor)
-    printed.set(key, { status, bytes })
+    if (kept?.status === status && kept.brand === brand) return kept.bytes
+    const bytes = print(status, brand, visitor)
+    printed.set(key, { status, brand, bytes })
     return bytes
   }
 
@@ -69,7 +70,8 @@ export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
     rest_ms: DRAWN_AGAIN_MS,
     async run() {
       const status = await readStatus(needs)
-      for (const language of LANGUAGES) await print(status, { language, theme: null })
+      const brand = await needs.brand()
+      for (const language of LANGUAGES) await print(status, brand, { language, theme: null })
       return false
     },
   }
@@ -81,7 +83,7 @@ export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
       async handle({ query, headers }) {
         const chosen = LANGUAGES.find((language) => language === query.get('language'))
         const visitor = visitorOf(headers)
-        const { plain, gzip } = await printedFor(await read(), {
+        const { plain, gzip } = await printedFor(await read(), await needs.brand(), {
           ...visitor,
           language: chosen ?? visitor.language,
         })

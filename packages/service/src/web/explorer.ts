@@ -19,16 +19,18 @@ const KNOWN: Readonly<Record<string, Explorer>> = {
 export const explorerOf = (network: string | undefined): Explorer | null =>
   (network !== undefined && KNOWN[network]) || null
 
-/** Reads `https://one/{tx_id} https://one/{address}`. Throws Misuse. */
-export function readExplorer(text: string | undefined): Explorer | undefined {
+/** Reads `https://one/{tx_id} https://one/{address}`. Throws Misuse that says `what` it is. */
+export function readExplorer(
+  text: string | undefined,
+  what = 'PENSTOCK_EXPLORER',
+): Explorer | undefined {
   if (text === undefined) return undefined
   const [transaction = '', address = '', ...more] = text.trim().split(/\s+/)
   const is_right =
     isTemplate(transaction, '{tx_id}') && isTemplate(address, '{address}') && more.length === 0
   if (!is_right)
     throw new Misuse(
-      'PENSTOCK_EXPLORER is not like https://one.example/tx/{tx_id} ' +
-        'https://one.example/address/{address}.',
+      `${what} is not like https://one.example/tx/{tx_id} https://one.example/address/{address}.`,
     )
   return { transaction, address }
 }

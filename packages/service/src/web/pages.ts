@@ -5,9 +5,11 @@ import { type Face, LANGUAGES } from 'penstock-web/build/bundle.ts'
 import type { Page } from '../http/pages.ts'
 import { printJson } from '../lib/json.ts'
 import { transportRefusal } from '../wire/replies.ts'
+import { accentSheet } from './accent.ts'
 import type { WebAssets } from './assets.ts'
+import type { Brand } from './brand.ts'
 import { type Explorer, explorerOf } from './explorer.ts'
-import { documentHeaders, escaped, shell } from './shell.ts'
+import { accentLink, documentHeaders, escaped, houseFooter, shell } from './shell.ts'
 import { visitorOf } from './visitor.ts'
 
 export type Web = {
@@ -18,9 +20,8 @@ export type Web = {
   explorer: Explorer | undefined
   /** Which chain this is; undefined while no node has said. */
   network: () => Promise<string | undefined>
+  brand: () => Promise<Brand>
 }
-
-const BRAND = 'Penstock'
 
 /** What browsers open at the customers' port. */
 export const webPages = (web: Web): Page[] => [
@@ -47,6 +48,7 @@ function facePages(web: Web, face: Face, summary: string): Page[] {
     { path: `/${face}/*`, summary, handle },
     pageList(web.assets, face),
     web.assets.page,
+    accentPage(web),
   ]
 }
 
@@ -57,11 +59,12 @@ const faceDocument =
   (web: Web, face: Face): Page['handle'] =>
   async ({ headers }) => {
     const visitor = visitorOf(headers)
-    const explorer = web.explorer ?? explorerOf(await web.network())
+    const brand = await web.brand()
+    const explorer = brand.explorer ?? web.explorer ?? explorerOf(await web.network())
     const body = shell({
       files: await web.assets.face(face),
       visitor,
-      brand: BRAND,
+      brand,
       start: { face, base: `/${face}`, languages: LANGUAGES, explorer },
     })
     return {
@@ -72,6 +75,22 @@ const faceDocument =
       headers: documentHeaders({ is_https: isHttps(web) }),
     }
   }
+
+/** The colour of the house, as a style sheet: the policy of the documents takes no other. */
+const accentPage = ({ brand }: Web): Page => ({
+  path: '/accent.css',
+  summary: 'The colour that the house has chosen, for a browser',
+  async handle() {
+    const { accent } = await brand()
+    return {
+      status: 200,
+      code: 0,
+      body: accent === null ? '' : accentSheet(accent),
+      content_type: 'text/css; charset=utf-8',
+      headers: { 'cache-control': 'public, max-age=15', 'x-content-type-options': 'nosniff' },
+    }
+  },
+})
 
 /** For programs that drive a browser, and for people who want to know what there is. */
 const pageList = (assets: WebAssets, face: Face): Page => ({
@@ -100,15 +119,18 @@ const firstPage = (web: Web): Page => ({
   async handle({ headers, request_id }) {
     if (!/\btext\/html\b/.test(headers.accept ?? '')) return transportRefusal(request_id, 404)
     const { style } = await web.assets.face('portal')
+    const brand = await web.brand()
+    const name = escaped(brand.name)
     const items = LINKS.map(([href, text]) => `<li><a href="${href}">${escaped(text)}</a></li>`)
     const body = [
       '<!doctype html>',
       '<html lang="en">',
       '<head><meta charset="utf-8">',
       '<meta name="viewport" content="width=device-width, initial-scale=1">',
-      `<title>${BRAND}</title><link rel="icon" href="data:,">`,
-      `<link rel="stylesheet" href="/assets/${style}"></head>`,
-      `<body><main class="stack"><h1>${BRAND}</h1><ul>${items.join('\n')}</ul></main></body>`,
+      `<title>${name}</title><link rel="icon" href="data:,">`,
+      `<link rel="stylesheet" href="/assets/${style}">${accentLink(brand)}</head>`,
+      `<body><main class="stack"><h1>${name}</h1><ul>${items.join('\n')}</ul></main>`,
+      `${houseFooter(brand, 'en')}</body>`,
       '</html>',
       '',
     ].join('\n')

@@ -4,6 +4,7 @@
 
 import type { Language } from 'penstock-web/build/bundle.ts'
 import type { FaceFiles } from './assets.ts'
+import type { Brand } from './brand.ts'
 import type { Visitor } from './visitor.ts'
 
 export type ShellInput = {
@@ -11,7 +12,7 @@ export type ShellInput = {
   visitor: Visitor
   /** What the program reads, as `StartData` of packages/web. */
   start: Readonly<Record<string, unknown>>
-  brand: string
+  brand: Brand
 }
 
 const POLICY = [
@@ -50,7 +51,7 @@ const asset = (name: string) => `/assets/${name}`
 export function shell({ files, visitor, start, brand }: ShellInput): string {
   const { language, theme } = visitor
   const words = asset(files.words[language])
-  const data = JSON.stringify({ ...start, language, theme, brand, words })
+  const data = JSON.stringify({ ...start, language, theme, brand: brand.name, words })
   const preloads = files.preloads.map((name) => `<link rel="modulepreload" href="${asset(name)}">`)
   return [
     '<!doctype html>',
@@ -60,16 +61,18 @@ export function shell({ files, visitor, start, brand }: ShellInput): string {
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="robots" content="noindex">',
     `<meta name="penstock" content="${escaped(data)}">`,
-    `<title>${escaped(brand)}</title>`,
+    `<title>${escaped(brand.name)}</title>`,
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="${asset(files.style)}">`,
+    accentLink(brand),
     `<link rel="preload" as="fetch" crossorigin href="${words}">`,
     ...preloads,
     `<script type="module" src="${asset(files.script)}"></script>`,
     '</head>',
     '<body>',
-    `<div id="root"><header class="top"><span class="brand">${escaped(brand)}</span></header>`,
+    `<div id="root"><header class="top"><span class="brand">${escaped(brand.name)}</span></header>`,
     `<noscript><main><p>${escaped(NEEDS_SCRIPTS[language])}</p></main></noscript></div>`,
+    houseFooter(brand, language),
     '</body>',
     '</html>',
     '',
@@ -80,6 +83,23 @@ const NEEDS_SCRIPTS: Record<Language, string> = {
   en: 'These pages need scripts. Everything in them can also be done over the API.',
   zh: '这些页面需要启用脚本。页面上的所有操作也都可以通过 API 完成。',
   ru: 'Этим страницам нужны скрипты. Всё, что на них есть, можно сделать и через API.',
+}
+
+const TERMS: Record<Language, string> = { en: 'Terms', zh: '服务条款', ru: 'Условия' }
+
+/** The style sheet with the colour of the house, where it has one of its own. */
+export const accentLink = ({ accent }: Brand): string =>
+  accent === null ? '' : `<link rel="stylesheet" href="/accent.css?${accent.slice(1)}">`
+
+/** Where help and the terms are; nothing where the house says neither. */
+export function houseFooter({ support, terms_url }: Brand, language: Language): string {
+  const parts = [
+    support === null ? '' : `<span>${escaped(support)}</span>`,
+    terms_url === null
+      ? ''
+      : `<a href="${escaped(terms_url)}" rel="noopener">${TERMS[language]}</a>`,
+  ].filter((part) => part !== '')
+  return parts.length === 0 ? '' : `<footer class="house">${parts.join(' ')}</footer>`
 }
 
 /** Text for a document or for an attribute in double quotes. */
