@@ -44,7 +44,7 @@ export async function run({
   try {
     const fresh = await start('new')
     const aged = await start('aged')
-    await age(aged, numbers.orders!, say)
+    await age(aged, { orders: numbers.orders!, customers: 0, say })
     say('running the steps')
     const steps = await measureSteps(fresh, aged)
     say('buying')
@@ -57,23 +57,29 @@ export async function run({
   }
 }
 
+/** How the ids of orders begin, by what became of them: they come before those of real ones, whose
+ *  ids begin with the time of this century. */
+export const OLDEST = { over: '00over', running: '00running', lost: '00lost' } as const
+
 const KINDS = [
   // [name, orders, state of the delegation, state of its attempt]
-  ['over', 1, 'ended', 'solid'],
-  ['running', 0.3, 'active', 'solid'],
-  ['lost', 0.01, 'failed', 'dead'],
+  [OLDEST.over, 1, 'ended', 'solid'],
+  [OLDEST.running, 0.3, 'active', 'solid'],
+  [OLDEST.lost, 0.01, 'failed', 'dead'],
 ] as const
 
-/** Rows as the service would have left them, made without asking what they refer to. */
-async function age(
+/** Rows as the service would have left them, made without asking what they refer to. The orders
+ *  are those of so many customers, made with them; 0: all of the sandbox's one. */
+export async function age(
   { database_url, sandbox, customer }: LocalService,
-  orders: number,
-  say: (line: string) => void,
+  { orders, customers, say }: { orders: number; customers: number; say: (line: string) => void },
 ) {
   const client = new pg.Client({ connectionString: database_url })
   await client.connect()
   await client.query("set session_replication_role = 'replica'")
   const [wallet] = sandbox.wallets.pool
+  say(`making ${customers} customers`)
+  for (const text of CUSTOMERS) await client.query(text, [customers])
   const receivers = sandbox.funded_accounts.map(({ address }) => address)
   for (const [kind, share, state, attempt] of KINDS) {
     const count = Math.max(1, Math.round(orders * share))
@@ -82,8 +88,11 @@ async function age(
       await client.query(
         `with given as (select $1::text as kind, $2::bigint as count, $3::text as state,
                                $4::text as attempt, $5::text as wallet, $6::text[] as receivers,
-                               $7::text as customer) ${text}`,
-        [kind, count, state, attempt, wallet!.address, receivers, customer.customer_id],
+                               $7::text as customer, $8::bigint as customers) ${text}`,
+        [
+          ...[kind, count, state, attempt, wallet!.address, receivers, customer.customer_id],
+          customers,
+        ],
       )
     }
   }
@@ -94,6 +103,19 @@ async function age(
   await client.query('vacuum (analyze)')
   await client.end()
 }
+
+/** The customer with this number; a name of 26 characters, as all ids have. */
+const customerId = (n: string) => `'00customer' || lpad((${n})::text, 16, '0')`
+
+const CUSTOMERS = [
+  `insert into customer (id, name, created_at, deposit_index, deposit_address)
+   select ${customerId('n')}, 'Customer ' || n, timestamptz '2026-01-01' + n * interval '1 minute',
+          1000000 + n, 'T' || lpad(translate(n::text, '0', 'z'), 33, 'A')
+   from generate_series(0, $1::bigint - 1) as n`,
+  `insert into account (id, may_go_negative, posted_sun)
+   select 'customer:' || ${customerId('n')}, false, 1000000000
+   from generate_series(0, $1::bigint - 1) as n`,
+]
 
 const AT = "timestamptz '2026-01-01' + n * interval '10 seconds'"
 
@@ -108,7 +130,9 @@ const ATTEMPTS = `
 const ORDERS = `
   insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
                       amount_sun, tx_id, due_at, created_at)
-  select kind || '/' || n, customer, 'energy', receivers[1 + n % cardinality(receivers)], 65000,
+  select kind || '/' || n, case when customers = 0 then customer
+           else ${customerId('n % greatest(customers, 1)')} end,
+         'energy', receivers[1 + n % cardinality(receivers)], 65000,
          false, case state when 'failed' then 'failed' else 'success' end, false, 3000000,
          encode(sha256((kind || n)::bytea), 'hex'), ${AT}, ${AT}
   from given, generate_series(1, count) as n`
@@ -139,11 +163,11 @@ const AFTERWARDS = [
   `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
                              activate_address, state, total_sun, supplies, order_id, look_at,
                              created_at, started_at, stopped_at, withdrawn, idle_since)
-   select 'ended/' || substr(id, 6), customer_id, 1, address, 0, 0, false, 'stopped', 1000000, 1,
+   select 'ended/' || substr(id, 8), customer_id, 1, address, 0, 0, false, 'stopped', 1000000, 1,
           id, created_at, created_at, created_at, created_at + interval '1 hour', true, created_at
-   from orders where id like 'over/%0'`,
+   from orders where id like '00over/%0'`,
   `insert into subscription_supply (subscription_id, order_id)
-   select 'ended/' || substr(id, 6), id from orders where id like 'over/%0'`,
+   select 'ended/' || substr(id, 8), id from orders where id like '00over/%0'`,
 ]
 
 /** Each step in turn on both, nothing being due: the median. */

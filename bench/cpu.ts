@@ -27,6 +27,10 @@ export async function serverCpuReader(sql: Sql): Promise<() => Promise<number>> 
   }
 }
 
+/** Microseconds of the processor that a process has taken, with its children that have ended. */
+export const processCpuUs = async (pid: number): Promise<number> =>
+  TICK_US * (await ticksOf(pid, pid))
+
 /** Of the server itself with its children that have ended, and of a child; 0 of all others. */
 async function ticksOf(pid: number, server: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)

@@ -67,6 +67,62 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
 })
 
+test('an operator tells of an incident, hides the pool, and names the house', {
+  skip: noBrowser(),
+}, async (t) => {
+  const { sql, url, link } = await startedConsole(t, { web: true })
+  const browser = await startBrowser()
+  t.after(() => browser.close())
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const misdeeds = watchPages(context, url)
+  const page = await context.newPage()
+  await page.goto(`${url}/console/join#${await link()}`)
+  await page.getByRole('link', { name: 'Settings' }).click()
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+  const dialog = page.getByRole('dialog')
+
+  await press('Post an incident')
+  await dialog.getByLabel('Title').fill('Slow')
+  await dialog.getByLabel('What is told').fill('A node is away.')
+  await dialog.getByLabel('Delivering').check()
+  await sayWhy(page)
+  await press('Update Slow')
+  await dialog.getByLabel('What is told').fill('Another node is asked.')
+  await sayWhy(page)
+  await press('Close Slow')
+  await dialog.getByLabel('What it was, and what was done').fill('It is back.')
+  await sayWhy(page)
+  const incidents = page.getByRole('table', { name: 'Incidents on the status page' })
+  await incidents.getByText('It is back.').waitFor()
+  const told = await sql`select title, what, parts, outcome from incident`
+  const incident = { title: 'Slow', what: 'Another node is asked.', outcome: 'It is back.' }
+  assert.deepEqual(told, [{ ...incident, parts: ['delivering'] }])
+
+  await press('Hide What can be delivered now')
+  await sayWhy(page)
+  await page.getByRole('button', { name: 'Show What can be delivered now' }).waitFor()
+  const shown = await sql`select pool_shown, prices_shown from status_page`
+  assert.deepEqual(shown, [{ pool_shown: false, prices_shown: true }])
+
+  await press('Change how it looks')
+  await dialog.getByLabel('Brand name').fill('Example Energy')
+  await dialog.getByLabel('Accent colour').fill('#FFCC00')
+  await dialog.getByLabel('Support').fill('help@example.com, day and night')
+  await dialog.getByLabel('Address of the terms').fill('https://example.com/terms')
+  await sayWhy(page)
+  const footer = page.getByRole('contentinfo')
+  // What was read before is good for five seconds.
+  while (!(await footer.isVisible())) await page.reload()
+  await page.waitForFunction("document.title === 'Settings · Example Energy'")
+  await footer.getByText('help@example.com, day and night').waitFor()
+  const terms = footer.getByRole('link', { name: 'Terms' })
+  assert.equal(await terms.getAttribute('href'), 'https://example.com/terms')
+  // Axe computes the contrast of the colour that was darkened, and of the one lightened.
+  const found = await faultsOfLooks({ context, page, origin: url }, [{ path: '/console/settings' }])
+  assert.deepEqual(found, [])
+  assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
+})
+
 test('an auditor looks at the settings, and may change nothing but how to sign in', {
   skip: noBrowser(),
 }, async (t) => {
@@ -156,9 +212,9 @@ async function inviteAndRemove(page: Page): Promise<void> {
 /** One of somebody else's: one's own stays. */
 async function endSession(page: Page): Promise<void> {
   const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('row')
-  const other = rows.filter({ hasNotText: 'yours' }).filter({ hasText: 'olga' })
+  const other = rows.filter({ hasNotText: 'this one' }).filter({ hasText: 'olga' })
   await other.getByRole('button', { name: 'Sign out olga' }).click()
   await sayWhy(page)
   await other.waitFor({ state: 'detached' })
-  assert.equal(await rows.filter({ hasText: 'yours' }).count(), 1)
+  assert.equal(await rows.filter({ hasText: 'this one' }).count(), 1)
 }

@@ -132,6 +132,7 @@ export async function runMostOperations(
     ['events', 'set', '--order-created', 'untold'],
     ['events', 'list', anna.id],
     ['incidents', 'list'],
+    ['incidents', 'update', incident, 'The node is away; another one is asked.'],
     ['incidents', 'close', incident, 'it was the node'],
     ['status-page', 'show'],
     ['status-page', 'set', '--pool', 'hidden'],

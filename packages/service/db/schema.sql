@@ -360,6 +360,22 @@ create table books_finding (
   constraint books_finding_pkey primary key (rule, subject, found)
 );
 
+create table brand (
+  one boolean default true not null,
+  name text default 'Penstock' not null,
+  accent text,
+  support text,
+  terms_url text,
+  explorer text,
+  constraint brand_pkey primary key (one),
+  constraint brand_accent_is_a_colour check (accent ~ '^#[0-9a-f]{6}$'),
+  constraint brand_explorer_length check (length(explorer) >= 1 and length(explorer) <= 1000),
+  constraint brand_has_one_row check (one),
+  constraint brand_name_length check (length(name) >= 1 and length(name) <= 40),
+  constraint brand_support_length check (length(support) >= 1 and length(support) <= 200),
+  constraint brand_terms_url_length check (length(terms_url) >= 1 and length(terms_url) <= 1000)
+);
+
 create table chain (
   one boolean default true not null,
   head_number bigint not null,

@@ -6,6 +6,7 @@ import { post } from './ask.ts'
 export type Scope = string
 
 export type Session = {
+  id: string
   user: { id: string; name: string; sign_in_name: string | null; role: string }
   customer: { id: string; name: string } | null
   scopes: readonly Scope[]

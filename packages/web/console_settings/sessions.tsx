@@ -1,11 +1,11 @@
 // Where operators are signed in.
 
-import { session } from '../calls/session.ts'
+import { forgetSession, session } from '../calls/session.ts'
 import { useRun } from '../console_calls/calls.ts'
 import { ReasonButton } from '../console_calls/reason_button.tsx'
 import { Rows } from '../console_calls/rows.tsx'
 import { Time } from '../parts/time.tsx'
-import { say } from '../words/words.ts'
+import { type Key, say } from '../words/words.ts'
 
 type OperatorSession = {
   id: string
@@ -16,6 +16,14 @@ type OperatorSession = {
   ip: string
   browser: string
 }
+
+/** Whether it is the one of this browser, or another of one's own. */
+const whose = ({ id, user_id }: OperatorSession): Key | undefined =>
+  id === session.value?.id
+    ? 'sessions.this_one'
+    : user_id === session.value?.user.id
+      ? 'sessions.yours'
+      : undefined
 
 export function Sessions() {
   const sessions = useRun<OperatorSession[]>('sessions list', { limit: 100 })
@@ -29,8 +37,7 @@ export function Sessions() {
       columns={[
         {
           title: say('settings.name'),
-          cell: ({ name, user_id }) =>
-            user_id === session.value?.user.id ? `${name} (${say('sessions.yours')})` : name,
+          cell: (one) => (whose(one) ? `${one.name} (${say(whose(one)!)})` : one.name),
         },
         { title: say('settings.from'), cell: ({ ip }) => <code>{ip}</code> },
         { title: say('settings.browser'), cell: ({ browser }) => browser },
@@ -44,7 +51,7 @@ export function Sessions() {
               about={`${name}, ${ip}`}
               words="sessions end"
               options={{ session: id }}
-              onDone={() => void sessions.again()}
+              onDone={() => (id === session.value?.id ? forgetSession() : void sessions.again())}
             >
               <p>{say('sessions.end.sentence', { name })}</p>
             </ReasonButton>

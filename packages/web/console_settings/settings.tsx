@@ -5,6 +5,8 @@ import { Profile } from '../credentials/profile.tsx'
 import { Title } from '../frame/title.tsx'
 import { say } from '../words/words.ts'
 import { ApprovalRule, Proposals } from './approvals.tsx'
+import { BrandSettings } from './brand.tsx'
+import { Incidents, StatusPage } from './incidents.tsx'
 import { Operators } from './operators.tsx'
 import { OrderEvents } from './order_events.tsx'
 import { Sessions } from './sessions.tsx'
@@ -19,7 +21,10 @@ export default function Settings() {
           <Credentials />
           <OrderEvents />
           <ApprovalRule />
+          <StatusPage />
+          <BrandSettings />
         </div>
+        <Incidents />
         <Operators />
         <Proposals />
         <Sessions />

@@ -58,7 +58,7 @@ const WORDS: Record<string, string> = {
   webhooks: 'list show enable disable remove add rotate allow deny networks',
   notices: 'list',
   events: 'show set list',
-  incidents: 'list post close',
+  incidents: 'list post update close',
   'status-page': 'show set',
   brand: 'show set',
   users: 'list invite change recover remove',

@@ -8,6 +8,7 @@ import { jsonOf } from '../commands/printing.ts'
 import type { Clock } from '../lib/clock.ts'
 import { misuse, refusal, TooManyRequests } from '../lib/fault.ts'
 import type { Json } from '../lib/json.ts'
+import { Turns } from '../limits/turns.ts'
 import {
   type Operation,
   type Needs as OperationNeeds,
@@ -42,7 +43,12 @@ export type RunAnswer = { result: string; ok: boolean; note: string | null }
 const RANK: Readonly<Record<HouseRole, number>> = { auditor: 0, operator: 1, admin: 2 }
 /** Each may hold a connection, and minutes of a processor. */
 const RUNS_OF_ONE_MAX = 4
-const RUNS_MAX = 16
+const TURNS = {
+  running_max: 16,
+  // A page asks for all that it shows at once, and a person has several pages open.
+  lane_waiting_max: 32,
+  waiting_max: 64,
+}
 
 /** Throws Forbidden unless this person may run it now. */
 export function requireAllowed(operation: Operation, by: OperatorSession, now: Date): void {
@@ -54,24 +60,19 @@ export function requireAllowed(operation: Operation, by: OperatorSession, now: D
   if (careful && !is_there) throw Forbidden('step_up', `${cli.words} needs a proof that it is you`)
 }
 
-/** What runs operations; it counts what is under way. */
+/** What runs operations, a few of each person at once; more of them wait for their turn. Throws
+ *  TooManyRequests when too many wait. */
 export function operationRunner(needs: RunNeeds): (run: Run) => Promise<RunAnswer> {
-  const under_way = new Map<string, number>()
-  const change = (name: string, by: number) => {
-    const left = (under_way.get(name) ?? 0) + by
-    if (left === 0) under_way.delete(name)
-    else under_way.set(name, left)
-  }
+  const turns = new Turns(TURNS)
   return async (run) => {
     const { by: name } = run.operator
-    const all = [...under_way.values()].reduce((sum, count) => sum + count, 0)
-    if (all >= RUNS_MAX || (under_way.get(name) ?? 0) >= RUNS_OF_ONE_MAX)
-      throw new TooManyRequests(2)
-    change(name, 1)
+    const turn = turns.begin(name, RUNS_OF_ONE_MAX)
+    if (typeof turn === 'string') throw new TooManyRequests(2)
+    await turn
     try {
       return await answerOf(needs, run)
     } finally {
-      change(name, -1)
+      turns.end(name)
     }
   }
 }

@@ -10,6 +10,7 @@ import {
   listIncidents,
   postIncident,
   readStatusPage,
+  updateIncident,
 } from '../status/incidents.ts'
 import { PARTS } from '../uptime/states.ts'
 import { changeBrand, showBrand } from '../web/brand.ts'
@@ -66,6 +67,21 @@ export const incidentOperations = [
       const incident = { id: new_id(), title, what, parts: part, began_at }
       const { result, actions } = await postIncident(tx, incident, at)
       return { result: { value: result, note: 'On the status page within 15 s.' }, actions }
+    },
+  }),
+  change({
+    path: '/operator/incidents/update',
+    summary: 'say anew what an incident means and what is being done, while it is open',
+    body: Type.Object({
+      id: text('ID', 'of the incident'),
+      what: text('TEXT', 'in the place of what is told now'),
+    }),
+    reply: Type.Object(Incident),
+    cli: { operands: ['id', 'what'] },
+    async handle({ tx, body }) {
+      const { result, actions } = await updateIncident(tx, body)
+      const note = actions.length === 0 ? 'It was so already.' : 'On the status page within 15 s.'
+      return { result: { value: result, note }, actions }
     },
   }),
   change({

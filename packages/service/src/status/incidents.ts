@@ -1,7 +1,7 @@
 // What the operator tells everybody of outages, in his own words, and what of the status page is
 // not shown. What is posted stays for good: it can be closed, not taken back.
 //
-//   (posted) -> open -> closed
+//   (posted) -> open (updated) -> closed
 
 import { columnsOf } from '../database/columns.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
@@ -57,6 +57,29 @@ export async function postIncident(
   return { result: posted!, actions: [{ subject: `incident:${id}`, before: null, after }] }
 }
 
+/** Says anew what is told of an open one. Refuses an id that there is not, and one that is closed. */
+export async function updateIncident(
+  tx: Tx,
+  { id, what }: Pick<Incident, 'id' | 'what'>,
+): Promise<Change<Incident>> {
+  requireText('What is told', what, TEXT_LENGTH_MAX)
+  const before = await lockOpen(tx, id)
+  if (what === before.what) return { result: before, actions: [] }
+  const [updated] = await tx<Incident>`
+    update incident set what = ${what} where id = ${id} returning ${INCIDENT_COLUMNS}`
+  const action = { subject: `incident:${id}`, before: { what: before.what }, after: { what } }
+  return { result: updated!, actions: [action] }
+}
+
+async function lockOpen(tx: Tx, id: string): Promise<Incident> {
+  const [before] =
+    await tx<Incident>`select ${INCIDENT_COLUMNS} from incident where id = ${id} for update`
+  if (!before) throw refusal(`There is no incident ${id}.`)
+  if (before.closed_at !== null)
+    throw refusal(`Incident ${id} was closed at ${before.closed_at.toISOString()}.`)
+  return before
+}
+
 /** open -> closed. Refuses an id that there is not, and one that is closed. */
 export async function closeIncident(
   tx: Tx,
@@ -64,11 +87,7 @@ export async function closeIncident(
   at: Date,
 ): Promise<Change<Incident>> {
   if (outcome !== null) requireText('The outcome', outcome, TEXT_LENGTH_MAX)
-  const [before] =
-    await tx<Incident>`select ${INCIDENT_COLUMNS} from incident where id = ${id} for update`
-  if (!before) throw refusal(`There is no incident ${id}.`)
-  if (before.closed_at !== null)
-    throw refusal(`Incident ${id} was closed at ${before.closed_at.toISOString()}.`)
+  await lockOpen(tx, id)
   const [closed] = await tx<Incident>`
     update incident set closed_at = ${at}, outcome = ${outcome} where id = ${id}
     returning ${INCIDENT_COLUMNS}`

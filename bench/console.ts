@@ -1,0 +1,281 @@
+// The operators' console on a database that has grown large: by default a million orders that are
+// over, 300,000 whose hour is running, 10,000 customers. What each page reads, through HTTP, as the
+// page asks for it: all at once; the first time and the median of the next ones. What a tick of the
+// figures takes, and how much of a core the console's process takes while nobody looks on and
+// while one person does.
+//
+//   npm run bench -- console [--orders N] [--customers N] [--json]
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type LocalService, startLocal } from 'penstock-playground/start.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { figuresReader } from 'penstock-service/monitoring/figures.ts'
+import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
+import { age, OLDEST } from './aged.ts'
+import { processCpuUs } from './cpu.ts'
+
+export const OPTIONS = {
+  orders: { type: 'string', default: '1000000' },
+  customers: { type: 'string', default: '10000' },
+} as const
+
+const ROUNDS = 5
+const TICKS = 15
+const IDLE_MS = 20_000
+/** After its start, and after what was asked of it. */
+const QUIET_MS = 5_000
+const LIMITS = { page_ms: 1_000, tick_ms: 50, idle_percent: 2 }
+
+type Ask = readonly [words: string, options?: object]
+type Page = { page: string; asks: readonly Ask[] }
+type PageFigure = { page: string; first_ms: number; median_ms: number; slowest: string }
+
+/** What the pages of packages/web/console*\/ ask, with the options that they give. */
+const pagesOf = ({ order, customer, wallet }: Record<string, string>): readonly Page[] => [
+  { page: 'Now', asks: [['figures show']] },
+  { page: 'Orders', asks: [['orders list', { limit: 50 }]] },
+  { page: 'Orders, open', asks: [['orders list', { limit: 50, open: true }]] },
+  { page: 'Orders of one', asks: [['orders list', { limit: 50, customer }]] },
+  { page: 'Order', asks: [['orders show', { order }]] },
+  { page: 'Pool', asks: [['pool show'], ['pool forecast', { hours: 24 }]] },
+  {
+    page: 'Wallet',
+    asks: [
+      ['wallets show', { wallet }],
+      ['delegations list', { wallet, state: 'active', limit: 50 }],
+    ],
+  },
+  {
+    page: 'Chain',
+    asks: [['chain show'], ['attempts list', { open: true, limit: 100 }], ['nodes list']],
+  },
+  { page: 'Customers', asks: [['customers list', { limit: 100 }]] },
+  {
+    page: 'Customer',
+    asks: [
+      ['customers show', { customer }],
+      ['users list', { customer, limit: 100 }],
+    ],
+  },
+  { page: 'Held deposits', asks: [['deposits list', { state: 'held', limit: 100 }]] },
+  { page: 'Prices', asks: [['prices list']] },
+  {
+    page: 'Prices, preview',
+    asks: [['prices preview', { resource: 'energy', tiers: ['32000-130999=0.05'] }]],
+  },
+  { page: 'Screening', asks: [['aml reviews list', { limit: 50 }], ['lists show']] },
+  { page: 'Books', asks: [['books findings', { limit: 100 }]] },
+  { page: 'Events', asks: [['events list', { customer: 'house', limit: 50 }]] },
+  {
+    page: 'Record',
+    asks: [
+      ['actions list', { limit: 50 }],
+      ['actions prove', { limit: 50 }],
+    ],
+  },
+  {
+    page: 'Settings',
+    asks: [
+      ['operators list', { limit: 100 }],
+      ['sessions list', { limit: 100 }],
+      ['incidents list', { limit: 20 }],
+      ['approvals list', { open: true, limit: 100 }],
+      ...['approvals show', 'events show', 'status-page show', 'brand show'].map(
+        (words): Ask => [words],
+      ),
+    ],
+  },
+]
+
+export async function run({
+  json,
+  numbers,
+}: {
+  json: boolean
+  numbers: Readonly<Record<string, number>>
+}): Promise<void> {
+  const { orders = 0, customers = 0 } = numbers
+  const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const given = ['--port', '0', '--chain-port', '0', '--console-port', 'off', '--data-dir', folder]
+  const { help: _, ...config } = readConfig(given, {})
+  const local = await startLocal({ config, log: silentLog, throw_away: true })
+  let child: ChildProcess | undefined
+  try {
+    await age(local, { orders, customers, say })
+    say('starting the console')
+    const console_process = await startConsole(local, folder)
+    child = console_process.child
+    const signed_in = await signIn(local, console_process.url)
+    say('reading the pages')
+    const pages = await measurePages(signed_in, pagesOf(await subjectsOf(local)))
+    say('ticks')
+    const ticks = await measureTicks(local)
+    const idle = await measureIdle(signed_in, child.pid!, say)
+    say('')
+    print(json, { orders, customers, pages, ...ticks, ...idle, limits: LIMITS })
+  } finally {
+    if (child) await ended(child)
+    await local.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** A process of the console alone, as houses have it. */
+async function startConsole({ database_url, node_url }: LocalService, folder: string) {
+  const ready_file = join(folder, 'console.json')
+  const main = join(import.meta.dirname, '../packages/service/src/main.ts')
+  const args = ['serve', '--role', 'console', '--port', '0', '--console-port', '0']
+  const child = spawn(
+    process.execPath,
+    [main, ...args, '--data-dir', folder, '--node-url', node_url, '--ready-file', ready_file],
+    { env: { ...process.env, DATABASE_URL: database_url }, stdio: ['ignore', 'ignore', 'inherit'] },
+  )
+  for (;;) {
+    const text = await readFile(ready_file, 'utf8').catch(() => undefined)
+    if (text !== undefined) {
+      const { console_url } = JSON.parse(text) as { console_url: string }
+      return { child, url: console_url }
+    }
+    if (child.exitCode !== null) throw new Error('the console has ended')
+    await delay(100)
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  child.kill('SIGINT')
+  if (child.exitCode === null) await new Promise((resolve) => child.once('exit', resolve))
+}
+
+type SignedIn = { url: string; headers: Record<string, string> }
+
+async function signIn({ sql, app }: LocalService, url: string): Promise<SignedIn> {
+  const { token } = await sql.begin(async (tx) => {
+    const wanted = { customer_id: null, name: 'Bench', role: 'admin', invited_by: 'bench' }
+    const user = await inviteUser(tx, app.sign_in, wanted as Parameters<typeof inviteUser>[2])
+    return makeLink(tx, app.sign_in, { user_id: user.id, purpose: 'sign_in' })
+  })
+  const headers = { origin: new URL(url).origin, 'x-penstock': '1' }
+  const body = JSON.stringify({ token })
+  const answer = await fetch(`${url}/console/session/link`, { method: 'POST', headers, body })
+  const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0]
+  if (cookie === undefined) throw new Error(`the link was refused: ${await answer.text()}`)
+  return { url, headers: { ...headers, cookie } }
+}
+
+async function subjectsOf({ sql }: LocalService): Promise<Record<string, string>> {
+  const [order] = await sql<{ id: string; customer_id: string }>`
+    select id, customer_id from orders where id like ${`${OLDEST.over}/%`} order by id limit 1`
+  const [wallet] = await sql<{ address: string }>`select address from pool_wallet limit 1`
+  return { order: order!.id, customer: order!.customer_id, wallet: wallet!.address }
+}
+
+/** Milliseconds until one answer is whole. */
+async function ask({ url, headers }: SignedIn, [words, options = {}]: Ask): Promise<number> {
+  const began_ms = performance.now()
+  const path = `${url}/console/run/${words.replaceAll(' ', '/')}`
+  const answer = await fetch(path, { method: 'POST', headers, body: JSON.stringify(options) })
+  const { code, message } = (await answer.json()) as { code: number; message: string }
+  if (code !== 0) throw new Error(`${words}: ${code} ${message}`)
+  return performance.now() - began_ms
+}
+
+async function measurePages(on: SignedIn, pages: readonly Page[]): Promise<PageFigure[]> {
+  const figures: PageFigure[] = []
+  for (const { page, asks } of pages) {
+    const times: number[] = []
+    let slowest = ''
+    for (let round = 0; round <= ROUNDS; round++) {
+      const each = await Promise.all(asks.map((one) => ask(on, one)))
+      const most = Math.max(...each)
+      times.push(most)
+      slowest = asks[each.indexOf(most)]![0]
+    }
+    const [first = 0, ...others] = times
+    figures.push({ page, first_ms: rounded(first), median_ms: median(others), slowest })
+  }
+  return figures
+}
+
+async function measureTicks({ sql }: LocalService) {
+  const read = figuresReader({ sql, clock: systemClock })
+  const times: number[] = []
+  for (let round = 0; round <= TICKS; round++) {
+    const began_ms = performance.now()
+    await read()
+    times.push(performance.now() - began_ms)
+  }
+  const [first = 0, ...others] = times
+  return { first_tick_ms: rounded(first), tick_ms: median(others) }
+}
+
+/** Percent of a core. */
+async function measureIdle(on: SignedIn, pid: number, say: (line: string) => void) {
+  const share = async () => {
+    await delay(QUIET_MS)
+    const [before_us, began_ms] = [await processCpuUs(pid), performance.now()]
+    await delay(IDLE_MS)
+    const taken_us = (await processCpuUs(pid)) - before_us
+    return rounded(taken_us / 10 / (performance.now() - began_ms))
+  }
+  say('idle')
+  const idle_percent = await share()
+  say('one person looks on')
+  const closing = new AbortController()
+  const { cookie } = on.headers
+  const stream = await fetch(`${on.url}/console/events`, {
+    headers: { cookie: cookie! },
+    signal: closing.signal,
+  })
+  if (stream.status !== 200) throw new Error(`the stream was refused: ${stream.status}`)
+  const reading = (async () => {
+    for await (const _ of stream.body!);
+  })().catch(() => {})
+  const watched_percent = await share()
+  closing.abort()
+  await reading
+  return { idle_percent, watched_percent }
+}
+
+const rounded = (figure: number) => Math.round(figure * 10) / 10
+
+const median = (times: number[]) => {
+  times.sort((a, b) => a - b)
+  return rounded(times[Math.floor(times.length / 2)]!)
+}
+
+type Figures = Awaited<ReturnType<typeof measureTicks>> &
+  Awaited<ReturnType<typeof measureIdle>> & {
+    orders: number
+    customers: number
+    pages: PageFigure[]
+    limits: typeof LIMITS
+  }
+
+function print(json: boolean, figures: Figures): void {
+  if (json) {
+    process.stdout.write(`${JSON.stringify(figures)}\n`)
+    return
+  }
+  const lines = figures.pages.map(
+    ({ page, first_ms, median_ms, slowest }) =>
+      `${page.padEnd(18)}${first_ms.toFixed(1).padStart(10)}${median_ms.toFixed(1).padStart(10)}` +
+      `  ${slowest}`,
+  )
+  const { first_tick_ms, tick_ms, idle_percent, watched_percent } = figures
+  const { page_ms, tick_ms: limit_ms, idle_percent: limit } = LIMITS
+  process.stdout.write(
+    `${[
+      `${''.padEnd(18)}  first ms    median  (limit ${page_ms} ms)`,
+      ...lines,
+      `a tick: ${tick_ms} ms, the first ${first_tick_ms} ms (limit ${limit_ms} ms)`,
+      `of a core: ${idle_percent} % idle, ${watched_percent} % with one looking on (limit ${limit})`,
+    ].join('\n')}\n`,
+  )
+}
