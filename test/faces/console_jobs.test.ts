@@ -187,7 +187,7 @@ async function breakBooks(): Promise<void> {
   const { sql } = sandbox
   await sql`
     insert into books_finding (rule, subject, found, found_at)
-    values ('L2', 'account customer:1', '5 sun more than its entries', now())
+    values ('C2', 'account customer:1', '5 sun more than its entries', now())
     on conflict do nothing`
   await sql.begin(async (tx) => {
     const names = (await switches(tx)).map(({ name }) => name)

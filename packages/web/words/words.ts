@@ -70,6 +70,7 @@ export const FAMILIES = [
   'hint',
   'level',
   'network',
+  'part',
   'purpose',
   'refusal',
   'resource',

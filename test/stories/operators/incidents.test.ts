@@ -13,17 +13,25 @@ test('an incident is posted, listed, closed once, and every change is on record'
   assert.deepEqual(posted.parts, ['buying', 'events'])
   assert.equal(posted.began_at, '2026-01-02T10:00:00.000Z')
   assert.deepEqual(await at.json('incidents', 'list'), [posted])
+  const what = 'Another node is asked.'
+  const updated = await at.json<Incident>('incidents', 'update', posted.id, what)
+  assert.deepEqual(updated, { ...posted, what })
   const closed = await at.json<Incident>('incidents', 'close', posted.id, 'It is back.')
   assert.notEqual(closed.closed_at, null)
   const again = await at.type('incidents', 'close', posted.id)
   assert.equal(again.code, 1)
   assert.match(again.err, /was closed at/)
+  const late = await at.type('incidents', 'update', posted.id, 'more')
+  assert.match(late.err, /was closed at/)
   const unknown = await at.type('incidents', 'close', '01m7xps0ca8ksnnfg71x89vdp6')
   assert.match(unknown.err, /There is no incident/)
   const actions = await at.json<{ action: string; subject: string }[]>('actions', 'list')
   assert.deepEqual(
     actions.map(({ action, subject }) => [action, subject]),
-    ['incidents close', 'incidents post'].map((action) => [action, `incident:${posted.id}`]),
+    ['incidents close', 'incidents update', 'incidents post'].map((action) => [
+      action,
+      `incident:${posted.id}`,
+    ]),
   )
 })
 
@@ -56,4 +64,41 @@ test('what of the status page is shown is changed one by one, and recorded', asy
   const actions = await at.json<{ before: object; after: object }[]>('actions', 'list')
   assert.equal(actions.length, 1)
   assert.deepEqual([actions[0]!.before, actions[0]!.after], [shown, without_pool])
+})
+
+test('the house names itself, and what cannot be shown is refused', async (t) => {
+  const at = await quietOperator(t)
+  const shipped = {
+    name: 'Penstock',
+    accent: null,
+    support: null,
+    terms_url: null,
+    explorer: null,
+  }
+  assert.deepEqual(await at.json('brand', 'show'), shipped)
+  const explorer = 'https://one.example/tx/{tx_id} https://one.example/a/{address}'
+  const changes = ['--name', 'Example', '--accent', '#CC8800', '--explorer', explorer]
+  const changed = { ...shipped, name: 'Example', accent: '#cc8800', explorer }
+  assert.deepEqual(await at.json('brand', 'set', ...changes), changed)
+  assert.deepEqual(await at.json('brand', 'set', '--name', 'Example'), changed)
+  const refused: [string[], RegExp][] = [
+    [[], /nothing to change is given/],
+    [['--name', 'x'.repeat(41)], /more than 40 characters/],
+    [['--accent', 'red'], /a colour like #0b5cad/],
+    [['--support', 'a\nb'], /is one line/],
+    [['--terms-url', 'javascript:alert(1)'], /begins with https/],
+    [['--explorer', 'https://one.example'], /The explorer is not like/],
+  ]
+  for (const [words, sentence] of refused) {
+    const { code, err } = await at.type('brand', 'set', ...words)
+    assert.equal(code, 2, words.join())
+    assert.match(err, sentence)
+  }
+  const back = await at.json('brand', 'set', '--name=', '--accent=', '--explorer=')
+  assert.deepEqual(back, shipped)
+  const actions = await at.json<{ subject: string }[]>('actions', 'list')
+  assert.deepEqual(
+    actions.map(({ subject }) => subject),
+    ['brand', 'brand'],
+  )
 })

@@ -118,3 +118,18 @@ test('however many ask, it is read once in fifteen seconds', async (t) => {
   world.wait(2)
   assert.notEqual((await status(world)).at, first.at)
 })
+
+test('the page has the name, the colour, the help and the terms of the house', async (t) => {
+  const world = await makeWorld(t)
+  const operator = await worldOperator(world)
+  const opened = async (url: string) => (await world.api.inject({ method: 'GET', url })).body
+  assert.match(await opened('/status'), /<title>[^<]* · Penstock<\/title>/)
+  const texts = ['--name', 'Example & Sons', '--support', 'help@example.com']
+  const more = ['--accent', '#ffcc00', '--terms-url', 'https://example.com/terms']
+  await operator.json('brand', 'set', ...texts, ...more)
+  await world.advance(20)
+  const page = await opened('/status')
+  assert.match(page, /<title>[^<]* · Example &#38; Sons<\/title>/)
+  assert.match(page, /<link rel="stylesheet" href="\/accent.css\?ffcc00">/)
+  assert.match(page, /<footer class="house"><span>help@example.com<\/span> <a href="https:/)
+})

@@ -6,7 +6,7 @@ import { alerts } from '../monitoring/alerts.ts'
 import type { Transport } from '../node/node.ts'
 import { setSwitches, switches } from '../prices/switches.ts'
 import { chainView } from './chain.ts'
-import { watchBooksStep } from './watch.ts'
+import { readFindings, watchBooksStep } from './watch.ts'
 
 const onSale = async (world: World) =>
   (await switches(world.sql)).filter((one) => one.on_sale).length
@@ -55,6 +55,12 @@ test('books that do not balance stop selling alone, until an operator lifts it',
   assert.equal(typeof (await anna.balance()), 'number')
   const names = (await alerts({ sql: world.sql, now: world.now })).map(({ alert }) => alert)
   assert.ok(names.includes('books_broken'))
+  const standing = await readFindings(world.sql, { limit: 1 })
+  assert.ok(standing.checked_at !== null && standing.findings >= 2n)
+  assert.deepEqual(
+    standing.listed.map(({ rule }) => rule),
+    ['C2'],
+  )
   const [record] = await world.sql<{ made_by: string; reason: string }>`
     select made_by, reason from operator_action order by number desc limit 1`
   assert.deepEqual(record, { made_by: 'books check', reason: 'C2, C7 broken' })

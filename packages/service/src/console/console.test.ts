@@ -271,6 +271,16 @@ test('auditors change nothing, operators nothing of admins, nobody without a pro
   assert.deepEqual(row, { actions: 0n })
 })
 
+test('what a page asks for all at once is answered in turns', async (t) => {
+  const world = await makeWorld(t)
+  const { post, signIn } = await worldConsole(t, world)
+  const auditor = await signIn('aud', 'auditor')
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => post('/console/run/prices/list', {}, auditor)),
+  )
+  assert.deepEqual(new Set(answers.map(({ code }) => code)), new Set([0]))
+})
+
 test('each change is recorded with who made it, and why; without why there is none', async (t) => {
   const world = await makeWorld(t)
   const { post, json, signIn } = await worldConsole(t, world)
