@@ -7,7 +7,7 @@
 //   npm run bench -- console [--orders N] [--customers N] [--json]
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -128,14 +128,23 @@ export async function run({
 }
 
 /** A process of the console alone, as houses have it. */
-async function startConsole({ database_url, node_url }: LocalService, folder: string) {
+async function startConsole({ database_url, node_url, sandbox }: LocalService, folder: string) {
+  const wallets_file = join(folder, 'wallets.json')
+  // Without keys: nothing is signed here.
+  const text = JSON.stringify(sandbox.wallets, (key, value) =>
+    key === 'private_key' ? undefined : value,
+  )
+  await writeFile(wallets_file, text, { mode: 0o600 })
   const ready_file = join(folder, 'console.json')
   const main = join(import.meta.dirname, '../packages/service/src/main.ts')
   const args = ['serve', '--role', 'console', '--port', '0', '--console-port', '0']
   const child = spawn(
     process.execPath,
     [main, ...args, '--data-dir', folder, '--node-url', node_url, '--ready-file', ready_file],
-    { env: { ...process.env, DATABASE_URL: database_url }, stdio: ['ignore', 'ignore', 'inherit'] },
+    {
+      env: { ...process.env, DATABASE_URL: database_url, PENSTOCK_WALLETS: wallets_file },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
   )
   for (;;) {
     const text = await readFile(ready_file, 'utf8').catch(() => undefined)
