@@ -87,7 +87,8 @@ export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
   app.decorateRequest('operator')
 
   const send: Send = (request, reply, { status, code, body, headers, content_type }) => {
-    const ms = Math.round(reply.elapsedTime)
+    const now_ms = needs.clock.now().getTime()
+    const ms = now_ms - (request.arrived_at_ms ?? now_ms)
     const by = request.operator?.by
     const { id: request_id } = request
     if (by === undefined) lines.answered(request, { status, code, ms }, {})
@@ -118,6 +119,7 @@ export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
 function receive(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
   const rate = rateLimiter(needs.rate ?? RATE, needs.clock)
   app.addHook('onRequest', async (request, reply) => {
+    request.arrived_at_ms = needs.clock.now().getTime()
     const { allowed, retry_after_seconds } = rate.take(callerOf(request).network)
     const answer = allowed
       ? strayRefusal(needs.face, request)
