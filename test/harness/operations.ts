@@ -62,6 +62,8 @@ export async function runMostOperations(
     ...[
       'aml reviews list',
       'aml policy',
+      'aml policies',
+      'aml days',
       'aml watches',
       'aml changes --since 2026-01-01',
       'books findings',

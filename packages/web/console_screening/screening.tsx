@@ -1,4 +1,4 @@
-// Screening: the answers that wait for a decision, and the lists that all answers rest on.
+// Screening: the answers that wait for a decision, and what all answers rest on.
 
 import { useLocation } from 'preact-iso/router'
 import { useRun } from '../console_calls/calls.ts'
@@ -10,6 +10,8 @@ import { Time } from '../parts/time.tsx'
 import { path } from '../paths/console.ts'
 import { count, say } from '../words/words.ts'
 import { Decide } from './decide.tsx'
+import { Days, Index, Policy } from './foundations.tsx'
+import { LevelChanges, Watches } from './watches.tsx'
 
 export type Review = {
   check_id: string
@@ -39,7 +41,12 @@ export default function Screening() {
       <Title title={say('screening')} />
       <div class="stack">
         <Reviews />
+        <Days />
         <Lists />
+        <Index />
+        <Policy />
+        <Watches />
+        <LevelChanges />
       </div>
     </>
   )

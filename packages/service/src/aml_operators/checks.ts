@@ -2,6 +2,7 @@
 // checks rest on, and whose level has changed.
 
 import { Type } from 'typebox'
+import { checksByDay } from '../checks/days.ts'
 import { requireEvidence, showCheck } from '../checks/history.ts'
 import { replayCheck, stateAt } from '../checks/replay.ts'
 import { levelChanges } from '../checks/watches.ts'
@@ -153,6 +154,24 @@ export const checkOperations = [
     }),
     handle: async ({ sql, body: { block }, ...needs }) => ({
       value: await tellBlocks(needs, (tell) => stateAt(sql, block, tell)),
+    }),
+  }),
+  look({
+    path: '/operator/aml/days',
+    summary: 'the checks of each day (UTC) by their level, the newest first',
+    body: Type.Object({
+      days: optional(whole('DAYS', 'so many, today included (14)', { min: 1, max: 90 })),
+    }),
+    reply: ListOf({
+      day: Text,
+      low: Whole,
+      medium: Whole,
+      high: Whole,
+      failed: Whole,
+      open: Whole,
+    }),
+    handle: async ({ sql, clock, body: { days = 14 } }) => ({
+      value: await checksByDay(sql, clock.now(), days),
     }),
   }),
   look({

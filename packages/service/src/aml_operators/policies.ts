@@ -3,11 +3,12 @@
 import { Type } from 'typebox'
 import { refusal } from '../lib/fault.ts'
 import type { Json } from '../lib/json.ts'
-import { change, look } from '../operation/operation.ts'
+import { change, LIMIT, limit, look } from '../operation/operation.ts'
 import { PROVIDERS } from '../providers/configured.ts'
 import { currentPolicy, EMBEDDED, type Policy, publishPolicy } from '../screening/policy.ts'
+import { policyHistory } from '../screening/policy_history.ts'
 import { unchecked } from '../wire/body.ts'
-import { NOTHING, text } from '../wire/schemas.ts'
+import { Count, ListOf, Moment, NOTHING, OrNull, Text, text } from '../wire/schemas.ts'
 
 /** Its form is judged by the policy's own reader. */
 const PolicyShown = Type.Unsafe<Policy>({ type: 'object' })
@@ -33,6 +34,21 @@ export const policyOperations = [
     body: NOTHING,
     reply: PolicyShown,
     handle: async ({ sql }) => ({ value: await currentPolicy(sql) }),
+  }),
+  look({
+    path: '/operator/aml/policies',
+    summary: 'the versions of the policy, newest first, with what each changed',
+    description: 'The last one is that which came with Penstock: nobody has published it.',
+    body: Type.Object({ limit }),
+    reply: ListOf({
+      version: Count,
+      published_at: OrNull(Moment),
+      published_by: OrNull(Text),
+      changes: ListOf({ field: Text, before: OrNull(Text), after: OrNull(Text) }),
+    }),
+    handle: async ({ sql, body: { limit = LIMIT } }) => ({
+      value: await policyHistory(sql, limit),
+    }),
   }),
   change({
     path: '/operator/aml/publish',

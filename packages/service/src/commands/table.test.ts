@@ -46,9 +46,9 @@ const WORDS: Record<string, string> = {
   wallets: 'show check permit forbid sign broadcast',
   lists: 'show update preview import revert diff schedule',
   aml:
-    'show replay report state changes allow deny withdraw entries ' +
+    'show replay report state days changes allow deny withdraw entries ' +
     'reviews/list reviews/show reviews/decide watch unwatch watches ' +
-    'policy publish backfill rebuild',
+    'policy policies publish backfill rebuild',
   books: 'check findings roots compare',
   database: 'losses accept',
   migrate: '',

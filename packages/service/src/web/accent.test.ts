@@ -28,5 +28,5 @@ test('every colour is darkened or lightened until it has 4.5:1 on both grounds',
 test('a colour that can be read stays as it is', () => {
   assert.deepEqual(accentShades('#0b5cad').light, '#0b5cad')
   assert.deepEqual(accentShades('#7cb7ff').dark, '#7cb7ff')
-  assert.equal(accentSheet('#000000'), ':root{--accent:light-dark(#000000,#838383)}\n')
+  assert.equal(accentSheet('#000000'), ':root{--accent:light-dark(#000000,#868686)}\n')
 })
