@@ -1,11 +1,26 @@
 // The console in a real browser: what an operator does in a day, found by role and name.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { watchAlertsStep } from 'penstock-service/monitoring/watch_alerts.ts'
 import { barriers, noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
 import { startedConsole } from '../harness/started_console.ts'
+
+/** Bytes of scripts, with gzip, that Now may load in a browser that has been nowhere yet. */
+const SCRIPTS_MAX = 60_000
+
+/** What a browser without brotli gets of a file. */
+async function gzipBytes(url: string): Promise<number> {
+  const asked = get(url, { headers: { 'accept-encoding': 'gzip' } })
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  assert.equal(answer.headers['content-encoding'], 'gzip', url)
+  let bytes = 0
+  for await (const piece of answer) bytes += (piece as Buffer).length
+  return bytes
+}
 
 const PAGES = ['', '/orders', '/money', '/prices', '/books', '/record']
 
@@ -21,8 +36,16 @@ test('an operator takes off sale, changes a price, reads the record', {
   const page = await context.newPage()
   await page.goto(`${url}/console/join#${await link()}`)
   await page.getByRole('button', { name: 'Take off sale' }).waitFor()
+  const scripts = new Set<string>()
+  page.on('request', (request) => {
+    if (request.resourceType() === 'script') scripts.add(request.url())
+  })
   await page.goto(`${url}/console`)
   await page.getByText('chain_unknown').waitFor()
+  const sizes = await Promise.all([...scripts].map(gzipBytes))
+  const bytes = sizes.reduce((sum, one) => sum + one, 0)
+  t.diagnostic(`Now: ${bytes} bytes of scripts`)
+  assert.ok(scripts.size > 0 && bytes <= SCRIPTS_MAX, `${bytes} bytes of scripts`)
   const sayWhy = async () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Reason').fill('a test')

@@ -1,5 +1,6 @@
 // What operators and auditors do in a day, at the console of a whole sandbox: within the clicks it
-// may take, with the keyboard alone and with the mouse in turn.
+// may take, with the keyboard alone and with the mouse in turn, and on a phone by touch: one job of
+// them, with FACES=all every one.
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
@@ -11,8 +12,8 @@ import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { setSwitches, switches } from 'penstock-service/prices/switches.ts'
 import type { Browser, Page } from 'playwright-core'
-import { noBrowser, startBrowser } from '../harness/browser.ts'
-import { doJob, type Hands, handsInTurn, type Job, type Limits } from '../harness/hands.ts'
+import { isTooWide, noBrowser, startBrowser } from '../harness/browser.ts'
+import { doJob, finger, type Hands, handsInTurn, type Job, type Limits } from '../harness/hands.ts'
 import { startSandbox } from '../harness/sandbox.ts'
 
 const PATIENCE_MS = 30_000
@@ -20,18 +21,27 @@ const skip = noBrowser()
 let sandbox: LocalService
 let browser: Browser
 let page: Page
+let desk: Page
+let phone: Page
 let home: string
+
+/** Where the navigation is behind a button. */
+const PHONE = { viewport: { width: 375, height: 812 }, hasTouch: true, isMobile: true }
 
 before(async () => {
   if (skip) return
   ;[sandbox, browser] = await Promise.all([startSandbox(), startBrowser()])
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
   context.setDefaultTimeout(PATIENCE_MS)
-  page = await context.newPage()
+  page = desk = await context.newPage()
   const link = sandbox.sign_in.console!
   home = `${new URL(link).origin}/console`
   await page.goto(link)
   await button('Take off sale').waitFor()
+  const storageState = await context.storageState()
+  const on_phone = await browser.newContext({ ...PHONE, storageState })
+  on_phone.setDefaultTimeout(PATIENCE_MS)
+  phone = await on_phone.newPage()
 })
 after(async () => {
   await browser?.close()
@@ -41,13 +51,24 @@ after(async () => {
 let jobs = 0
 
 /** From the first page on: one with the keyboard alone, the next with the mouse. */
-function job(title: string, limits: Limits, steps: Job): void {
-  for (const hands of handsInTurn(jobs++))
+function job(title: string, limits: Limits & { by_touch?: boolean }, steps: Job): void {
+  const by_touch = limits.by_touch || process.env.FACES === 'all'
+  for (const hands of [...handsInTurn(jobs++), ...(by_touch ? [finger] : [])])
     test(`${title}, with the ${hands.name}`, { skip }, async (t: TestContext) => {
+      page = hands === finger ? phone : desk
       await page.goto(home)
       await page.locator('main [role=status]').first().waitFor()
-      await doJob(t, hands(page), limits, steps)
+      // To open the navigation is one more there.
+      const clicks = limits.clicks + (hands === finger ? 1 : 0)
+      await doJob(t, hands(page), { ...limits, clicks }, steps)
+      if (hands === finger) assert.equal(await isTooWide(page), false, 'wider than the phone')
     })
+}
+
+/** To a page by the navigation, which is behind a button on a phone. */
+async function visit(hands: Hands, name: string): Promise<void> {
+  if (hands.name === 'finger') await hands.press(button('Menu'))
+  await hands.press(link(name))
 }
 
 const button = (name: string) => page.getByRole('button', { name, exact: true })
@@ -114,7 +135,7 @@ job('from an alert to the row behind it, and why', { clicks: 2, seconds: 0.5 }, 
 })
 
 job('a held deposit says who, what, why, and what can be done', { clicks: 2 }, async (hands) => {
-  await hands.press(link('Held deposits'))
+  await visit(hands, 'Held deposits')
   const row = rows('Held deposits').filter({ hasText: HELD })
   await row.getByText('3 TRX').waitFor()
   await hands.press(row.getByRole('button', { name: 'Decide' }))
@@ -124,7 +145,7 @@ job('a held deposit says who, what, why, and what can be done', { clicks: 2 }, a
 })
 
 job('one sees whether the pool will last', { clicks: 1, seconds: 0.5 }, async (hands) => {
-  await hands.press(link('Pool'))
+  await visit(hands, 'Pool')
   await heading('Free, energy').waitFor()
   await page
     .getByText(/; in 24 hours /)
@@ -133,14 +154,14 @@ job('one sees whether the pool will last', { clicks: 1, seconds: 0.5 }, async (h
 })
 
 job('one sees what a wallet can pay', { clicks: 2, seconds: 0.5 }, async (hands) => {
-  await hands.press(link('Pool'))
+  await visit(hands, 'Pool')
   await hands.press(rows('Wallets').getByRole('link').first())
   await page.getByText('It can pay and sign.').waitFor()
 })
 
 job('a price is changed, and what it means seen before', { clicks: 5 }, async (hands, answered) => {
   const price = hands.name === 'mouse' ? '0.09' : '0.091'
-  await hands.press(link('Prices'))
+  await visit(hands, 'Prices')
   await hands.press(rows('Prices in force').getByRole('button', { name: 'Change' }).first())
   await hands.type(page.getByLabel('New price, TRX'), price)
   await hands.press(button('Show what it means'))
@@ -152,7 +173,7 @@ job('a price is changed, and what it means seen before', { clicks: 5 }, async (h
   assert.ok(row, 'it is in force')
 })
 
-job('all is taken off sale', { clicks: 3, seconds: 1 }, async (hands, answered) => {
+job('all is taken off sale', { clicks: 3, seconds: 1, by_touch: true }, async (hands, answered) => {
   await hands.press(button('Take off sale'))
   await sayWhy(hands, answered)
   await button('Put on sale').waitFor()
@@ -164,7 +185,7 @@ job('all is taken off sale', { clicks: 3, seconds: 1 }, async (hands, answered) 
 })
 
 job('a new customer with its first owner', { clicks: 3, seconds: 1 }, async (hands, answered) => {
-  await hands.press(link('Customers'))
+  await visit(hands, 'Customers')
   await hands.press(button('New customer'))
   await hands.type(page.getByLabel('Name of the customer'), `Example by ${hands.name}`)
   await hands.type(page.getByLabel('Name of its first owner'), 'Ada')
@@ -175,7 +196,7 @@ job('a new customer with its first owner', { clicks: 3, seconds: 1 }, async (han
 })
 
 job('the books are worked out again', { clicks: 2, seconds: 1 }, async (hands) => {
-  await hands.press(link('Books'))
+  await visit(hands, 'Books')
   await hands.press(button('Check now'))
   await rows('Rules of the books').first().waitFor()
   const broken = rows('Rules of the books').filter({ hasText: 'broken' })
@@ -198,7 +219,7 @@ async function breakBooks(): Promise<void> {
 
 job('the books are broken: what, since when, and back on sale', { clicks: 2 }, async (hands) => {
   await breakBooks()
-  await hands.press(link('Books'))
+  await visit(hands, 'Books')
   await rows('Findings').getByText('5 sun more than its entries').waitFor()
   await hands.press(button('Seen to: put on sale again'))
   await hands.type(dialog().getByLabel('Reason'), REASON)
@@ -210,7 +231,7 @@ job('the books are broken: what, since when, and back on sale', { clicks: 2 }, a
 })
 
 job('one sees who changed what, and that the record is whole', { clicks: 1 }, async (hands) => {
-  await hands.press(link('Record'))
+  await visit(hands, 'Record')
   await page.getByText(/worked out again here, and (is|are) right/).waitFor()
   await rows('Record').filter({ hasText: 'Sandbox admin' }).first().waitFor()
 })
@@ -227,7 +248,7 @@ async function newestRoot(): Promise<object> {
 }
 
 async function compare(hands: Hands, noted: object): Promise<void> {
-  await hands.press(link('Books'))
+  await visit(hands, 'Books')
   await page.getByLabel('Roots that you have noted').focus()
   await hands.paste(JSON.stringify(noted))
 }

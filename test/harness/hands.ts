@@ -1,12 +1,12 @@
-// How a person uses a page: with the mouse, or with the keyboard alone. Both find things by role
-// and name, and count what was pressed.
+// How a person uses a page: with the mouse, with the keyboard alone, or by touch. All find things
+// by role and name, and count what was pressed.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 
 export type Hands = {
-  name: 'mouse' | 'keyboard'
+  name: 'mouse' | 'keyboard' | 'finger'
   /** Clicks until now; typing counts none, a key combination or a pasted text one. */
   clicks: number
   /** When something was pressed last, on the clock of `performance`. */
@@ -36,7 +36,7 @@ function count(hands: Hands): void {
   hands.pressed_ms = performance.now()
 }
 
-/** What both do. */
+/** What all do. */
 const common = (page: Page) => ({
   clicks: 0,
   pressed_ms: performance.now(),
@@ -59,6 +59,18 @@ export const mouse = (page: Page): Hands => ({
     await what.waitFor()
     count(this)
     await what.click()
+  },
+  type: (field, text) => field.fill(text),
+})
+
+/** On a page of a context that has touch. */
+export const finger = (page: Page): Hands => ({
+  name: 'finger',
+  ...common(page),
+  async press(what) {
+    await what.waitFor()
+    count(this)
+    await what.tap()
   },
   type: (field, text) => field.fill(text),
 })
