@@ -308,7 +308,7 @@ function print(json: boolean, figures: Figures): void {
       ...lines,
       `a tick: ${tick_ms} ms, ${tick_cpu_ms} of the processor; the first ${first_tick_ms} ms ` +
         `(limit ${limit_ms} ms)`,
-      `of a core: ${idle_percent} % idle, ${watched_percent} % with one looking on (limit ${limit})`,
+      `of a core: ${idle_percent} % idle, ${watched_percent} % while one looks on (limit ${limit})`,
     ].join('\n')}\n`,
   )
 }

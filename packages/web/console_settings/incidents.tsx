@@ -154,6 +154,9 @@ function Changes({ incident, onDone }: { incident: Incident; onDone: () => void 
   )
 }
 
+const switchName = (what: 'pool' | 'prices') =>
+  say(what === 'pool' ? 'status_page.pool' : 'status_page.prices')
+
 type StatusPageSettings = { pool_shown: boolean; prices_shown: boolean }
 
 export function StatusPage() {
@@ -161,11 +164,11 @@ export function StatusPage() {
   const button = (what: 'pool' | 'prices', is_shown: boolean) => (
     <p class="actions">
       <span>
-        {say(`status_page.${what}`)}: {say(is_shown ? 'status_page.shown' : 'status_page.hidden')}
+        {switchName(what)}: {say(is_shown ? 'status_page.shown' : 'status_page.hidden')}
       </span>
       <ReasonButton
         text={say(is_shown ? 'status_page.hide' : 'status_page.show')}
-        about={say(`status_page.${what}`)}
+        about={switchName(what)}
         words="status-page set"
         options={{ [what]: is_shown ? 'hidden' : 'shown' }}
         onDone={() => void settings.again()}

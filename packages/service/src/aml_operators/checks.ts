@@ -2,8 +2,7 @@
 // checks rest on, and whose level has changed.
 
 import { Type } from 'typebox'
-import { checksByDay } from '../checks/days.ts'
-import { requireEvidence, showCheck } from '../checks/history.ts'
+import { checksByDay, requireEvidence, showCheck } from '../checks/history.ts'
 import { replayCheck, stateAt } from '../checks/replay.ts'
 import { levelChanges } from '../checks/watches.ts'
 import { look, momentOf } from '../operation/operation.ts'

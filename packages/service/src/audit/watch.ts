@@ -104,7 +104,7 @@ async function conclude(
 }
 
 /** One of the rules is broken there, since `found_at`. */
-export type StandingFinding = { rule: string; subject: string; found: string; found_at: Date }
+type StandingFinding = { rule: string; subject: string; found: string; found_at: Date }
 
 /** What the last check that ran by itself has found, the oldest first; `findings` are all that
  *  there are, though no more than `limit` are listed. `checked_at`: null before the first. */

@@ -6,6 +6,7 @@
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { refusal } from '../lib/fault.ts'
+import { firstIdAt } from '../lib/ids.ts'
 import { type Evidence, readEvidence } from '../screening/evidence.ts'
 import type { Step } from '../steps/step.ts'
 import { CHECK_STATES, type Check, type CheckState } from './checks.ts'
@@ -218,4 +219,29 @@ export async function supersedingCheck(sql: Sql, id: string): Promise<string | n
   const [next] = await sql<{ id: string }>`
     select id from aml_check where supersedes = ${id} order by id desc limit 1`
   return next?.id ?? null
+}
+
+type DayOfChecks = {
+  day: string
+  low: bigint
+  medium: bigint
+  high: bigint
+  failed: bigint
+  open: bigint
+}
+
+const DAY_MS = 86_400_000
+
+/** Of the last days that had any, today included; newest first. A day begins at 00:00 UTC. */
+export function checksByDay(sql: Sql, now: Date, days: number): Promise<DayOfChecks[]> {
+  const today_ms = Math.floor(now.getTime() / DAY_MS) * DAY_MS
+  const since = new Date(today_ms - (days - 1) * DAY_MS)
+  return sql<DayOfChecks>`
+    select (created_at at time zone 'UTC')::date::text as day,
+           count(*) filter (where risk_level = 'low') as low,
+           count(*) filter (where risk_level = 'medium') as medium,
+           count(*) filter (where risk_level = 'high') as high,
+           count(*) filter (where state = 'failed') as failed,
+           count(*) filter (where state in ('pending', 'processing')) as open
+    from aml_check where id >= ${firstIdAt(since)} group by 1 order by 1 desc`
 }

@@ -4,7 +4,7 @@ import type { Sql } from '../database/sql.ts'
 import type { Json } from '../lib/json.ts'
 import { SHIPPED_POLICY } from './policy.ts'
 
-export type PolicyChange = {
+type PolicyChange = {
   /** Where in the policy, such as `weights.mixer`. */
   field: string
   /** As JSON; null: it was not there, or is not any more. */
@@ -12,7 +12,7 @@ export type PolicyChange = {
   after: string | null
 }
 
-export type PolicyVersion = {
+type PolicyVersion = {
   version: number
   /** null: it came with Penstock. */
   published_at: Date | null

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts'
 import { misuse } from '../lib/fault.ts'
 import { type Explorer, readExplorer } from './explorer.ts'
 
-export type BrandRow = {
+type BrandRow = {
   name: string
   /** `#rrggbb`; null: that of Penstock. */
   accent: string | null
@@ -20,7 +20,7 @@ export type BrandRow = {
 
 export type Brand = Omit<BrandRow, 'explorer'> & { explorer: Explorer | undefined }
 
-export const DEFAULT_BRAND: Brand = {
+const DEFAULT_BRAND: Brand = {
   name: 'Penstock',
   accent: null,
   support: null,
