@@ -230,8 +230,6 @@ type DayOfChecks = {
   open: bigint
 }
 
-const DAY_MS = 86_400_000
-
 /** Of the last days that had any, today included; newest first. A day begins at 00:00 UTC. */
 export function checksByDay(sql: Sql, now: Date, days: number): Promise<DayOfChecks[]> {
   const today_ms = Math.floor(now.getTime() / DAY_MS) * DAY_MS

@@ -57,7 +57,8 @@ export async function postIncident(
   return { result: posted!, actions: [{ subject: `incident:${id}`, before: null, after }] }
 }
 
-/** Says anew what is told of an open one. Refuses an id that there is not, and one that is closed. */
+/** Says anew what is told of an open one. Refuses an id that there is not, and one that is
+ *  closed. */
 export async function updateIncident(
   tx: Tx,
   { id, what }: Pick<Incident, 'id' | 'what'>,

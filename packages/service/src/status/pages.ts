@@ -69,8 +69,7 @@ export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
     name: 'draw_status',
     rest_ms: DRAWN_AGAIN_MS,
     async run() {
-      const status = await readStatus(needs)
-      const brand = await needs.brand()
+      const [status, brand] = [await readStatus(needs), await needs.brand()]
       for (const language of LANGUAGES) await print(status, brand, { language, theme: null })
       return false
     },
