@@ -54,9 +54,10 @@ function Findings() {
         <section>
           <p>
             <Shape mark={findings > 0 ? 'failed' : checked_at === null ? 'waiting' : 'done'} />{' '}
-            {findings === 0 ? say('books.no_findings') : say('books.findings', { n: findings })}{' '}
+            {findings === 0 ? say('books.no_findings') : say('books.findings', { n: findings })}
             {checked_at !== null && (
               <span class="quiet">
+                {' '}
                 {say('books.checked')} <Time at={checked_at} relative />
               </span>
             )}
