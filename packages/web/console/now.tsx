@@ -13,6 +13,7 @@ import { Facts, Table } from '../parts/table.tsx'
 import { spanText, Time } from '../parts/time.tsx'
 import { path } from '../paths/console.ts'
 import { count, named, say } from '../words/words.ts'
+import { Processes } from './processes.tsx'
 
 export default function Now() {
   const figures = useFigures()
@@ -27,6 +28,7 @@ export default function Now() {
               <Alerts alerts={known.alerts} again={() => void figures.again()} />
             )}
             <Facts facts={factsOf(known)} />
+            <Processes />
           </div>
         )}
       </Answer>

@@ -65,6 +65,7 @@ export const FAMILIES = [
   'barred',
   'call',
   'direction',
+  'duty',
   'entry',
   'event',
   'hint',
