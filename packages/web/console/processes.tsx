@@ -11,7 +11,6 @@ type Process = {
   host: string
   version: string
   started_at: string
-  seen_at: string
   duties: string[]
 }
 
@@ -37,7 +36,6 @@ export function Processes() {
           cell: ({ duties }) => duties.map((one) => named('duty', one)).join(', ') || say('none'),
         },
         { title: say('since'), cell: ({ started_at }) => <Time at={started_at} relative /> },
-        { title: say('processes.seen'), cell: ({ seen_at }) => <Time at={seen_at} relative /> },
       ]}
     />
   )

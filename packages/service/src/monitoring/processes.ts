@@ -76,8 +76,6 @@ export type RunningProcess = {
   host: string
   version: string
   started_at: Date
-  /** When it said last that it is there, which is every second. */
-  seen_at: Date
   clock_offset_ms: bigint
   /** What it does for all. */
   duties: string[]
@@ -85,7 +83,7 @@ export type RunningProcess = {
 
 /** The processes that are there, the oldest first. */
 export const runningProcesses = (sql: Sql): Promise<RunningProcess[]> => sql<RunningProcess>`
-  select id, role, host, version, started_at, seen_at, clock_offset_ms, array(
+  select id, role, host, version, started_at, clock_offset_ms, array(
     select name from duty where process_id = process.id and until > clock_timestamp() order by name
   ) as duties
   from process where seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})

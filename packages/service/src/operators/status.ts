@@ -72,7 +72,6 @@ const Processes = ListOf({
   host: Text,
   version: Text,
   started_at: Moment,
-  seen_at: Moment,
   clock_offset_ms: Whole,
   duties: Type.Array(Text),
 })
