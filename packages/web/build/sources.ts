@@ -1,22 +1,32 @@
 // What the pages are made of: every file of this package and of the SDK's that they use. Its sum
 // names a build, so that a build of other sources is never served.
 
-import { hash } from 'node:crypto'
-import { glob, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 
 export const WEB = join(import.meta.dirname, '..')
 
 const isSource = (path: string) => /\.(ts|tsx|css|json)$/.test(path) && !/\.test\.tsx?$/.test(path)
 
+const LEFT_OUT = new Set(['node_modules', 'dist'])
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return LEFT_OUT.has(entry.name) ? [] : sourcesIn(path)
+    return isSource(entry.name) ? [path] : []
+  })
+}
+
 /** The SHA-256 of all sources, names included; the versions of packages are pinned in one of
- *  them. */
+ *  them. Read at once: hundreds of small files take twice as long one promise each, and a start
+ *  waits for it. */
 export async function sourcesHash(): Promise<string> {
-  const paths: string[] = []
-  const exclude = (name: string) => name === 'node_modules' || name === 'dist'
-  for (const folder of ['.', '../sdk/src'])
-    for await (const path of glob(`${folder}/**/*.*`, { cwd: WEB, exclude })) paths.push(path)
-  const names = paths.filter(isSource).sort()
-  const texts = await Promise.all(names.map((name) => readFile(join(WEB, name), 'utf8')))
-  return hash('sha256', JSON.stringify(names.map((name, i) => [name, texts[i]])))
+  const sum = createHash('sha256')
+  for (const path of [WEB, join(WEB, '../sdk/src')].flatMap(sourcesIn).sort()) {
+    const text = readFileSync(path)
+    sum.update(`${relative(WEB, path)} ${text.length}\n`).update(text)
+  }
+  return sum.digest('hex')
 }

@@ -3,6 +3,7 @@
 // else it is made, and kept there if that can be written.
 
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Asset, type Build, bundle } from './bundle.ts'
@@ -59,11 +60,10 @@ async function readBuild(folder: string, sources_sha256: string): Promise<Build 
   return assets && { ...build, assets }
 }
 
+/** At once, as the sources are read. */
 async function readAsset(folder: string, name: string): Promise<Asset> {
-  const [bytes, gzip, brotli] = await Promise.all(
-    ['', '.gz', '.br'].map((end) => readFile(join(folder, `${name}${end}`))),
-  )
-  return { name, bytes: bytes!, gzip: gzip!, brotli: brotli! }
+  const read = (end: string) => readFileSync(join(folder, `${name}${end}`))
+  return { name, bytes: read(''), gzip: read('.gz'), brotli: read('.br') }
 }
 
 /** Of several who write at once, one wins, and all have written the same. */
