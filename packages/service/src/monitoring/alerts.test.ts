@@ -262,7 +262,8 @@ test('each alert is told when its cause is there and when it is gone', async (t)
     await watch.run()
     const rows = await sql<{ alert: string }>`select alert from alert order by alert`
     const { code, out } = await at.type('status', '--json')
-    const said = new Set((JSON.parse(out) as { alerts: Named[] }).alerts.map(({ alert }) => alert))
+    const { alerts } = JSON.parse(out) as { alerts: { alert: string }[] }
+    const said = new Set(alerts.map(({ alert }) => alert))
     assert.deepEqual(
       rows.map(({ alert }) => alert),
       [...said].sort(),
@@ -285,8 +286,6 @@ test('each alert is told when its cause is there and when it is gone', async (t)
   await world.drain()
   for (const alert of names) assert.deepEqual(await lastTwo(world, alert), ['raised', 'cleared'])
 })
-
-type Named = { alert: string }
 
 async function lastTwo({ sql }: World, alert: string): Promise<string[]> {
   const events = await listEvents(sql, { customer_id: HOUSE, after: 0n, limit: 1_000 })
