@@ -34,11 +34,11 @@ export const useQuestion = <Path extends keyof Endpoints>(
   options: QuestionOptions<Result<Path>> = {},
 ): Question<Result<Path>> => usePosted<Result<Path>>(path, body, options)
 
-type Shown<Answer> = Pick<Question<Answer>, 'answer' | 'fault' | 'answered_at'>
+type AnswerState<Answer> = Pick<Question<Answer>, 'answer' | 'fault' | 'answered_at'>
 
 /** One question: asked, asked again, and patched by what is heard of. */
 function makeQuestion<Answer>(
-  { text, ...shown }: Shown<Answer> & { text: string },
+  { text, ...shown }: AnswerState<Answer> & { text: string },
   patchBy: () => QuestionOptions<Answer>['patch'],
 ) {
   const { answer, fault, answered_at } = shown
