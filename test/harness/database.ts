@@ -10,7 +10,7 @@ import { migrate } from 'penstock-service/database/migrate.ts'
 import { readMigrations } from 'penstock-service/database/migrations.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/database/sql.ts'
 import type { DatabaseRole } from 'penstock-service/database_operators/roles.ts'
-import { startPostgres } from 'penstock-service/postgres/server.ts'
+import { type Postgres, startPostgres } from 'penstock-service/postgres/server.ts'
 import pg from 'pg'
 
 /** Set by tools/test/run.ts for the processes it starts. */
@@ -196,6 +196,13 @@ export async function createDatabase(): Promise<{ url: string; name: string }> {
   const name = `test_${randomBytes(6).toString('hex')}`
   await asAdmin(`create database ${name} template ${from}`)
   return { name, url: await urlOf(name) }
+}
+
+/** A clone for those who would start a server of their own and need no more of it than a database:
+ *  to make and migrate one takes longer than most of what is done with it. */
+export async function databaseAsServer(): Promise<Postgres> {
+  const { name, url } = await createDatabase()
+  return { url, stop: () => dropDatabase(name), ended: new Promise(() => {}) }
 }
 
 export async function dropDatabase(name: string): Promise<void> {

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { signedCall } from '../../bench/load.ts'
+import { databaseAsServer } from '../harness/database.ts'
 import type { Reply } from './buyers.ts'
 import { Rig } from './rig.ts'
 
@@ -39,7 +40,7 @@ const statusOf = (rig: Rig): Promise<Status> =>
     .then((said) => JSON.parse(said) as Status)
 
 async function sellsWith(t: TestContext, env: Readonly<Record<string, string>>): Promise<void> {
-  const rig = await Rig.open()
+  const rig = await Rig.open({ database: await databaseAsServer() })
   t.after(() => rig.close())
   await rig.start('worker')
   const { api_url } = await rig.start('api', [], { env })

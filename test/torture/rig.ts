@@ -38,6 +38,7 @@ import { Auditor } from '../auditor/audit.ts'
 import type { Post } from '../auditor/branch.ts'
 import type { Place } from '../auditor/rest.ts'
 import { asRole } from '../harness/database.ts'
+import { sharePages } from '../harness/sandbox.ts'
 
 export type Access = { customer_id: string; token: string; secret: string; deposit_address: string }
 export type Role = 'api' | 'worker' | 'all'
@@ -54,6 +55,8 @@ export type RigOptions = {
   through?: (database_url: string) => string
   /** The database server, when it is not one of the rig's own; it ends with the rig. */
   postgres?: Postgres
+  /** A migrated database, for those who need no server of their own; it ends with the rig. */
+  database?: Postgres
   /** Where the database lies; a temporary place when absent. */
   postgres_folder?: string
   /** The folder of the release that processes and commands are started from, with a slash at its
@@ -145,8 +148,10 @@ export class Rig {
 
   static async open(options: RigOptions = {}): Promise<Rig> {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-'))
+    await sharePages(folder)
     const place = options.postgres_folder
     const postgres =
+      options.database ??
       options.postgres ??
       (await startPostgres(place === undefined ? { throw_away: true } : { folder: place }))
     const chain = await startDevchain({ block_time_seconds: 0, genesis_time_ms: Date.now() })
@@ -187,10 +192,11 @@ export class Rig {
   }
 
   private async prepare(): Promise<void> {
-    if (this.release === ROOT) {
+    if (this.release !== ROOT) await this.operate('migrate')
+    else if (!this.options.database) {
       await this.makeRoles()
       await migrate(this.database_url)
-    } else await this.operate('migrate')
+    }
     const control = devchainControl(this.chain.url, httpTransport)
     await prepareChain({ node: this.node, control, now: systemClock.now }, this.sandbox)
     this.node_urls = (await this.options.node_urls?.(this.chain.chain)) ?? [this.chain.url]
@@ -263,7 +269,8 @@ export class Rig {
         PENSTOCK_READ_REQUESTS_PER_SECOND: '0',
         PENSTOCK_CONNECTIONS_PER_ADDRESS: '4000',
         PENSTOCK_RECHARGE_AT: 'inclusion',
-        NODE_COMPILE_CACHE: join(tmpdir(), 'penstock-torture-cache'),
+        NODE_COMPILE_CACHE:
+          process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'penstock-torture-cache'),
         ...this.options.env,
         ...env,
       },
