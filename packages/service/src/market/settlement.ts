@@ -33,6 +33,8 @@ export type Needs = { sql: Sql; clock: Clock }
 
 const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
+/** Of those that are settled one by one: a process that is asked to stop ends a run first. */
+const ONE_BY_ONE_MAX = 20
 
 export function settleStep(needs: Needs): Step {
   return {
@@ -134,6 +136,7 @@ async function settleOthers(needs: Needs): Promise<boolean> {
     due,
     ({ id }) => sql.begin((tx) => settleOrder(tx, needs, id)),
     ({ id }) => postponeOrders(sql, [id], later(clock, LOOK_AGAIN_MS)),
+    ONE_BY_ONE_MAX,
   )
 }
 

@@ -198,3 +198,15 @@ test('a row that cannot be done is postponed, its neighbours done, the failure t
   assert.equal(await eachRow([2], work, postpone), false)
   assert.equal(await eachRow([], work, postpone), false)
 })
+
+test('when enough rows have moved the rest is left, and those that did not count not', async () => {
+  const done: string[] = []
+  const work = async (row: string) => {
+    done.push(row)
+    return row.startsWith('moves')
+  }
+  const postpone = async () => {}
+  const rows = ['stays', 'moves', 'stays too', 'moves too', 'moves last']
+  assert.equal(await eachRow(rows, work, postpone, 2), true)
+  assert.deepEqual(done, ['stays', 'moves', 'stays too', 'moves too'])
+})

@@ -145,22 +145,25 @@ export async function allOrEach<Row>(
 
 /** Does the work for each row by itself, so that one that cannot be done now does not stop the
  *  others: it is postponed, and the first of what was thrown is thrown again at the end, for the
- *  runner to log. True when any row moved. */
+ *  runner to log. True when any row moved. When `moved_max` of them have moved it leaves the rest
+ *  for the next run, which is at once unless the process stops. */
 export async function eachRow<Row>(
   rows: readonly Row[],
   work: (row: Row) => Promise<boolean>,
   postpone: (row: Row) => Promise<unknown>,
+  moved_max = rows.length,
 ): Promise<boolean> {
-  let moved = false
+  let moved = 0
   const thrown: unknown[] = []
   for (const row of rows) {
     try {
-      moved = (await work(row)) || moved
+      if (await work(row)) moved += 1
     } catch (error) {
       thrown.push(error)
       await postpone(row)
     }
+    if (moved === moved_max) break
   }
   if (thrown.length > 0) throw thrown[0]
-  return moved
+  return moved > 0
 }
