@@ -29,7 +29,7 @@ import { readBudget } from './node/read_budget.ts'
 import { nodeReads, type Reads } from './node/reads.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
-import { hasApi, hasConsole, hasSteps } from './program/roles.ts'
+import { answers, hasApi, hasConsole, hasSteps } from './program/roles.ts'
 import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
@@ -145,14 +145,14 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const { api_database_url = database_url, direct_url = database_url } = config
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
   const { for_app, books_sql, console_sql, disconnect } = connectAll(setup, watching)
-  const { sql } = for_app
+  const { sql, api_sql } = for_app
   let worker: Worker | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
   const outside = outsideOf(config, watching.clock, log)
   try {
     await requireMigrated(sql, setup)
-    const sealing = await keysAtStart(config, sql)
+    const sealing = await keysAtStart(config, sql, answers(config.role) ? api_sql : undefined)
     const works = hasSteps(config.role)
     const roots_file = works ? await rootsFile(config, log) : undefined
     const found = await narrowKeys(config, node, setup.wallets)

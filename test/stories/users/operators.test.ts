@@ -32,7 +32,7 @@ test('sealed again with another key, the codes of a phone are known as before', 
   const { user_id, secret } = await joinedByPassword(world, { customer_id })
   const fresh = `k2:${'08'.repeat(32)}`
   const start = (secret_key: string | undefined) =>
-    sealingKeys({ data_dir: '/nowhere', secret_key }, world.sql)
+    sealingKeys({ data_dir: '/nowhere', secret_key }, world.sql, world.sql)
   // Nothing but the codes needs the old key any more.
   const [key] = await json<{ id: string }[]>('keys', 'list', customer_id)
   await json('keys', 'revoke', key!.id)

@@ -65,6 +65,8 @@ test('the API signs nothing, deletes no order, and reads no record of operators'
   await assert.rejects(sql`select 1 from operator_action`, denied)
   await assert.rejects(sql`update price set until = now()`, denied)
   await assert.rejects(sql`create table mine ()`, denied)
+  await assert.rejects(sql`delete from notice`, denied)
+  await assert.rejects(sql`update api_key_cap set told_at = now()`, denied)
   await sql`select id, state from attempt`
 })
 
@@ -82,6 +84,33 @@ test('a worker changes no customer, key, price, plan or policy', async (t) => {
     sql`delete from journal`,
   ]
   for (const write of writes) await assert.rejects(write, denied)
+})
+
+test('a worker reads nothing that people prove themselves with, and begins nothing', async (t) => {
+  const { all, sql } = await setUp(t, 'penstock_worker')
+  const reads = [
+    sql`select 1 from passkey`,
+    sql`select 1 from recovery_code`,
+    sql`select 1 from user_link`,
+    sql`select 1 from pairing`,
+    sql`select token_hash from user_session`,
+    sql`select challenge_hash from answered_challenge`,
+    sql`select name_hash from sign_in`,
+  ]
+  for (const read of reads) await assert.rejects(read, denied)
+  const writes = [
+    sql`insert into account (id, may_go_negative) values ('customer:b', true)`,
+    sql`insert into subscription select * from subscription`,
+    sql`insert into api_key_nonce select * from api_key_nonce`,
+    sql`delete from aml_watch`,
+    sql`delete from user_link`,
+  ]
+  for (const write of writes) await assert.rejects(write, denied)
+  // What is old it deletes all the same.
+  await sql`delete from user_session where id < 'a'`
+  await sql`delete from answered_challenge where ends_at < now()`
+  const [made] = await all`select count(*)::int as n from account where id = 'customer:b'`
+  assert.equal(made?.n, 0)
 })
 
 test('an operator signs nothing, and the reader reads no secret', async (t) => {
@@ -188,7 +217,11 @@ const unreadable = (sql: Sql) => sql<{ role: string; name: string }>`
 
 test('the migration of a table says what each part of the service may do with it', async (t) => {
   const { sql } = await freshDatabase(t)
-  const meant = [{ role: 'penstock_api', name: 'operator_action' }]
+  const of_people = ['pairing', 'passkey', 'recovery_code', 'user_link']
+  const meant = [
+    { role: 'penstock_api', name: 'operator_action' },
+    ...of_people.map((name) => ({ role: 'penstock_worker', name })),
+  ]
   assert.deepEqual(await unreadable(sql), meant, 'a table without rights: see db/0056_roles.sql')
   await sql`create table forgotten (id int)`
   const roles = (await unreadable(sql)).filter(({ name }) => name === 'forgotten')

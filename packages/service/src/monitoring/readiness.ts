@@ -12,6 +12,7 @@ import { lookout } from '../database/lookout.ts'
 import type { Sql } from '../database/sql.ts'
 import { newestSecret, sealContext } from '../keys/keys.ts'
 import type { Clock, CorrectedClock } from '../lib/clock.ts'
+import { signingKeyMissing } from '../receipts/signing_keys.ts'
 import type { Step } from '../steps/step.ts'
 import type { DatabaseMemory } from './database_memory.ts'
 
@@ -39,6 +40,9 @@ type Needs = {
   /** Knows what the database had acknowledged; undefined: nobody does. */
   memory?: DatabaseMemory
   seal: Seal
+  /** Whether this process may read what customers prove themselves with, and must open it: one
+   *  that runs steps may not. */
+  proofs: boolean
   /** The number of the newest migration that this program knows. */
   known_schema: number
   /** The settings that loosen safety and that this process runs with: it says so for `status` to
@@ -63,7 +67,7 @@ const LOOK_AGE_MS_MAX = 5_000
 const CLOCK_OFFSET_MS_MAX = 30_000
 
 export function watchReadiness(needs: Needs): ReadinessWatch {
-  const { sql, clock, corrected, seal, known_schema, loosened = [], drop = () => {} } = needs
+  const { sql, clock, corrected, known_schema, loosened = [], drop = () => {} } = needs
   const { memory } = needs
   const lookAtServer = lookout({ sql, clock, corrected, drop })
   let said_at_ms = 0
@@ -76,7 +80,7 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
       async run() {
         const { standby, identity } = await lookAtServer()
         await memory?.compare(sql, identity)
-        last = { ...(await lookAt(sql, seal)), standby, at_ms: clock.now().getTime() }
+        last = { ...(await lookAt(needs)), standby, at_ms: clock.now().getTime() }
         if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
           await sayLoosened(sql, loosened, new Date(last.at_ms))
           said_at_ms = last.at_ms
@@ -92,12 +96,17 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
   }
 }
 
-async function lookAt(sql: Sql, seal: Seal): Promise<Omit<Observation, 'standby' | 'at_ms'>> {
-  const [[known], chain, newest, [sale]] = await sql.begin((tx) =>
+async function lookAt({
+  sql,
+  seal,
+  proofs,
+}: Needs): Promise<Omit<Observation, 'standby' | 'at_ms'>> {
+  const [[known], chain, newest, missing, [sale]] = await sql.begin((tx) =>
     Promise.all([
       tx<{ schema: number }>`select coalesce(max(number), 0) as schema from migration`,
       chainState(tx),
-      newestSecret(tx),
+      proofs ? newestSecret(tx) : undefined,
+      signingKeyMissing(tx, seal),
       tx<{ on_sale: boolean }>`select bool_or(on_sale) as on_sale from service`,
     ]),
   )
@@ -105,7 +114,7 @@ async function lookAt(sql: Sql, seal: Seal): Promise<Omit<Observation, 'standby'
     schema: known!.schema,
     chain,
     on_sale: sale!.on_sale,
-    secrets_open: newest === undefined || opens(seal, newest),
+    secrets_open: missing === undefined && (newest === undefined || opens(seal, newest)),
   }
 }
 

@@ -56,9 +56,9 @@ async function keyHolder(
 test('a key is made and kept where nothing is sealed yet, and found again', async (t) => {
   const { sql } = await freshDatabase(t)
   const where = { data_dir: join(await dataFolder(t), 'data'), secret_key: undefined }
-  const first = await sealingKeys(where, sql)
+  const first = await sealingKeys(where, sql, sql)
   await keyHolder(sql, first)
-  assert.deepEqual(await sealingKeys(where, sql), first)
+  assert.deepEqual(await sealingKeys(where, sql, sql), first)
   assert.match(await readFile(join(where.data_dir, 'secret.key'), 'utf8'), /^[0-9a-f]{64}\n$/)
 })
 
@@ -67,18 +67,18 @@ test("a start with another key than the database's, or with none, is refused", a
   const data_dir = await dataFolder(t)
   await keyHolder(sql, readSealingKeys(RIGHT)!)
   for (const secret_key of [WRONG, `k2:${RIGHT}`, `k1:${WRONG},k2:${RIGHT}`]) {
-    await assert.rejects(sealingKeys({ data_dir, secret_key }, sql), (thrown) => {
+    await assert.rejects(sealingKeys({ data_dir, secret_key }, sql, sql), (thrown) => {
       assert.ok(thrown instanceof Misuse && /another key k1/.test(thrown.message), String(thrown))
       assert.ok(!thrown.message.includes(WRONG) && !thrown.message.includes(RIGHT))
       return true
     })
   }
   await assert.rejects(
-    sealingKeys({ data_dir, secret_key: undefined }, sql),
+    sealingKeys({ data_dir, secret_key: undefined }, sql, sql),
     /set PENSTOCK_SECRET_KEY/,
   )
   await assert.rejects(readFile(join(data_dir, 'secret.key')), /ENOENT/, 'no key was made')
-  assert.equal((await sealingKeys({ data_dir, secret_key: RIGHT }, sql)).current, 'k1')
+  assert.equal((await sealingKeys({ data_dir, secret_key: RIGHT }, sql, sql)).current, 'k1')
 })
 
 test('every key that still opens secrets is needed, until they are revoked', async (t) => {
@@ -86,9 +86,9 @@ test('every key that still opens secrets is needed, until they are revoked', asy
   const data_dir = await dataFolder(t)
   const old = await keyHolder(sql, readSealingKeys(`k1:${RIGHT}`)!)
   await keyHolder(sql, readSealingKeys(`k2:${WRONG}`)!)
-  const fresh_only = () => sealingKeys({ data_dir, secret_key: `k2:${WRONG}` }, sql)
+  const fresh_only = () => sealingKeys({ data_dir, secret_key: `k2:${WRONG}` }, sql, sql)
   await assert.rejects(fresh_only(), /another key k1\./)
-  await sealingKeys({ data_dir, secret_key: `k2:${WRONG},k1:${RIGHT}` }, sql)
+  await sealingKeys({ data_dir, secret_key: `k2:${WRONG},k1:${RIGHT}` }, sql, sql)
   await sql.begin((tx) => revokeKey(tx, { ...old, at: new Date() }))
   assert.equal((await fresh_only()).current, 'k2')
 })
@@ -104,7 +104,7 @@ test('a key that opens nothing but the secret of a webhook is needed too', async
   })
   const wanted = { customer_id: HOUSE, url: 'https://ops.example/', scopes: ['house'] as const }
   const { webhook } = await sql.begin((tx) => createWebhook(tx, sealed(`k1:${RIGHT}`), wanted))
-  const start = (secret_key: string | undefined) => sealingKeys({ data_dir, secret_key }, sql)
+  const start = (secret_key: string | undefined) => sealingKeys({ data_dir, secret_key }, sql, sql)
   await assert.rejects(start(`k2:${WRONG}`), /another key k1\./)
   await assert.rejects(start(undefined), /set PENSTOCK_SECRET_KEY/)
   assert.equal((await start(`k2:${WRONG},k1:${RIGHT}`)).current, 'k2')
@@ -117,12 +117,12 @@ test('a kept key that others can read, or that is damaged, is refused', async (t
   const where = { data_dir: await dataFolder(t), secret_key: undefined }
   const file = join(where.data_dir, 'secret.key')
   await writeFile(file, `${RIGHT}\n`, { mode: 0o600 })
-  await sealingKeys(where, sql)
+  await sealingKeys(where, sql, sql)
   await chmod(file, 0o640)
-  await assert.rejects(sealingKeys(where, sql), /chmod 600/)
+  await assert.rejects(sealingKeys(where, sql, sql), /chmod 600/)
   await writeFile(file, RIGHT.slice(1))
   await chmod(file, 0o600)
-  await assert.rejects(sealingKeys(where, sql), /damaged/)
+  await assert.rejects(sealingKeys(where, sql, sql), /damaged/)
 })
 
 test('the key that signs receipts is needed too, until another has taken its place', async (t) => {
@@ -137,7 +137,7 @@ test('the key that signs receipts is needed too, until another has taken its pla
   await makeSigningKey(needs(RIGHT))
   await makeSigningKey(needs(WRONG))
   const { id } = await signingKey(sql)
-  const start = (secret_key: string | undefined) => sealingKeys({ data_dir, secret_key }, sql)
+  const start = (secret_key: string | undefined) => sealingKeys({ data_dir, secret_key }, sql, sql)
   await assert.rejects(start(WRONG), /another key k1/)
   await assert.rejects(start(undefined), /set PENSTOCK_SECRET_KEY/)
   assert.equal((await start(RIGHT)).current, 'k1')

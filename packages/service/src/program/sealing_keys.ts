@@ -32,24 +32,33 @@ export async function keptSealingKeys(where: KeyLocation): Promise<SealingKeys |
 }
 
 /** What sealingKeys() finds. The key that signs receipts is there from the first start on. */
-export async function keysAtStart(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
-  const keys = await sealingKeys(where, sql)
+export async function keysAtStart(
+  where: KeyLocation,
+  sql: Sql,
+  proofs: Sql | undefined,
+): Promise<SealingKeys> {
+  const keys = await sealingKeys(where, sql, proofs)
   const seal = sealWith(keys, systemRandom)
   await makeSigningKey({ sql, clock: systemClock, random: systemRandom, seal })
   return keys
 }
 
 /** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and
- *  kept in a file. Throws Misuse when a key is missing, or is another than the one that the
- *  database knows. */
-export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
-  const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql))
+ *  kept in a file. `proofs`: connections that may read what customers and people prove themselves
+ *  with; undefined: this process answers nobody, and needs no key for that. Throws Misuse when a
+ *  key is missing, or is another than the one that the database knows. */
+export async function sealingKeys(
+  where: KeyLocation,
+  sql: Sql,
+  proofs: Sql | undefined,
+): Promise<SealingKeys> {
+  const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql, proofs))
   const seal = sealWith(keys, systemRandom)
   const signing = await signingKeyMissing(sql, seal)
   const missing = [
     ...new Set([
-      ...(await sealingKeysMissing(sql, seal)),
-      ...(await otherKeysMissing(sql, seal)),
+      ...(proofs ? await sealingKeysMissing(proofs, seal) : []),
+      ...(await otherKeysMissing(sql, proofs, seal)),
       ...(signing === undefined ? [] : [signing]),
     ]),
   ]
@@ -65,9 +74,9 @@ export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<Sealing
 type SealedSecret = { sealed: string; context: string; sealed_by: string }
 
 /** Of each sealing key the newest secrets that it has sealed and that are still used. */
-async function newestSecrets(sql: Sql): Promise<SealedSecret[]> {
+async function newestSecrets(sql: Sql, proofs: Sql | undefined): Promise<SealedSecret[]> {
   const of_webhooks = await newestSealedSecrets(sql, systemClock.now())
-  const of_codes = await newestTotpSecrets(sql)
+  const of_codes = proofs ? await newestTotpSecrets(proofs) : []
   return [
     ...of_webhooks.map(({ webhook_id, sealed_secret: sealed, sealed_by }) => {
       return { sealed, context: webhookContext(webhook_id), sealed_by }
@@ -79,8 +88,8 @@ async function newestSecrets(sql: Sql): Promise<SealedSecret[]> {
 }
 
 /** The names of the sealing keys without which webhooks cannot be signed, or codes checked. */
-async function otherKeysMissing(sql: Sql, seal: Seal): Promise<string[]> {
-  return (await newestSecrets(sql)).flatMap(({ sealed, context, sealed_by }) => {
+async function otherKeysMissing(sql: Sql, proofs: Sql | undefined, seal: Seal): Promise<string[]> {
+  return (await newestSecrets(sql, proofs)).flatMap(({ sealed, context, sealed_by }) => {
     try {
       seal.open(sealed, context)
       return []
@@ -90,9 +99,13 @@ async function otherKeysMissing(sql: Sql, seal: Seal): Promise<string[]> {
   })
 }
 
-async function firstKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
+async function firstKeys(
+  where: KeyLocation,
+  sql: Sql,
+  proofs: Sql | undefined,
+): Promise<SealingKeys> {
   const file = fileOf(where)
-  const [sealed] = await newestSecrets(sql)
+  const [sealed] = await newestSecrets(sql, proofs)
   if ((await hasSecrets(sql)) || (await findSigningKey(sql)) || sealed) {
     throw new Misuse(
       'The database has sealed secrets, and there is no key that opens them: ' +

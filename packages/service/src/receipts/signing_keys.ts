@@ -67,7 +67,7 @@ export function openSigningKey(seal: Seal, { id, sealed_private_key }: SigningKe
 
 /** The name of the sealing key without which nothing can be signed: it is not configured, or under
  *  its name another one is. Undefined: all is well. */
-export async function signingKeyMissing(sql: Sql, seal: Seal): Promise<string | undefined> {
+export async function signingKeyMissing(sql: Sql | Tx, seal: Seal): Promise<string | undefined> {
   const key = await findSigningKey(sql)
   try {
     if (key) openSigningKey(seal, key)
