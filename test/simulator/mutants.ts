@@ -23,6 +23,7 @@ const cursors = 'packages/service/src/chain/cursors.ts'
 const follower = 'packages/service/src/chain/follower.ts'
 const confirm = 'packages/service/src/chain/confirm.ts'
 const holdings = 'packages/service/src/deposits/holdings.ts'
+const journal = 'packages/service/src/ledger/journal.ts'
 const ledger = 'packages/service/src/ledger/ledger.ts'
 const delegations = 'packages/service/src/pool/delegations.ts'
 const delivery = 'packages/service/src/market/delivery.ts'
@@ -540,6 +541,31 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'nobody reads that a commit was not replicated',
     edits: [[outages, "routine === 'SyncRepWaitForLSN'", "routine === ''"]],
+    emphasis: 'promoted',
+  },
+  {
+    name: 'how far may be sealed is kept in memory',
+    edits: [
+      [journal, 'const sealMarked =', 'const kept = { last_entry: 0n }; const sealMarked ='],
+      [journal, 'sealUpToMark(tx, clock.now())', 'sealUpToMark(tx, clock.now(), kept)'],
+      [journal, 'mark(tx, clock.now())', 'mark(tx, clock.now(), kept)'],
+      [journal, 'mark(tx: Tx, now: Date)', 'mark(tx: Tx, now: Date, kept)'],
+      [
+        journal,
+        'const marked = await tx`',
+        'Object.assign(kept, last, { writers: writers.map(({ writer }) => writer) })\n' +
+          '  if (kept) return true\n  const marked = await tx`',
+      ],
+      [journal, 'sealUpToMark(tx: Tx, now: Date)', 'sealUpToMark(tx: Tx, now: Date, kept)'],
+      [
+        journal,
+        "if (!marked) return 'nothing marked'\n  if (await stillWrite(tx, marked))",
+        'const [sealed] = await tx`select max(last_entry) as last_entry from journal`\n' +
+          "  if (kept.last_entry <= (sealed.last_entry ?? 0n)) return 'nothing marked'\n" +
+          '  if (await stillWrite(tx, kept))',
+      ],
+      [journal, 'seal(tx, marked.last_entry, now)', 'seal(tx, kept.last_entry, now)'],
+    ],
     emphasis: 'promoted',
   },
 ]

@@ -61,6 +61,8 @@ const LAST_ROUND = 3
 /** Steps that production runs most often, and, where there are webhooks, those that call them. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 const TELLING_STEPS = new Set(['publish', 'notify'])
+/** And where servers are lost: the step that must not rely on what the lost one had. */
+const SEALING_STEPS = new Set(['seal'])
 const NO_STEPS: ReadonlySet<string> = new Set()
 
 /** `emphasis`: what happens often; the seed decides when left out. */
@@ -373,7 +375,10 @@ class Run {
     if (this.outside.now_ms - instance.followed_at_ms > FOLLOW_MS) instance.woken.add('follow')
     const woken = idle.filter((step) => instance.woken.has(step.name))
     const telling = this.plan.webhooks ? TELLING_STEPS : NO_STEPS
-    const busy = idle.filter(({ name }) => BUSY_STEPS.has(name) || telling.has(name))
+    const sealing = this.plan.promotions > 0 ? SEALING_STEPS : NO_STEPS
+    const busy = idle.filter(({ name }) =>
+      [BUSY_STEPS, telling, sealing].some((steps) => steps.has(name)),
+    )
     const choice = this.dice.weighted({
       woken: woken.length > 0 ? 6 : 0,
       busy: busy.length > 0 ? 3 : 0,
