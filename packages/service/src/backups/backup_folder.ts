@@ -89,7 +89,8 @@ export async function readBackup(folder: string): Promise<KeptBackup | undefined
   if (text === undefined) return undefined
   try {
     const about = JSON.parse(text) as Backup & { made_at: string }
-    return { ...about, made_at: new Date(about.made_at), folder }
+    // A day that none is throws here, and not where it is shown.
+    return { ...about, made_at: new Date(new Date(about.made_at).toISOString()), folder }
   } catch {
     throw refusal(`${join(folder, ABOUT)} is not what was written there.`)
   }

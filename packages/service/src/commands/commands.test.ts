@@ -163,22 +163,45 @@ test('every list of an empty service is empty, as text and as JSON', async (t) =
   }
 })
 
-test("the operator's guide has commands that exist, every alert and every rule", async () => {
-  const page = await readFile(new URL('../../../../docs/operating.md', import.meta.url), 'utf8')
-  const guide = page.replace(/ \\\n +/g, ' ')
-  const typed = [...guide.matchAll(/^ {4}penstock (.+)$|`penstock ([a-z]+ [a-z].*?)`/gm)].map(
-    // What the shell hands over by standard input is no word of the command.
-    ([, line, inline]) => (line ?? inline!).replace(/ < \S+$/, ''),
-  )
-  assert.ok(typed.length > 30)
+/** The commands that a page shows, each in the words of a shell. */
+function commandsOf(page: string): string[][] {
+  const text = page.replace(/ \\\n +/g, ' ')
+  const typed = text.matchAll(/^ {4,}penstock (.+)$|`penstock ([a-z]+ [a-z/][^`]*)`/gm)
   const examples: Record<string, string> = { ADDRESS: person('bob').address, TX_ID: '0'.repeat(64) }
-  for (const line of typed) {
-    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+  return [...typed].map(([, line, inline]) => {
+    // What the shell hands over by standard input is no word of the command.
+    const command = (line ?? inline!.replace(/\s+/g, ' ')).replace(/ < \S+$/, '')
+    return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(
       ([, quoted, word]) => quoted ?? examples[word!] ?? word!,
     )
-    const { operation, rest } = findOperation(OPERATIONS, words)
-    readArguments(operation, rest)
+  })
+}
+
+/** Throws when there is no such command, or it has no such options. */
+function parseCommand(words: string[]): void {
+  const { operation, rest } = findOperation(OPERATIONS, words)
+  readArguments(operation, rest)
+}
+
+const guideOf = (name: string) =>
+  readFile(new URL(`../../../../docs/${name}.md`, import.meta.url), 'utf8')
+
+test('the guides of backups and of several machines have commands that exist', async () => {
+  for (const [name, commands_min] of [
+    ['backup', 10],
+    ['cluster', 5],
+  ] as const) {
+    const commands = commandsOf(await guideOf(name))
+    assert.ok(commands.length >= commands_min, `${name}: ${commands.length}`)
+    for (const words of commands) parseCommand(words)
   }
+})
+
+test("the operator's guide has commands that exist, every alert and every rule", async () => {
+  const guide = await guideOf('operating')
+  const commands = commandsOf(guide)
+  assert.ok(commands.length > 30)
+  for (const words of commands) parseCommand(words)
   for (const alert of Object.keys(ALERTS)) assert.ok(guide.includes(`\n- \`${alert}\`\n`), alert)
   const rules = new Set([...ROW_RULES, ...NODE_RULES].map(({ rule }) => rule))
   for (const rule of rules) assert.ok(guide.includes(`\n- ${rule}: `), rule)

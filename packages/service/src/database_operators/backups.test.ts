@@ -178,6 +178,22 @@ test('a damaged backup is refused, and the check and the alert say so', async (t
   assert.ok((await now()).some(({ alert, what }) => alert === 'backup_old' && what.includes(file)))
   const { code: refused, err } = await at.type('restore', backups(), '--check')
   assert.deepEqual([refused, err], [1, `${damage}.\n`])
+  await writeFile(file, bytes.subarray(0, bytes.length >> 1))
+  const cut = await at.type('restore', backups(), '--check')
+  assert.deepEqual([cut.code, cut.err], [1, `${damage}.\n`])
+  const about = join(backups(), id, 'backup.json')
+  const text = await readFile(about, 'utf8')
+  for (const wrong of ['', '{}', 'null', text.slice(0, -20), text.replace('made_at', 'made_it')]) {
+    await writeFile(about, wrong)
+    for (const words of [
+      ['backup', 'check', backups()],
+      ['restore', backups(), '--check'],
+    ]) {
+      const said = await at.type(...words)
+      assert.deepEqual([said.code, said.err], [1, `${about} is not what was written there.\n`])
+    }
+  }
+  await writeFile(about, text)
 })
 
 test('a backup older than a day raises the alert; without any the check fails', async (t) => {
