@@ -259,22 +259,27 @@ async function sandboxCustomer(
     const keys = await keysOfTokens(sql, [tokenHash(access.token)])
     if (keys.length > 0) return access
   }
+  const access = await newCustomer({ sql, app }, 'sandbox')
+  await writeWhole(file, `${JSON.stringify(access, null, 2)}\n`)
+  return access
+}
+
+/** A customer without money, with a key that may do everything. What it tries out listens on this
+ *  machine. */
+export async function newCustomer(
+  { sql, app }: Pick<RunningService, 'sql' | 'app'>,
+  name: string,
+): Promise<CustomerAccess> {
   const { new_id, seal, deposit_address } = app
   const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
-  const access = await sql.begin(async (tx) => {
-    const customer = await createCustomer(tx, needs, { name: 'sandbox' })
-    const { token, secret } = await issueKey(tx, needs, {
-      customer_id: customer.id,
-      name: 'sandbox',
-      scopes: EVERY_SCOPE,
-    })
-    // What is tried out listens on this machine.
+  return sql.begin(async (tx) => {
+    const customer = await createCustomer(tx, needs, { name })
+    const key = { customer_id: customer.id, name, scopes: EVERY_SCOPE }
+    const { token, secret } = await issueKey(tx, needs, key)
     for (const network of LOOPBACK)
       await allowNetwork(tx, { customer_id: customer.id, network, at: systemClock.now() })
     return { customer_id: customer.id, token, secret, deposit_address: customer.deposit_address }
   })
-  await writeWhole(file, `${JSON.stringify(access, null, 2)}\n`)
-  return access
 }
 
 type Funding = {

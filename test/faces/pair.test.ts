@@ -6,24 +6,19 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before } from 'node:test'
+import { atEndOfFile } from 'penstock-test/harness/ends.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
 const { button, field, heading, link } = portal
 const MAIN = `${import.meta.dirname}/../../packages/cli/src/main.ts`
-let folder: string
+const folder = await mkdtemp(join(tmpdir(), 'penstock-pair-'))
 /** What a failed test leaves behind waits for minutes. */
 const children: ChildProcess[] = []
 
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'penstock-pair-'))
-  await portal.open()
-})
-after(async () => {
+atEndOfFile(() => rm(folder, { recursive: true, force: true }))
+atEndOfFile(() => {
   for (const child of children) child.kill('SIGKILL')
-  await portal.close()
-  await rm(folder, { recursive: true, force: true })
 })
 
 /** A process of the command line: its end, and what it has printed until now. */

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { after, before } from 'node:test'
 import { promisify } from 'node:util'
 import { barriers } from 'penstock-test/harness/browser.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
@@ -11,8 +10,6 @@ import { shiftsOf } from 'penstock-test/harness/shifts.ts'
 
 const portal = newPortal()
 const { button, field, heading, link, rows, visit } = portal
-before(portal.open)
-after(portal.close)
 
 /** Somebody whom the chain knows. */
 const someone = () => portal.sandbox.sandbox.funded_accounts[0]!.address
@@ -247,9 +244,7 @@ const KILOBYTE = 1_000
 /** Bytes that a path loads, compressed with gzip as a browser without brotli would get them. */
 async function loaded(path: string): Promise<Record<'script' | 'stylesheet' | 'words', number>> {
   const names: string[] = []
-  const fresh = await portal.browser.newContext({
-    storageState: await portal.context.storageState(),
-  })
+  const fresh = await portal.anotherBrowser()
   const one = await fresh.newPage()
   one.on('request', (request) => {
     const { pathname } = new URL(request.url())

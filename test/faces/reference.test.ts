@@ -3,14 +3,11 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { after, before } from 'node:test'
 import { promisify } from 'node:util'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
 const { button, field, heading, link, rows } = portal
-before(portal.open)
-after(portal.close)
 
 const reply = () => portal.page.getByLabel('Reply', { exact: true })
 const replied = async () => JSON.parse(await reply().innerText())

@@ -2,14 +2,11 @@
 // itself, and has missed nothing.
 
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
 import { newPortal } from '../harness/portal.ts'
 
 const RESTARTS = 2
 
-const portal = newPortal()
-before(portal.open)
-after(portal.close)
+const portal = newPortal({ alone: true })
 
 portal.test('an open page misses nothing while the service is started again', async () => {
   const { page, penstock, sandbox } = portal

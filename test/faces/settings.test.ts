@@ -2,15 +2,12 @@
 // what the customer wants to be told.
 
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
-import { giveAuthenticator } from 'penstock-test/harness/browser.ts'
+import { giveAuthenticator, newContext } from 'penstock-test/harness/browser.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 import { codeAt, PASSWORD } from 'penstock-test/harness/users.ts'
 
 const portal = newPortal()
 const { button, field, heading, link, rows } = portal
-before(portal.open)
-after(portal.close)
 
 /** The part of the page below a heading. */
 const panel = (title: string) =>
@@ -99,8 +96,9 @@ portal.test('language and theme are chosen, and stay', async () => {
 })
 
 portal.test('a new password signs in, with the codes of its own secret', async () => {
-  const { sql } = portal.sandbox
-  await sql`update service_user set sign_in_name = 'anna' where name = 'Sandbox owner'`
+  const { sql, customer } = portal.sandbox
+  await sql`
+    update service_user set sign_in_name = 'otto' where customer_id = ${customer.customer_id}`
   // What was just read of a session is remembered for a second.
   await portal.page.waitForTimeout(1_200)
   await portal.visit('/portal/settings')
@@ -114,9 +112,9 @@ portal.test('a new password signs in, with the codes of its own secret', async (
   await portal.dialog().getByLabel('Code from the app (6 digits)').fill(codeAt(secret, new Date()))
   await portal.inDialog('Save').click()
   await portal.page.getByText('The password was changed.').first().waitFor()
-  const other = await (await portal.browser.newContext({ locale: 'en-GB' })).newPage()
+  const other = await (await newContext(portal.browser)).newPage()
   await other.goto(`${portal.origin}/portal`)
-  await other.getByLabel('Sign-in name').first().fill('anna')
+  await other.getByLabel('Sign-in name').first().fill('otto')
   await other.getByLabel('Password').first().fill(PASSWORD)
   // The service takes no code twice, and the next one half a minute early.
   const next = codeAt(secret, new Date(Date.now() + 30_000))

@@ -3,49 +3,41 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { TOTP } from 'otpauth'
-import type { LocalService } from 'penstock-playground/start.ts'
 import {
   barriers,
+  giveAuthenticator,
   type Misdeeds,
+  newContext,
   noBrowser,
-  startBrowser,
   watchPages,
 } from 'penstock-test/harness/browser.ts'
+import { atEndOfFile } from 'penstock-test/harness/ends.ts'
 import { faultsOfLooks } from 'penstock-test/harness/looks.ts'
-import { startSandbox } from 'penstock-test/harness/sandbox.ts'
+import { addCustomer, type Sandbox } from 'penstock-test/harness/sandbox.ts'
+import { sharedBrowser, sharedSandbox } from 'penstock-test/harness/started_once.ts'
 import { PASSWORD } from 'penstock-test/harness/users.ts'
-import type { Browser, Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 
 const skip = noBrowser()
-/** Generous: the machine may be busy. */
-const PATIENCE_MS = 30_000
 const MAIN = `${import.meta.dirname}/../../packages/service/src/main.ts`
 const STEP_MS = 30_000
 /** A session that was just read is not read again before. */
 const REMEMBERED_MS = 1_200
 
-let sandbox: LocalService
-let browser: Browser
+let sandbox: Sandbox
 let origin: string
 const misdeeds: Misdeeds[] = []
-
-before(async () => {
-  if (skip) return
-  ;[sandbox, browser] = await Promise.all([startSandbox(), startBrowser()])
-  origin = new URL(sandbox.sign_in.portal).origin
-})
-
-after(async () => {
-  await browser?.close()
-  await sandbox?.close()
-})
+const contexts: BrowserContext[] = []
+atEndOfFile(() => Promise.all(contexts.map((one) => one.close())))
 
 /** What an operator types to let somebody in; answers the link. */
 async function invited(name: string): Promise<string> {
+  sandbox ??= await addCustomer(await sharedSandbox())
+  origin = new URL(sandbox.sign_in.portal).origin
   const words = [MAIN, 'users', 'invite', sandbox.customer.customer_id, name, '--json']
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, DATABASE_URL: sandbox.database_url, PENSTOCK_PUBLIC_URL: origin }
@@ -55,28 +47,10 @@ async function invited(name: string): Promise<string> {
 
 /** Somebody's browser. */
 async function newPage(): Promise<Page> {
-  const viewport = { width: 1280, height: 900 }
-  const context = await browser.newContext({ viewport, locale: 'en-GB' })
-  context.setDefaultTimeout(PATIENCE_MS)
+  const context = await newContext(await sharedBrowser())
+  contexts.push(context)
   misdeeds.push(watchPages(context, origin))
   return context.newPage()
-}
-
-/** An authenticator with a finger that always fits. Looking for barriers on the same page would
- *  take it away: that ends a session of the debugger, and the authenticator with it. */
-async function giveAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
 }
 
 /** The codes of a phone, each given once: the service takes none twice, and those of half a minute
@@ -130,7 +104,10 @@ async function signInByPassword(page: Page, shown: { password: string; code: str
 /** Makes a key, which asks for a proof of presence: signing in was one for five minutes, which are
  *  over. */
 async function makeKey(page: Page, prove: (dialog: Page) => Promise<void>): Promise<void> {
-  await sandbox.sql`update user_session set stepped_up_until = made_at`
+  await sandbox.sql`
+    update user_session set stepped_up_until = made_at
+    where user_id in (
+      select id from service_user where customer_id = ${sandbox.customer.customer_id})`
   await sleep(REMEMBERED_MS)
   await page.goto(`${origin}/portal/developers/keys`)
   await press(page, 'New key')

@@ -2,16 +2,14 @@
 // screening.
 
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { paying, transact } from 'penstock-playground/sandbox.ts'
 import { publishList } from 'penstock-service/labels/label_sets.ts'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
 const { button, dialog, field, heading, inDialog, link, rows } = portal
-before(portal.open)
-after(portal.close)
 
 const account = (index: number) => portal.sandbox.sandbox.funded_accounts[index]!.address
 const startButton = () => rows('Plans').getByRole('button', { name: /^Start / })
@@ -94,11 +92,11 @@ async function publishLabels(): Promise<void> {
   await sql.begin((tx) => publishList(tx, load, [entry]))
   // The index takes up labels a little later.
   const { aml } = portal.penstock
-  for (let is_known = false; !is_known; ) {
+  await eventually('the label is known', async () => {
     const { id } = await aml.create({ type: 'address', network: 'TRX', address: SCREENED })
     const { risk_factors } = await aml.waitFor(id)
-    is_known = risk_factors.some(({ name }) => name === entry.category)
-  }
+    return risk_factors.some(({ name }) => name === entry.category)
+  })
 }
 
 portal.test('labels are known', publishLabels)

@@ -2,13 +2,10 @@
 // did what: in a real browser.
 
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
 const { button, field, inDialog, link, rows } = portal
-before(portal.open)
-after(portal.close)
 
 const row = (name: string) => rows('Users').filter({ hasText: name })
 

@@ -4,7 +4,13 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
 
 const PLACES = [
   '/usr/bin/chromium',
@@ -27,8 +33,27 @@ export const noBrowser = (): string | false =>
   browserProgram() === undefined &&
   'no Chromium is installed: apt-get install chromium, or CHROMIUM names the program'
 
-export const startBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: browserProgram()! })
+export const startBrowser = (args: string[] = []): Promise<Browser> =>
+  chromium.launch({ executablePath: browserProgram()!, args })
+
+/** Until something is seen. No measure: an end for what hangs, on a machine that is busy. */
+const PATIENCE_MS = 120_000
+
+/** Somebody's browser: without cookies, of a usual size. What moves is still, as for people who
+ *  have set that, so that nobody waits for it; with FACES=all it moves. */
+export async function newContext(
+  browser: Browser,
+  options: BrowserContextOptions = {},
+): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    locale: 'en-GB',
+    reducedMotion: process.env.FACES === 'all' ? 'no-preference' : 'reduce',
+    ...options,
+  })
+  context.setDefaultTimeout(PATIENCE_MS)
+  return context
+}
 
 /** What a page must never do: ask another host for something, break the policy, throw. */
 export type Misdeeds = { others: string[]; violations: string[]; errors: string[] }
@@ -57,6 +82,12 @@ const axe_source = readFileSync(
 
 /** WCAG 2.0 to 2.2, A and AA, and what is good practice. */
 const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** Of what is right it says nothing. */
+const AXE_OPTIONS = {
+  runOnly: { type: 'tag', values: AXE_TAGS },
+  resultTypes: ['violations'],
+  selectors: false,
+}
 
 type Violation = { id: string; nodes: { html: string; failureSummary: string }[] }
 
@@ -68,7 +99,7 @@ export async function barriers(page: Page): Promise<string[]> {
   await session.send('Runtime.evaluate', { expression: faded, awaitPromise: true })
   // By the protocol of the debugger: the policy of the page allows no program of ours.
   await session.send('Runtime.evaluate', { expression: axe_source })
-  const options = JSON.stringify({ runOnly: { type: 'tag', values: AXE_TAGS } })
+  const options = JSON.stringify(AXE_OPTIONS)
   const { result } = await session.send('Runtime.evaluate', {
     expression: `axe.run(document, ${options}).then((said) => JSON.stringify(said.violations))`,
     awaitPromise: true,
@@ -94,7 +125,9 @@ export const clippedTexts = (page: Page): Promise<string[]> =>
     .filter((one) => one.scrollWidth > one.clientWidth + 1)
     .map((one) => one.outerHTML.slice(0, 100))`)
 
-/** An authenticator of the page's own, with a finger that always fits. */
+/** An authenticator of the page's own, with a finger that always fits. Looking for barriers on the
+ *  same page would take it away: that ends a session of the debugger, and the authenticator with
+ *  it. */
 export async function giveAuthenticator(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')

@@ -8,22 +8,18 @@ export type PageToLookAt = { path: string; prepare?: () => Promise<void> }
 export type Looks = { context: BrowserContext; page: Page; origin: string }
 
 const everything = process.env.FACES === 'all'
-/** Each language, theme and width once; FACES=all: every one with every other. */
-const VIEWS = everything
-  ? ['en', 'zh', 'ru'].flatMap((language) =>
-      [1280, 375].flatMap((width) =>
-        (['light', 'dark'] as const).map((colorScheme) => ({ language, width, colorScheme })),
-      ),
-    )
-  : [
-      { language: 'en', width: 1280, colorScheme: 'light' as const },
-      { language: 'zh', width: 1280, colorScheme: 'dark' as const },
-      { language: 'ru', width: 375, colorScheme: 'dark' as const },
-    ]
-/** The pages that are looked at in a view: one after the other each gets the next, and with
- *  FACES=all every page gets every view. */
-const pagesOf = (pages: readonly PageToLookAt[], view: number) =>
-  pages.filter((_, i) => everything || i % VIEWS.length === view)
+/** How a page may be loaded, and the themes in which it is looked at then. */
+type View = { language: string; width: number; themes: readonly ('light' | 'dark')[] }
+/** Each language, theme and width once. */
+const THREE_VIEWS: readonly View[] = [
+  { language: 'en', width: 1280, themes: ['light'] },
+  { language: 'zh', width: 1280, themes: ['dark'] },
+  { language: 'ru', width: 375, themes: ['dark'] },
+]
+/** With FACES=all: every one with every other. */
+const EVERY_VIEW: readonly View[] = ['en', 'zh', 'ru'].flatMap((language) =>
+  [1280, 375].map((width) => ({ language, width, themes: ['light', 'dark'] as const })),
+)
 
 /** What axe finds on the pages, what does not fit into the window and which texts are cut off, a
  *  line for each. */
@@ -32,11 +28,14 @@ export async function faultsOfLooks(
   pages: readonly PageToLookAt[],
 ): Promise<string[]> {
   const found: string[] = []
-  for (const [view, { language, width, colorScheme }] of VIEWS.entries()) {
+  const views = everything ? EVERY_VIEW : THREE_VIEWS
+  for (const [view, { language, width, themes }] of views.entries()) {
     await context.addCookies([{ name: 'penstock-language', value: language, url: origin }])
     await page.setViewportSize({ width, height: 800 })
-    await page.emulateMedia({ colorScheme })
-    for (const { path, prepare } of pagesOf(pages, view)) {
+    // One after the other each page gets the next view; with FACES=all every page gets every one.
+    const shown = pages.filter((_, i) => everything || i % views.length === view)
+    for (const { path, prepare } of shown) {
+      await page.emulateMedia({ colorScheme: themes[0]! })
       await page.goto(origin + path)
       await page.locator('main h1').waitFor()
       await drawn(page)
@@ -44,16 +43,25 @@ export async function faultsOfLooks(
         await prepare()
         await drawn(page)
       }
-      const lines = await barriers(page)
-      if (await isTooWide(page)) lines.push('is too wide')
-      lines.push(...(await clippedTexts(page)).map((text) => `is clipped: ${text}`))
-      found.push(...lines.map((line) => `${path} ${language} ${width} ${colorScheme}: ${line}`))
+      for (const colorScheme of themes) {
+        await page.emulateMedia({ colorScheme })
+        const lines = await faultsOfPage(page)
+        found.push(...lines.map((line) => `${path} ${language} ${width} ${colorScheme}: ${line}`))
+      }
     }
   }
   await context.addCookies([{ name: 'penstock-language', value: 'en', url: origin }])
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })
   return found
+}
+
+/** The same of the page that is open. */
+async function faultsOfPage(page: Page): Promise<string[]> {
+  const lines = await barriers(page)
+  if (await isTooWide(page)) lines.push('is too wide')
+  lines.push(...(await clippedTexts(page)).map((text) => `is clipped: ${text}`))
+  return lines
 }
 
 /** Until nothing that the page has asked for is awaited, and nothing fades in any more: what is

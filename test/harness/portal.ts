@@ -1,11 +1,9 @@
-// The portal in a real browser: one sandbox, one browser and one page that is signed in, for all
-// tests of a file. A page's test begins with these lines and finds things as people do, by role and
-// name:
+// The portal in a real browser: a customer and a page where its owner is signed in, for all tests
+// of a file. The sandbox and the browser are those of all files of the process. A page's test
+// begins with these lines and finds things as people do, by role and name:
 //
-//   const portal = newPortal()
+//   const portal = newPortal()                 newPortal({ alone: true }): a sandbox of its own
 //   const { button, heading, link, rows } = portal
-//   before(portal.open)
-//   after(portal.close)
 //
 //   portal.job('an address is supplied', 4, async (hands, answered) => {     keyboard or mouse
 //     await hands.press(link('Subscriptions'))                  4: clicks; or { clicks, seconds }
@@ -17,23 +15,24 @@
 //   portal.behaves()                                              last: what pages never do
 //
 // What a test needs from outside of the page it gets from `portal.penstock`, the SDK with the key
-// of the same customer, and from `portal.sandbox`.
+// of the same customer, and from `portal.sandbox`. Alone is a file that changes what other
+// customers have, or when it is; `atEndOfFile` of ends.ts ends what a file has started.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Penstock } from 'penstock-sdk'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { type Misdeeds, noBrowser, startBrowser, watchPages } from './browser.ts'
+import { type Misdeeds, newContext, noBrowser, watchPages } from './browser.ts'
+import { atEndOfFile } from './ends.ts'
 import { doJob, handsInTurn, type Job, type Limits } from './hands.ts'
 import { faultsOfLooks, type PageToLookAt } from './looks.ts'
-import { type Sandbox, startSandbox } from './sandbox.ts'
+import { addCustomer, type Sandbox, startSandbox } from './sandbox.ts'
+import { sharedBrowser, sharedSandbox } from './started_once.ts'
 
-/** Until something is seen. Generous: the machine may be busy. */
-const PATIENCE_MS = 120_000
-
-export const newPortal = () => new Portal()
+export const newPortal = ({ alone = false } = {}) => new Portal(alone)
 
 class Portal {
+  /** With the customer of this file. */
   sandbox!: Sandbox
   browser!: Browser
   context!: BrowserContext
@@ -46,35 +45,43 @@ class Portal {
   misdeeds!: Misdeeds
   private readonly skip = noBrowser()
   private jobs = 0
+  private opening: Promise<void> | undefined
 
-  /** For `before`. */
-  readonly open = async (): Promise<void> => {
-    if (this.skip) return
-    ;[this.sandbox, this.browser] = await Promise.all([startSandbox(), startBrowser()])
+  readonly alone: boolean
+
+  constructor(alone: boolean) {
+    this.alone = alone
+    atEndOfFile(async () => {
+      await this.context?.close()
+      if (alone) await this.sandbox?.close()
+    })
+  }
+
+  private async open(): Promise<void> {
+    ;[this.sandbox, this.browser] = await Promise.all([this.findSandbox(), sharedBrowser()])
     const { customer, api_url: url, sign_in } = this.sandbox
     this.penstock = new Penstock({ url, token: customer.token, secret: customer.secret })
     this.origin = new URL(sign_in.portal).origin
-    this.context = await this.browser.newContext({
-      viewport: { width: 1280, height: 900 },
-      locale: 'en-GB',
+    this.context = await newContext(this.browser, {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
-    this.context.setDefaultTimeout(PATIENCE_MS)
     this.misdeeds = watchPages(this.context, this.origin)
     this.page = await this.context.newPage()
     await this.page.goto(sign_in.portal)
     await this.heading('Home').waitFor()
   }
 
-  /** For `after`. */
-  readonly close = async (): Promise<void> => {
-    await this.browser?.close()
-    await this.sandbox?.close()
+  private async findSandbox(): Promise<Sandbox> {
+    return this.alone ? startSandbox() : addCustomer(await sharedSandbox())
   }
 
   /** A test that is left out where no browser is. */
   readonly test = (title: string, steps: (t: TestContext) => Promise<void>): void => {
-    test(title, { skip: this.skip }, steps)
+    test(title, { skip: this.skip }, async (t) => {
+      this.opening ??= this.open()
+      await this.opening
+      await steps(t)
+    })
   }
 
   /** Does a job from the first page on, in at most so many clicks, or within limits: one with the
@@ -106,6 +113,10 @@ class Portal {
     this.test('nothing was asked of others, no policy was broken, nothing was thrown', async () => {
       assert.deepEqual(this.misdeeds, { others: [], violations: [], errors: [] })
     })
+
+  /** Another browser of the same person, signed in, for what would change this one. */
+  readonly anotherBrowser = async (): Promise<BrowserContext> =>
+    newContext(this.browser, { storageState: await this.context.storageState() })
 
   readonly visit = async (path: string): Promise<void> => {
     await this.page.goto(this.origin + path)

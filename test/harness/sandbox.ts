@@ -4,9 +4,11 @@
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LocalService, startLocal } from 'penstock-playground/start.ts'
+import { sandboxSignIn } from 'penstock-playground/sign_in.ts'
+import { type LocalService, newCustomer, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
+import { correct } from 'penstock-service/treasury/corrections.ts'
 import { createDatabase, dropDatabase } from './database.ts'
 
 export type Sandbox = LocalService & {
@@ -48,4 +50,19 @@ export async function startSandbox(): Promise<Sandbox> {
     running = await start(new URL(first.api_url!).port)
   }
   return { ...first, close, restart }
+}
+
+const MONEY_SUN = 10_000_000_000n
+
+/** The same sandbox with another customer, who has money, a key that may do everything and an owner
+ *  with a link. */
+export async function addCustomer(sandbox: Sandbox): Promise<Sandbox> {
+  const { sql, app } = sandbox
+  const customer = await newCustomer(sandbox, 'another')
+  const { customer_id } = customer
+  const made = { made_at: new Date(), made_by: 'test', reason: 'to try things with' }
+  const correction = { id: app.new_id(), customer_id, amount_sun: MONEY_SUN, ...made }
+  await sql.begin((tx) => correct(tx, correction))
+  const sign_in = await sandboxSignIn({ public_url: undefined }, sandbox, customer)
+  return { ...sandbox, customer, sign_in }
 }

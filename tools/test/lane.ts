@@ -18,6 +18,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'])
 
 // Not before the line above.
 const { test } = await import('node:test')
+const { endFile, hasOwnEnd } = await import('penstock-test/harness/ends.ts')
 
 process.on('message', ({ path }: FileToRun) => void run(path))
 
@@ -28,6 +29,7 @@ async function run(path: string): Promise<void> {
     // A file that does not load is a test that fails.
     void test('the file loads', () => Promise.reject(thrown))
   }
+  if (hasOwnEnd()) void test('what the file has started ends', endFile)
   // Tests run in the order in which they are made: when this one runs, those of the file have.
   void test(END_OF_FILE, () => {})
 }

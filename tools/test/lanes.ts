@@ -20,6 +20,11 @@ const NODE_OPTIONS = [
  *  all of them. Such a file gets a process of its own. */
 const CHANGES_ITS_PROCESS = /^(?:before|after|beforeEach|afterEach|mock\.\w+)\(/m
 
+/** Files in such a folder share what they have started, for as long as their process lives: they
+ *  get processes that run nothing else. */
+const SHARING_FOLDERS = ['test/faces/']
+const sharedFolderOf = (file: string) => SHARING_FOLDERS.find((folder) => file.startsWith(folder))
+
 export type Count = { tests: number; failed: number }
 
 export type Lanes = {
@@ -39,10 +44,12 @@ export async function runFiles(lanes: Lanes): Promise<Count> {
   const counts: Count[] = []
   async function work(): Promise<void> {
     let lane: ChildProcess | undefined
+    let folder: string | undefined
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
       const alone = CHANGES_ITS_PROCESS.test(await readFile(join(lanes.root, file), 'utf8'))
-      if (alone) await end(lane)
-      if (alone || lane?.connected !== true) lane = openLane()
+      if (alone || folder !== sharedFolderOf(file)) await end(lane)
+      if (lane?.connected !== true) lane = openLane()
+      folder = sharedFolderOf(file)
       counts.push(await runFile(lanes, lane, file))
       if (alone) await end(lane)
     }

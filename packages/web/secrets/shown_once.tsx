@@ -1,8 +1,7 @@
 // What is shown once and never again, such as a secret: for a minute, so that nobody reads it from
 // a screen that was left alone.
 
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { LongText } from '../parts/address.tsx'
 import { now_ms } from '../parts/time.tsx'
 import { say } from '../words/words.ts'
@@ -13,11 +12,8 @@ export type ShownOnceProps = { texts: readonly { name: string; text: string }[] 
 
 /** The texts with Copy, and how long they are still shown. */
 export function ShownOnce({ texts }: ShownOnceProps) {
-  const until_ms = useSignal(Date.now() + SHOWN_MS)
-  useEffect(() => {
-    until_ms.value = Date.now() + SHOWN_MS
-  }, [texts[0]?.text])
-  const left_ms = until_ms.value - now_ms.value
+  const until_ms = useMemo(() => Date.now() + SHOWN_MS, [texts[0]?.text])
+  const left_ms = until_ms - now_ms.value
   if (left_ms <= 0) return <p class="note warn">{say('once.gone')}</p>
   return (
     <div class="note good">

@@ -10,14 +10,12 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { connect } from 'penstock-service/database/sql.ts'
 import { signature } from 'penstock-service/wire/signature.ts'
+import { eventually } from '../../harness/eventually.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
-const READY_MS_MAX = 90_000
-const LOOK_MS = 50
 /** Processes that are started side by side. */
 const AT_ONCE = 4
 
@@ -93,16 +91,6 @@ async function freshFolder(t: TestContext): Promise<string> {
 async function processesOf(folder: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'args='])
   return stdout.split('\n').filter((line) => line.includes(folder))
-}
-
-/** Waits for something to become true; the limit is only there so that a hanging test ends. */
-async function eventually<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  for (let waited_ms = 0; waited_ms < READY_MS_MAX; waited_ms += LOOK_MS) {
-    const found = await look()
-    if (found !== undefined) return found
-    await delay(LOOK_MS)
-  }
-  throw new Error(`it never happened: ${what}`)
 }
 
 async function start(
