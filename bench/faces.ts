@@ -2,7 +2,9 @@
 // when something is painted first, when the largest part is, when the balance stands there, and how
 // much the page moves meanwhile. Once as it is on this machine, and once on a slow phone: a fourth
 // of the processor, 1.6 Mbit/s and 150 ms to the service. Every load is that of a new visitor with
-// nothing kept. And what a start of everything takes, until the ready line is printed.
+// nothing kept. And what a start of everything takes, until the ready line is printed, and how long
+// /status takes to answer: to the first who asks, to the first in another language, and to
+// those who come later.
 //
 //   npm run bench -- faces [--loads N] [--json]
 
@@ -21,6 +23,7 @@ export const OPTIONS = { loads: { type: 'string', default: '10' } } as const
 const LIMITS = {
   here: { paint_ms: 300, data_ms: 700, shift: 0.02 },
   phone: { paint_ms: 1_800, largest_ms: 2_500, shift: 0.02 },
+  status: { ms: 50 },
 }
 const PHONE = {
   latency: 150,
@@ -58,6 +61,24 @@ async function load(context: BrowserContext, origin: string, visit: Visit): Prom
   const rest = JSON.parse(await noted(page, NOTED)) as Omit<Load, 'data_ms'>
   await page.close()
   return { ...rest, data_ms: Number(data_ms) }
+}
+
+const WARM_CALLS = 50
+
+/** Milliseconds until the whole of /status has come: first of all, the first in each language, and
+ *  the middle of those who come later. */
+async function measureStatus(origin: string) {
+  const ask = async (language: string): Promise<number> => {
+    const began_ms = performance.now()
+    const answer = await fetch(`${origin}/status?language=${language}`)
+    await answer.arrayBuffer()
+    return Number((performance.now() - began_ms).toFixed(1))
+  }
+  const cold_ms = await ask('en')
+  const others_ms = [await ask('zh'), await ask('ru')]
+  const later: number[] = []
+  for (let i = 0; i < WARM_CALLS; i++) later.push(await ask('en'))
+  return { cold_ms, others_ms, warm_ms: middle(later) }
 }
 
 const noted = async (page: Page, expression: string): Promise<string> =>
@@ -117,10 +138,11 @@ export async function run({
   const began_ms = performance.now()
   const local = await startLocal({ config, log: silentLog, throw_away: true })
   const start_ms = Math.round(performance.now() - began_ms)
+  const status = await measureStatus(new URL(local.sign_in.portal).origin)
   const browser = await startBrowser()
   try {
     const figures = await measureLoads(browser, local.sign_in.portal, numbers.loads!)
-    const all = { start_ms, ...figures, limits: LIMITS }
+    const all = { start_ms, status, ...figures, limits: LIMITS }
     process.stdout.write(json ? `${JSON.stringify(all)}\n` : textOf(all))
   } finally {
     await browser.close()
@@ -129,14 +151,19 @@ export async function run({
   }
 }
 
-type Figures = Awaited<ReturnType<typeof measureLoads>> & { start_ms: number }
+type Figures = Awaited<ReturnType<typeof measureLoads>> & {
+  start_ms: number
+  status: Awaited<ReturnType<typeof measureStatus>>
+}
 
-function textOf({ start_ms, here, phone }: Figures): string {
+function textOf({ start_ms, status, here, phone }: Figures): string {
   const line = (name: string, { paint_ms, largest_ms, data_ms, shift }: Load) =>
     `  ${name.padEnd(8)} painted ${paint_ms} ms, largest ${largest_ms} ms, ` +
     `data ${data_ms} ms, moves ${shift}`
   return [
     `everything started in ${start_ms} ms`,
+    `/status (at most 50 ms): first of all ${status.cold_ms} ms, first in another language ` +
+      `${status.others_ms.join(' and ')} ms, later ${status.warm_ms} ms`,
     'on this machine (painted at most 300 ms, data 700 ms)',
     line('Home', here.home),
     line('/status', here.status),

@@ -1,9 +1,9 @@
 // The keys with which programs call: what each may do, how to give it another secret, its end.
 
-import { useSignal } from '@preact/signals'
 import { Title } from '../frame/title.tsx'
 import { LongText } from '../parts/address.tsx'
 import { Empty } from '../parts/answer.tsx'
+import { useTask } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
 import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
@@ -18,52 +18,31 @@ import { ChangeKey, NewKey, RevokeKey, RotateKey } from './key_dialogs.tsx'
 type Task = { what: 'new' } | { what: 'change' | 'rotate' | 'revoke'; key: Key }
 
 export default function Keys() {
-  const task = useSignal<Task | undefined>(undefined)
-  const version = useSignal(0)
-  const done = {
-    onDone: () => {
-      version.value++
-    },
-    onClose: () => {
-      task.value = undefined
-    },
-  }
+  const { task, version, begin, on } = useTask<Task>()
   return (
     <>
       <Title title={say('keys')} section={say('developers')}>
-        <NewButton task={task} />
+        <button type="button" class="main" onClick={() => begin({ what: 'new' })}>
+          {say('key.new')}
+        </button>
       </Title>
       <List<Key>
         path="/v1/keys/list"
         caption={say('keys')}
-        columns={columns((what, key) => {
-          task.value = { what, key }
-        })}
+        columns={columns((what, key) => begin({ what, key }))}
         keyOf={({ id }) => id}
         isStale={({ type }) => type.startsWith('key.')}
-        version={version.value}
+        version={version}
         empty={
           <Empty>
             <p>{say('keys.none')}</p>
           </Empty>
         }
       />
-      <TaskDialog task={task.value} {...done} />
+      <TaskDialog task={task} {...on} />
     </>
   )
 }
-
-const NewButton = ({ task }: { task: { value: Task | undefined } }) => (
-  <button
-    type="button"
-    class="main"
-    onClick={() => {
-      task.value = { what: 'new' }
-    }}
-  >
-    {say('key.new')}
-  </button>
-)
 
 type TaskDialogProps = { task: Task | undefined; onDone: () => void; onClose: () => void }
 

@@ -1,9 +1,9 @@
 // The people who sign in for the customer: let in, given another role, given a new link, taken out.
 
-import { useSignal } from '@preact/signals'
 import { session } from '../calls/session.ts'
 import { Title } from '../frame/title.tsx'
 import { Empty } from '../parts/answer.tsx'
+import { useTask } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
 import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
@@ -17,45 +17,28 @@ import { ChangeUser, InviteUser, NewLink, RemoveUser } from './user_dialogs.tsx'
 type Task = { what: 'invite' } | { what: 'change' | 'link' | 'remove'; user: User }
 
 export default function Users() {
-  const task = useSignal<Task | undefined>(undefined)
-  const version = useSignal(0)
-  const done = {
-    onDone: () => {
-      version.value++
-    },
-    onClose: () => {
-      task.value = undefined
-    },
-  }
+  const { task, version, begin, on } = useTask<Task>()
   return (
     <>
       <Title title={say('users')} section={say('settings')}>
-        <button
-          type="button"
-          class="main"
-          onClick={() => {
-            task.value = { what: 'invite' }
-          }}
-        >
+        <button type="button" class="main" onClick={() => begin({ what: 'invite' })}>
           {say('user.invite')}
         </button>
       </Title>
       <List<User>
         path="/v1/users/list"
         caption={say('users')}
-        columns={columns((next) => {
-          task.value = next
-        })}
+        columns={columns(begin)}
         keyOf={({ id }) => id}
         isStale={({ type }) => type.startsWith('user.')}
-        version={version.value}
+        version={version}
         empty={
           <Empty>
             <p>{say('user.none')}</p>
           </Empty>
         }
       />
-      <TaskDialog task={task.value} {...done} />
+      <TaskDialog task={task} {...on} />
     </>
   )
 }

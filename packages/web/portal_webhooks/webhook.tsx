@@ -9,6 +9,7 @@ import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
+import { useTask } from '../parts/dialog.tsx'
 import { path } from '../paths/portal.ts'
 import { Notices } from '../portal_notices/notices.tsx'
 import { Replay } from '../portal_notices/replay.tsx'
@@ -62,37 +63,23 @@ const TASKS = [
 
 function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
   const { route } = useLocation()
-  const task = useSignal<Task | undefined>(undefined)
+  const { task, begin, on } = useTask<Task>()
   const doing = useDoing()
-  const props = {
-    webhook,
-    onDone: again,
-    onClose: () => {
-      task.value = undefined
-    },
-  }
+  const props = { webhook, ...on, onDone: again }
   return (
     <>
       {doing.fault.value && <FaultNote fault={doing.fault.value} />}
       <p class="actions">
         <Switch webhook={webhook} again={again} doing={doing} />
         {TASKS.map(([what, word]) => (
-          <button
-            key={what}
-            type="button"
-            onClick={() => {
-              task.value = what
-            }}
-          >
+          <button key={what} type="button" onClick={() => begin(what)}>
             {say(word)}
           </button>
         ))}
       </p>
-      {task.value === 'change' && <ChangeWebhook {...props} />}
-      {task.value === 'rotate' && <RotateWebhook {...props} />}
-      {task.value === 'remove' && (
-        <RemoveWebhook {...props} onDone={() => route(path.webhooks, true)} />
-      )}
+      {task === 'change' && <ChangeWebhook {...props} />}
+      {task === 'rotate' && <RotateWebhook {...props} />}
+      {task === 'remove' && <RemoveWebhook {...props} onDone={() => route(path.webhooks, true)} />}
     </>
   )
 }

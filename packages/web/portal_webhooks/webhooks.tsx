@@ -1,8 +1,8 @@
 // Where a customer wants to be told of events.
 
-import { useSignal } from '@preact/signals'
 import { Title } from '../frame/title.tsx'
 import { Empty } from '../parts/answer.tsx'
+import { useTask } from '../parts/dialog.tsx'
 import { List } from '../parts/list.tsx'
 import type { Column } from '../parts/table.tsx'
 import { path } from '../paths/portal.ts'
@@ -13,18 +13,11 @@ import { Receivers } from './receivers.tsx'
 import { nameOf, typesText, WebhookState } from './webhook_facts.tsx'
 
 export default function Webhooks() {
-  const is_new = useSignal(false)
-  const version = useSignal(0)
+  const { task, version, begin, on } = useTask<'new'>()
   return (
     <>
       <Title title={say('webhooks')} section={say('developers')}>
-        <button
-          type="button"
-          class="main"
-          onClick={() => {
-            is_new.value = true
-          }}
-        >
+        <button type="button" class="main" onClick={() => begin('new')}>
           {say('webhook.new')}
         </button>
       </Title>
@@ -35,7 +28,7 @@ export default function Webhooks() {
           columns={COLUMNS()}
           keyOf={({ id }) => id}
           isStale={({ type }) => type.startsWith('webhook.')}
-          version={version.value}
+          version={version}
           empty={
             <Empty>
               <p>{say('webhooks.none')}</p>
@@ -44,16 +37,7 @@ export default function Webhooks() {
         />
         <Receivers />
       </div>
-      {is_new.value && (
-        <NewWebhook
-          onDone={() => {
-            version.value++
-          }}
-          onClose={() => {
-            is_new.value = false
-          }}
-        />
-      )}
+      {task && <NewWebhook {...on} />}
     </>
   )
 }
