@@ -1,0 +1,42 @@
+// The pictures of the documentation, each with the sum of what its page is made of. A picture is as
+// old as the sum that was noted when it was taken: `npm run screenshots` writes both, and
+// test/rules/pictures.test.ts compares. docs/decisions/0019-pictures.md says what is summed.
+
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path/posix'
+import { ROOT } from './source.ts'
+
+/** Of each picture the file whose page it shows. */
+export const PICTURES = {
+  home: 'packages/web/portal/home.tsx',
+  order: 'packages/web/portal_orders/order.tsx',
+  report: 'packages/web/portal_screening/check.tsx',
+  now: 'packages/web/console/now.tsx',
+  pool: 'packages/web/console_pages/pool.tsx',
+  status: 'packages/service/src/status/document.ts',
+} as const
+export type PictureName = keyof typeof PICTURES
+
+export const BYTES_MAX = 60_000
+export const pathOfPicture = (name: PictureName) => `docs/pictures/${name}.webp`
+/** Where the sums are noted. */
+export const SUMS = 'docs/pictures/sums.json'
+
+const PAGE_FOLDERS =
+  /^packages\/(?:web\/(?:portal|console|charts)(?!_calls)|service\/src\/status\/)/
+const IMPORT = /^(?:import|export) (?!type\b)[^'"]*?from '(\.[^']+)'/gm
+
+/** The SHA-256 of the files that draw a page and nothing else: what it imports from folders of
+ *  pages and charts, names included. */
+export async function sumOf(name: PictureName): Promise<string> {
+  const texts = new Map<string, string>()
+  const read = async (path: string): Promise<void> => {
+    if (texts.has(path) || !PAGE_FOLDERS.test(path)) return
+    const text = await readFile(join(ROOT, path), 'utf8')
+    texts.set(path, text)
+    for (const [, relative] of text.matchAll(IMPORT)) await read(join(dirname(path), relative!))
+  }
+  await read(PICTURES[name])
+  return hash('sha256', JSON.stringify([...texts].sort()))
+}
