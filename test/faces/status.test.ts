@@ -102,7 +102,7 @@ test('it is read by everybody: languages, light and dark, wide and narrow', { sk
         const where = `${language} ${colorScheme} ${width}`
         await page.goto(`${sandbox.api_url}/status?language=${language}`)
         await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
-        assert.equal(await page.getByRole('img').count(), 12, where)
+        assert.equal(await page.getByRole('img').count(), 13, where)
         await page.evaluate(
           'for (const one of document.querySelectorAll("details")) one.open = true',
         )
