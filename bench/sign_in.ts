@@ -1,0 +1,174 @@
+// Whether somebody who guesses can tell a name that exists from one that does not, by how long the
+// refusal takes: a name that nobody has, a wrong password, and a right password with a wrong code,
+// in turn, against a whole service in this process. Passwords are hashed with a hundredth of the
+// usual work, so that less noise covers a difference. `p` is that of the two-sided test of Mann and
+// Whitney against the name that nobody has; below the limit the two can be told apart.
+//
+//   npm run bench -- sign_in [--tries N of each] [--names N] [--json]
+
+import { startPostgres } from 'penstock-service/postgres/server.ts'
+import { CLUSTER_VARIABLE, makeTemplate } from 'penstock-test/harness/database.ts'
+import { codeAt, joinedByPassword, PASSWORD } from 'penstock-test/harness/users.ts'
+import { Visitor } from 'penstock-test/harness/visitor.ts'
+import { openWorld, type World } from 'penstock-test/harness/world.ts'
+
+export const OPTIONS = {
+  tries: { type: 'string', default: '10000' },
+  names: { type: 'string', default: '24' },
+} as const
+
+const P_MIN = 0.01
+/** A name waits after five failures, and each round has two: they are forgotten before. */
+const ROUNDS_UNTIL_FORGOTTEN = 2
+const WARM_UP_ROUNDS = 4
+const SAY_EVERY_MS = 5_000
+
+type Guess = { sign_in_name: string; password: string; code: string }
+type Group = { name: string; guess: (user: User) => Guess; times_ms: number[] }
+type User = { sign_in_name: string; secret: string }
+
+export async function run({
+  json,
+  numbers,
+}: {
+  json: boolean
+  numbers: Readonly<Record<string, number>>
+}): Promise<void> {
+  const { tries = 0, names = 0 } = numbers
+  const postgres = await startPostgres({ throw_away: true })
+  process.env[CLUSTER_VARIABLE] = postgres.url
+  await makeTemplate()
+  const world = await openWorld()
+  try {
+    const users = await join(world, names)
+    const groups = groupsOf(world)
+    await guess(world, users, groups, WARM_UP_ROUNDS * names)
+    for (const group of groups) group.times_ms = []
+    await guess(world, users, groups, tries)
+    report(groups, json)
+  } finally {
+    await world.discard()
+    await postgres.stop()
+  }
+}
+
+async function join(world: World, names: number): Promise<User[]> {
+  const { id: customer_id } = await world.customer()
+  const users: User[] = []
+  for (let i = 0; i < names; i++) {
+    const sign_in_name = `user-${i}`
+    const { secret } = await joinedByPassword(world, { customer_id }, sign_in_name)
+    users.push({ sign_in_name, secret })
+  }
+  return users
+}
+
+function groupsOf(world: World): Group[] {
+  const code = (secret: string) => codeAt(secret, world.now)
+  // Never the code of the moment.
+  const wrong = (secret: string) => String((Number(code(secret)) + 1) % 1_000_000).padStart(6, '0')
+  const wrong_password = 'another horse battery'
+  return [
+    {
+      name: 'nobody',
+      guess: ({ sign_in_name, secret }) => ({
+        sign_in_name: sign_in_name.replace('user', 'none'),
+        password: wrong_password,
+        code: wrong(secret),
+      }),
+      times_ms: [],
+    },
+    {
+      name: 'wrong_password',
+      guess: ({ sign_in_name, secret }) => ({
+        sign_in_name,
+        password: wrong_password,
+        code: code(secret),
+      }),
+      times_ms: [],
+    },
+    {
+      name: 'wrong_code',
+      guess: ({ sign_in_name, secret }) => ({
+        sign_in_name,
+        password: PASSWORD,
+        code: wrong(secret),
+      }),
+      times_ms: [],
+    },
+  ]
+}
+
+/** So many guesses of each group, in an order that is drawn anew each time. */
+async function guess(world: World, users: User[], groups: Group[], tries: number): Promise<void> {
+  let said_at = performance.now()
+  for (let i = 0; i < tries; i++) {
+    if (i % (users.length * ROUNDS_UNTIL_FORGOTTEN) === 0) await world.sql`delete from sign_in`
+    const user = users[i % users.length]!
+    const order = groups.toSorted(() => Math.random() - 0.5)
+    for (const [place, group] of order.entries()) {
+      const ip = `10.${(i >> 8) & 255}.${i & 255}.${place + 1}`
+      const visitor = new Visitor(world.api, { ip })
+      const body = group.guess(user)
+      const began = performance.now()
+      const { code } = await visitor.call('/session/password', body)
+      group.times_ms.push(performance.now() - began)
+      if (code !== 1) throw new Error(`${group.name} was answered ${code}`)
+    }
+    // What is counted by the second goes by the clock of the world.
+    world.wait(0.1)
+    if (performance.now() - said_at > SAY_EVERY_MS) {
+      said_at = performance.now()
+      process.stderr.write(`${i} of ${tries}\n`)
+    }
+  }
+}
+
+const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0
+
+/** The two-sided p of Mann and Whitney, by the normal distribution that it nears. */
+function mannWhitneyP(a: readonly number[], b: readonly number[]): number {
+  const all = [...a.map((ms) => ({ ms, of_a: true })), ...b.map((ms) => ({ ms, of_a: false }))]
+  all.sort((x, y) => x.ms - y.ms)
+  let rank_sum = 0
+  for (let from = 0; from < all.length; ) {
+    let until = from + 1
+    while (until < all.length && all[until]!.ms === all[from]!.ms) until += 1
+    const rank = (from + 1 + until) / 2
+    for (let i = from; i < until; i++) if (all[i]!.of_a) rank_sum += rank
+    from = until
+  }
+  const u = rank_sum - (a.length * (a.length + 1)) / 2
+  const middle = (a.length * b.length) / 2
+  const spread = Math.sqrt((a.length * b.length * (a.length + b.length + 1)) / 12)
+  return complementaryError(Math.abs(u - middle) / spread / Math.SQRT2)
+}
+
+/** 1 - erf(x) for x >= 0, by Abramowitz and Stegun 7.1.26: off by 1.5e-7 at most. */
+function complementaryError(x: number): number {
+  const t = 1 / (1 + 0.3275911 * x)
+  const factors = [0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429]
+  const sum = factors.reduceRight((inner, factor) => (inner + factor) * t, 0)
+  return sum * Math.exp(-x * x)
+}
+
+function report(groups: readonly Group[], json: boolean): void {
+  const [nobody, ...others] = groups
+  const base_ms = median(nobody!.times_ms)
+  const found = others.map(({ name, times_ms }) => ({
+    name,
+    median_ms: Number(median(times_ms).toFixed(4)),
+    ratio: Number((median(times_ms) / base_ms).toFixed(4)),
+    p: Number(mannWhitneyP(times_ms, nobody!.times_ms).toFixed(4)),
+  }))
+  const tries = nobody!.times_ms.length
+  if (json) {
+    const result = { tries, nobody_median_ms: Number(base_ms.toFixed(4)), p_min: P_MIN, found }
+    process.stdout.write(`${JSON.stringify(result)}\n`)
+  } else {
+    process.stdout.write(`nobody: ${base_ms.toFixed(3)} ms, ${tries} tries of each\n`)
+    for (const { name, median_ms, ratio, p } of found)
+      process.stdout.write(`${name}: ${median_ms} ms, ratio ${ratio}, p ${p}\n`)
+  }
+  if (found.some(({ p }) => p < P_MIN)) process.exitCode = 1
+}
