@@ -140,17 +140,31 @@ test('a moment between is restored by the archived log, and marked as restored',
   assert.equal(BigInt(restored.last_entry), last)
   assert.ok(new Date(restored.restored_to!) <= new Date(moment))
   // The folder is a server's, whose database says what it is.
+  await requireMarked(at, to)
+  const refused = await at.type('restore', backups(), '--to', to)
+  assert.deepEqual([refused.code, refused.err], [1, `${to} is not empty.\n`])
+})
+
+test('what was restored is marked whatever fails after it, or is no folder of a server', async (t) => {
+  const at = await operatorOf(t)
+  const to = join(folder, 'interrupted')
+  const nowhere = ['--node-url', 'http://127.0.0.1:9']
+  const { code, err } = await at.type('restore', backups(), '--to', to, ...nowhere)
+  assert.deepEqual([code, /127\.0\.0\.1|node/.test(err)], [1, true], err)
+  await requireMarked(at, to)
+})
+
+/** Starts a server on a folder and asks whether its database knows that it was restored. */
+async function requireMarked(at: Operator, folder: string): Promise<void> {
   const login = { user: 'penstock', database: 'penstock' }
   const as_it_is = { to: undefined, at: undefined, archive: undefined, bin: undefined }
-  const source = await findSource(to)
+  const source = await findSource(folder)
   const started = await startRestored({ source, ...as_it_is, login, tell() {} })
   const found = await alerts({ sql: started.sql, now: at.io.clock.now() })
   await started.stop()
   const alert = found.find((one) => one.alert === 'database_went_back')
   assert.match(alert?.what ?? '', /was restored as of .*: what came later is gone/)
-  const refused = await at.type('restore', backups(), '--to', to)
-  assert.deepEqual([refused.code, refused.err], [1, `${to} is not empty.\n`])
-})
+}
 
 async function untilArchived(): Promise<void> {
   for (;;) {

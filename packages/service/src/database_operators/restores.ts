@@ -2,12 +2,18 @@
 // there; or for good, into a folder whose database sells and sends nothing until an operator has
 // seen what the chain knows and it does not.
 
+import { readdir, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { checkAllBooks } from '../audit/books.ts'
 import { noteBackup, noteLook } from '../backups/backups.ts'
-import { findSource, type RestoreSource, startRestored } from '../backups/restoring.ts'
+import {
+  findSource,
+  type RestoredServer,
+  type RestoreSource,
+  startRestored,
+} from '../backups/restoring.ts'
 import { schemaComplaint } from '../database/migrations.ts'
 import type { Query, Sql } from '../database/sql.ts'
 import { readRoots } from '../ledger/roots.ts'
@@ -130,6 +136,20 @@ async function mark(sql: Query, found_at: Date): Promise<{ from_block: bigint }>
   return { from_block }
 }
 
+/** Marks what was restored for good, before anything else is done with it: a check that fails or is
+ *  interrupted must leave no folder that sells and sends. One that cannot be marked is no server's:
+ *  it is emptied. */
+async function markRestored({ sql, stop }: RestoredServer, to: string, at: Date): Promise<void> {
+  try {
+    await mark(sql, at)
+  } catch (thrown) {
+    const complaint = await schemaComplaint(sql).catch(() => undefined)
+    await stop()
+    for (const name of await readdir(to)) await rm(join(to, name), { recursive: true })
+    throw complaint === undefined ? thrown : refusal(complaint)
+  }
+}
+
 type Result = Static<typeof Checked>
 
 /** Tells the live database what restoring its backup has shown. */
@@ -188,9 +208,9 @@ export const restoreOperations = [
       const login = await loginOf(asked)
       const bin = asked.postgres_bin
       const server = await startRestored({ source, to, at, archive, login, bin, tell })
+      if (to !== undefined) await markRestored(server, to, clock.now())
       try {
         const examined = await examine(server.sql, asked)
-        if (to !== undefined) await mark(server.sql, clock.now())
         if (note) await noteResult(asked, source, examined.broken)
         const seconds = Math.round((clock.now().getTime() - began_at.getTime()) / 1_000)
         const { files_checked } = server
