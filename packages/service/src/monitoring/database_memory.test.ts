@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { freshDatabase, TestDatabase } from 'penstock-test/harness/database.ts'
 import { correctedClock, systemClock } from '../lib/clock.ts'
 import { silentLog } from '../lib/log.ts'
 import { alerts } from './alerts.ts'
@@ -14,24 +14,29 @@ import { beatStep } from './processes.ts'
 
 /** A process that beats and compares when it is told to, by a clock that is ours to turn. */
 async function remembering(t: TestContext) {
-  const { sql } = await freshDatabase(t)
+  const { sql, name, url } = await freshDatabase(t)
   const folder = join(await mkdtemp(join(tmpdir(), 'penstock-marks-')), 'marks')
   t.after(() => rm(join(folder, '..'), { recursive: true }))
   const clock = { ahead_ms: 0, now: () => new Date(Date.now() + clock.ahead_ms) }
   const marks = marksIn(folder, silentLog)
-  const start = (id: string) => {
+  const start = (id: string, by = sql) => {
     const named = { id, host: 'here', role: 'api' }
     const memory = new DatabaseMemory(clock, named)
     const facts = { ...named, version: '1', schema: 1, standbys: 0, started_at: clock.now() }
-    const corrected = correctedClock(systemClock)
-    const { run: beat } = beatStep({ sql, corrected, unreplicated: () => 0, facts, memory, marks })
+    const needs = { sql: by, corrected: correctedClock(systemClock), unreplicated: () => 0 }
+    const { run: beat } = beatStep({ ...needs, facts, memory, marks })
     return { memory, beat, compare: (server = 'one') => memory.compare(sql, server) }
   }
   const went_back = async () => {
     const found = await alerts({ sql, now: new Date() })
     return found.find(({ alert }) => alert === 'database_went_back')?.what
   }
-  return { sql, clock, folder, marks, start, went_back }
+  const reads_only = () => {
+    const only = new TestDatabase({ name, url }).connect({ role: 'penstock_read' })
+    t.after(() => only.close())
+    return only
+  }
+  return { sql, clock, folder, marks, start, went_back, reads_only }
 }
 
 test('a beat that is lower than was acknowledged stops every process until accepted', async (t) => {
@@ -117,11 +122,31 @@ test('a process that is started again knows what the one before was told', async
   await after.beat()
   const [loss] = await listLosses(sql, { limit: 10 })
   assert.deepEqual([loss?.process_id, loss?.missing], ['before', ['order:gone']])
-  await marks.removeEnded([mark!], clock.now())
   assert.equal((await readdir(folder)).length, 2, 'the one before may still run')
   clock.ahead_ms = 61_000
-  await marks.removeEnded([mark!], clock.now())
-  assert.deepEqual(await readdir(folder), ['after.json'])
+  const last = start('last')
+  await last.memory.compareMark(sql, mark!)
+  await last.beat()
+  assert.deepEqual((await readdir(folder)).sort(), ['after.json', 'last.json'])
+})
+
+test('the file of an ended process stays until what it misses is in the database', async (t) => {
+  const { sql, clock, folder, marks, start, reads_only } = await remembering(t)
+  const before = start('before')
+  before.memory.noteTold('order:gone')
+  await before.beat()
+  clock.ahead_ms = 61_000
+  // It finds out, but cannot write that down, and ends: as when a commit waits for a standby.
+  const after = start('after', reads_only())
+  const [mark] = await marks.read()
+  await after.memory.compareMark(sql, mark!)
+  await assert.rejects(after.beat(), /permission denied/)
+  assert.deepEqual(await readdir(folder), ['before.json'])
+  const later = start('later')
+  await later.memory.compareMark(sql, mark!)
+  await later.beat()
+  assert.deepEqual(await readdir(folder), ['later.json'])
+  assert.equal((await listLosses(sql, { limit: 10 })).length, 1)
 })
 
 test('a folder that cannot be written, and a file that cannot be read, are logged', async (t) => {

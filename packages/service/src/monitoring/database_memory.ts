@@ -12,6 +12,7 @@ import {
   isBehind,
   lossOf,
 } from './database_losses.ts'
+import type { Marks } from './database_marks.ts'
 
 /** So many things that customers were told of are remembered. */
 const TOLD_MAX = 1_000
@@ -29,6 +30,8 @@ export class DatabaseMemory {
   private server: string | undefined
   /** What was found and is not written down yet. */
   private readonly losses: DatabaseLoss[] = []
+  /** Marks of others that were compared, and are still in their files. */
+  private readonly compared: DatabaseMark[] = []
   /** Something was found, by any process, and not accepted. */
   private open = false
 
@@ -84,6 +87,7 @@ export class DatabaseMemory {
   async compareMark(sql: Sql, mark: DatabaseMark): Promise<void> {
     const loss = await lossOf(sql, mark, this.clock.now())
     if (loss) this.losses.push(loss)
+    this.compared.push(mark)
   }
 
   /** From here on what is left counts. */
@@ -100,5 +104,12 @@ export class DatabaseMemory {
       this.open = true
       this.losses.shift()
     }
+  }
+
+  /** Removes the compared marks of ended processes: only when what they said is missing is written
+   *  down, or nobody would know of it once this process ends. */
+  async removeCompared(marks: Marks): Promise<void> {
+    if (this.losses.length > 0) return
+    await marks.removeEnded(this.compared.splice(0), this.clock.now())
   }
 }

@@ -60,6 +60,7 @@ export function beatStep({ sql, corrected, unreplicated, facts, memory, marks }:
     rest_ms: 1_000,
     async run() {
       await memory.writeLosses(sql)
+      await memory.removeCompared(marks)
       const { beat: acknowledged } = memory.mark
       const beat = acknowledged + 1n
       if (!(await (acknowledged === 0n ? begin() : goOn(acknowledged, beat)))) return false

@@ -98,9 +98,7 @@ export function watchDatabase(role: string, measures: Measures | undefined): Wat
         },
         memory,
         async compareNoted() {
-          const noted = await marks.read()
-          for (const mark of noted) await memory.compareMark(sql, mark)
-          await marks.removeEnded(noted, systemClock.now())
+          for (const mark of await marks.read()) await memory.compareMark(sql, mark)
         },
         beat: beatStep({
           sql: beating,
