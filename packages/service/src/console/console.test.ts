@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { person } from 'penstock-devchain/scene.ts'
 import { OF_OUR_PAGE, optionsOf, worldConsole } from 'penstock-test/harness/console.ts'
 import { runMostOperations } from 'penstock-test/harness/operations.ts'
@@ -369,6 +370,49 @@ test('one who was removed while a request was being sent changes nothing by it',
   const [answer] = await answered
   assert.match(Buffer.concat(await answer.toArray()).toString(), /"key":"auth.session"/)
   const actions = await json<{ action: string }[]>(['actions', 'list'], olga)
+  assert.ok(actions.every(({ action }) => action !== 'services off'))
+})
+
+test('who was removed, or went away, while waiting for a turn changes nothing by it', async (t) => {
+  const world = await makeWorld(t)
+  const { app, signIn, post, json } = await worldConsole(t, world)
+  const [olga, bea, carl] = [
+    await signIn('olga', 'admin'),
+    await signIn('bea', 'admin'),
+    await signIn('carl', 'admin'),
+  ]
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const off = { all: true, reason: 'too late' }
+  const [turns, refused] = await world.sql.begin(async (tx) => {
+    await tx`lock table price in access exclusive mode`
+    const turns = [olga, bea].flatMap((one) =>
+      Array.from({ length: 4 }, () => post('/console/run/prices/list', {}, one)),
+    )
+    const waiting = () => tx<{ count: bigint }>`
+      select count(*) as count from pg_locks where relation = 'price'::regclass and not granted`
+    while ((await waiting())[0]!.count < 8n) await delay(10)
+    const refused = post('/console/run/services/off', off, bea)
+    const headers = { ...OF_OUR_PAGE, ...olga }
+    const sent = request({ port, path: '/console/run/services/off', method: 'POST', headers })
+    const arrived = once(app.server, 'request') as Promise<[IncomingMessage]>
+    sent.on('error', () => {}).end(JSON.stringify(off))
+    const [{ socket }] = await arrived
+    // It was let in, and waits.
+    await json(['operators', 'list'], carl)
+    sent.destroy()
+    if (!socket.destroyed) await once(socket, 'close')
+    const users = await json<{ id: string; name: string }[]>(['operators', 'list'], carl)
+    const { id } = users.find(({ name }) => name === 'bea')!
+    await json(['operators', 'remove', id, '--reason', 'left'], carl)
+    world.wait(2)
+    return [turns, [refused]]
+  })
+  assert.deepEqual(new Set((await Promise.all(turns)).map(({ code }) => code)), new Set([0]))
+  assert.equal((await refused[0]!).key, 'auth.session')
+  // One of hers that comes later is done when all before are.
+  await json(['prices', 'list'], olga)
+  const actions = await json<{ action: string }[]>(['actions', 'list'], carl)
   assert.ok(actions.every(({ action }) => action !== 'services off'))
 })
 

@@ -31,7 +31,11 @@ export type RunNeeds = {
 
 export type Run = {
   operation: Operation
-  operator: OperatorSession
+  /** Who asked for it. */
+  by: string
+  /** Says who is signed in, asked when its turn has come. Throws when nobody is, or nobody waits
+   *  for the answer any more. */
+  admit(): Promise<OperatorSession>
   /** Operands and options by their keys, the reason, and files by their names. */
   given: Json
   progress(at?: Progress): void
@@ -65,22 +69,23 @@ export function requireAllowed(operation: Operation, by: OperatorSession, now: D
 export function operationRunner(needs: RunNeeds): (run: Run) => Promise<RunAnswer> {
   const turns = new Turns(TURNS)
   return async (run) => {
-    const { by: name } = run.operator
-    const turn = turns.begin(name, RUNS_OF_ONE_MAX)
+    const turn = turns.begin(run.by, RUNS_OF_ONE_MAX)
     if (typeof turn === 'string') throw new TooManyRequests(2)
     await turn
     try {
       return await answerOf(needs, run)
     } finally {
-      turns.end(name)
+      turns.end(run.by)
     }
   }
 }
 
 async function answerOf(
   { clock, operation_needs, check }: RunNeeds,
-  { operation, operator: by, given, progress }: Run,
+  { operation, admit, given, progress }: Run,
 ): Promise<RunAnswer> {
+  // It may have waited for its turn for an hour.
+  const by = await admit()
   requireAllowed(operation, by, clock.now())
   const { cli, path, reply, changes } = operation
   const { files, options } = readGiven(given)

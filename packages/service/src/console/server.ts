@@ -12,7 +12,7 @@ import type { Page } from '../http/pages.ts'
 import { uuidMaker } from '../http/request_ids.ts'
 import { requestLog } from '../http/request_log.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Fault, Misuse, Outage, Refused, TooManyRequests } from '../lib/fault.ts'
+import { Fault, Misuse, misuse, Outage, Refused, TooManyRequests } from '../lib/fault.ts'
 import type { Random } from '../lib/ids.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
 import { callerOf } from '../limits/caller.ts'
@@ -144,7 +144,7 @@ function receive(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
 const strayRefusal = (face: Face, request: FastifyRequest): Answer | undefined =>
   isForUs(face, request) ? undefined : transportRefusal(request.id, 421)
 
-/** Says who is signed in: asked before the body is read, and again when it is there. Throws
+/** Says who is signed in: asked before the body is read, and again when an operation begins. Throws
  *  Unauthenticated. */
 async function admit(
   request: FastifyRequest,
@@ -152,6 +152,16 @@ async function admit(
 ): Promise<OperatorSession> {
   request.operator = await operatorOf(request, { face, sessions })
   return request.operator
+}
+
+/** Likewise, while somebody waits for the answer: what was given up may have been asked for again.
+ *  Throws Misuse when nobody does. */
+async function admitWaiting(
+  request: FastifyRequest,
+  needs: ConsoleNeeds,
+): Promise<OperatorSession> {
+  if (request.raw.socket.destroyed) throw misuse('Nobody waits for the answer any more.')
+  return admit(request, needs)
 }
 
 /** Each operation that the service can run for somebody else, at its own path. */
@@ -171,15 +181,18 @@ function addRuns(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
       async (request, reply) => {
         const bytes = request.body instanceof Uint8Array ? request.body : new Uint8Array()
         const given = parseBody(bytes)
-        // A body may take minutes to come: who was let in may have been removed meanwhile.
-        const operator = await admit(request, needs)
+        const { by } = request.operator!
+        // A body may take minutes to come, and a turn an hour: who was let in may have been
+        // removed meanwhile, or have given up and asked again.
+        const again = () => admitWaiting(request, needs)
+        const asked = { operation, by, admit: again, given }
         if (request.headers.accept !== 'text/event-stream') {
-          const answer = await run({ operation, operator, given, progress: () => {} })
+          const answer = await run({ ...asked, progress: () => {} })
           return send(request, reply, success(request.id, answer))
         }
         const body = answerStream(async (progress) => {
           try {
-            return success(request.id, await run({ operation, operator, given, progress })).body
+            return success(request.id, await run({ ...asked, progress })).body
           } catch (thrown) {
             return refusedAnswer(needs, request, thrown).body
           }
