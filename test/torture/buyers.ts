@@ -24,6 +24,8 @@ export class Buyers {
   /** Of those, how many were told that the outcome is unknown. */
   failed = 0
   refused: Record<string, number> = {}
+  /** What the slowest answer took. */
+  longest_ms = 0
   private readonly rig: Rig
   private readonly calls = new Map<string, ReturnType<typeof signedCall>>()
   private shopping = true
@@ -84,11 +86,13 @@ export class Buyers {
       const urls = this.rig.api_urls
       const url =
         urls[(tries + external_id.charCodeAt(external_id.length - 1)) % Math.max(1, urls.length)]
+      const began_ms = performance.now()
       const reply =
         url &&
         (await this.call(url, customer)('/v1/transaction/new', { ...body, external_id }).catch(
           () => {},
         ))
+      this.longest_ms = Math.max(this.longest_ms, performance.now() - began_ms)
       if (reply && reply.code !== 500) return this.told(customer, external_id, reply)
       this.unanswered += 1
       if (reply) this.failed += 1

@@ -49,6 +49,8 @@ const FIRST_SUN = 90_000_000_000n
 /** So many rounds in which nothing comes to its end are the end. */
 const IDLE_ROUNDS_MAX = 300
 const READY_MS_MAX = 60_000
+/** So many blocks that are not read yet hold nothing up. */
+const TO_FOLLOW_MAX = 5
 
 export type RigOptions = {
   /** The address of the database that the service is given instead of the real one. */
@@ -138,7 +140,7 @@ export class Rig {
   private readonly options: RigOptions
   private readonly secret_key = randomBytes(32).toString('hex')
   readonly seal = sealWith(readSealingKeys(this.secret_key)!, systemRandom)
-  private readonly database_url: string
+  readonly database_url: string
   private node_urls: readonly string[] = []
   private mining = true
   private miner: Promise<void> = Promise.resolve()
@@ -307,6 +309,7 @@ export class Rig {
         ? this.database_url
         : asRole(this.database_url, 'penstock_admin'),
       PENSTOCK_SECRET_KEY: this.secret_key,
+      PENSTOCK_WALLETS: join(this.folder, 'wallets.json'),
     }
     const { stdout } = await promisify(execFile)(
       process.execPath,
@@ -450,13 +453,21 @@ export class Rig {
       least = Math.min(least, open + hours + unread)
       // Fewer blocks while there is much to send: each minute of the chain is the life of a
       // transaction.
-      this.mine(open > 500 ? 1 : 3)
+      await this.mineWhenFollowed(open > 500 ? 1 : 3)
       await delay(300)
     }
     return [
       'it does not come to rest',
       ...(await this.audit((auditor) => auditor.lookAtRest(place))),
     ]
+  }
+
+  /** Makes blocks, but none while the service is behind, as it is on a slow machine: it signs
+   *  nothing then, and would never catch up. */
+  async mineWhenFollowed(blocks: number): Promise<void> {
+    const [chain] = await this.sql<{ head_number: bigint }>`select head_number from chain`
+    const unread = this.chain.chain.chain.head_number - Number(chain?.head_number ?? 0n)
+    if (unread <= TO_FOLLOW_MAX) this.mine(blocks)
   }
 
   /** What has to come to its end: soon, with its hour, and with what is not read yet, blocks
@@ -467,7 +478,9 @@ export class Rig {
              + (select count(*) from attempt where state not in ('solid', 'dead'))::int
              + (select count(*) from activation where state in ('new', 'activating'))::int
              + (select count(*) from deposit
-               where state in ('received', 'delivering', 'returning', 'refunding'))::int as open,
+               where state in ('received', 'delivering', 'returning', 'refunding'))::int
+             + (select count(*) from aml_check where state in ('pending', 'processing'))::int
+               as open,
              (select count(*) from delegation where state not in ('ended', 'failed'))::int as hours,
              (select count(*) from cursor, chain where cursor.number < confirmed_number - 1)::int
              + (select count(*) from event_note)::int as unread`

@@ -9,9 +9,11 @@
 //   failover   the machine of the database is lost under load, and a standby is promoted
 //              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover|returns]
 //              [--seed TEXT]
-//   restore    the whole database is lost, and restored to a moment   [--orders N]
+//   restore    the whole database is lost, and restored to a moment
+//              [--orders N] [--manner stopped|beside]
 //   upgrade    the release before and this one together, rolled forward and back under load
 //              [--minutes N] [--from COMMIT]
+//   migrate    the schema changes under load, and a migration waits for a table   [--seconds N]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
 //   idle       what two workers and four ask of their node while nothing is sold   [--minutes N]
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
@@ -49,6 +51,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   failover: async (args) => (await import('./failover.ts')).run(args),
   restore: async (args) => (await import('./restore.ts')).run(args),
   upgrade: async (args) => (await import('./upgrade.ts')).run(args),
+  migrate: async (args) => (await import('./migrate.ts')).run(args),
   twins: async (args) => (await import('./twins.ts')).run(args),
   idle: async (args) => (await import('./idle.ts')).run(args),
   faults: async (args) => (await import('./faults.ts')).run(args),

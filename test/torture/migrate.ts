@@ -1,0 +1,79 @@
+// `npm run torture -- migrate`: the schema changes under load. First a column is added to the table
+// of orders by hand; then the table is held by a transaction for a while, and a migration that
+// changes it waits behind that. Nobody may be refused, and nobody may wait for longer than the
+// migration waits for a lock.
+
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { migrate } from 'penstock-service/database/migrate.ts'
+import { MIGRATIONS_FOLDER } from 'penstock-service/database/migrations.ts'
+import { readArguments } from '../../tools/arguments.ts'
+import { Buyers } from './buyers.ts'
+import { Rig, type Role } from './rig.ts'
+
+const ROLES: readonly Role[] = ['api', 'api', 'worker']
+const PEOPLE = 4
+const PAUSE_MS = 50
+const BLOCK_MS = 200
+const WARM_MS = 3_000
+const LONGEST_MS_MAX = 2_500
+
+export async function run(args: string[]): Promise<boolean> {
+  const { numbers, json } = readArguments(args, { numbers: { seconds: 20 } })
+  const rig = await Rig.open()
+  try {
+    await Promise.all(ROLES.map((role) => rig.start(role)))
+    await rig.fund()
+    rig.keepMining(BLOCK_MS)
+    const buyers = new Buyers(rig)
+    buyers.begin(PEOPLE, PAUSE_MS)
+    await delay(WARM_MS)
+    await rig.sql`alter table orders add column by_hand int`
+    await delay(WARM_MS)
+    const by_hand = { orders: buyers.accepted.size, failed_requests: buyers.unanswered }
+    buyers.longest_ms = 0
+    const behind = await migrateBehind(rig, numbers.seconds * 1_000)
+    const longest_ms = Math.round(buyers.longest_ms)
+    const findings = await buyers.findingsAtRest()
+    const result = {
+      by_hand,
+      ...behind,
+      longest_ms,
+      orders: buyers.accepted.size,
+      failed_requests: buyers.unanswered,
+      refused: buyers.refused,
+      findings: findings.slice(0, 20),
+    }
+    process.stdout.write(`${JSON.stringify(result, null, json ? 0 : 2)}\n`)
+    return (
+      longest_ms < LONGEST_MS_MAX &&
+      behind.tries > 1 &&
+      behind.applied &&
+      buyers.unanswered + findings.length === 0
+    )
+  } finally {
+    await rig.close()
+  }
+}
+
+/** Holds the table for so long while a migration of it is applied. */
+async function migrateBehind(rig: Rig, held_ms: number) {
+  const folder = join(rig.folder, 'migrations')
+  await mkdir(folder)
+  await cp(MIGRATIONS_FOLDER, folder, { recursive: true })
+  const more = '-- kind: expand\nalter table orders add column by_migration int;\n'
+  await writeFile(join(folder, '9999_by_migration.sql'), more)
+  let tries = 0
+  let migrating: ReturnType<typeof migrate> | undefined
+  await rig.sql.begin(async (tx) => {
+    await tx`select count(*) from orders`
+    const waits = (_migration: unknown, times: number) => {
+      tries = times
+    }
+    migrating = migrate(rig.database_url, { folder, waits })
+    await delay(held_ms)
+  })
+  const applied = await migrating!
+  return { tries, applied: applied.length === 1 }
+}
