@@ -1,19 +1,24 @@
 // `npm run torture -- kill`: SIGKILL of every role under load, on a real PostgreSQL. Two API
 // processes and two workers serve customers who never give up; in each cycle one or all of them are
 // killed at a moment drawn by chance and started again, then no block is made while the auditor
-// holds rows, chain and what the customers were told against one another. At the end
-// everything comes to rest, and the check looks once more.
+// holds rows, chain and what the customers were told against one another. Then each worker is
+// stopped in its tracks for a while, so that the other takes its duties, and goes on with what it
+// was about to do. At the end everything comes to rest, and the check looks once more.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { readArguments } from '../../tools/arguments.ts'
 import { Dice } from '../simulator/dice.ts'
 import { Buyers } from './buyers.ts'
-import { Rig, type Role } from './rig.ts'
+import { type Member, Rig, type Role } from './rig.ts'
 
 const ROLES: readonly Role[] = ['api', 'api', 'worker', 'worker']
 const PEOPLE = 4
 const PAUSE_MS = 150
 const BLOCK_MS = 200
+/** A duty whose holder was killed has another by then. */
+const TAKEN_MS = 8_000
+/** So long after it was paused, what a worker was about to do is done. */
+const GOES_ON_MS = 3_000
 
 /** Findings of the auditor that mean that something was charged, delivered or sent
  *  twice. */
@@ -26,10 +31,10 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, texts, json } = readArguments(args, {
-    numbers: { cycles: 500 },
+    numbers: { cycles: 500, 'pause-seconds': 30 },
     texts: ['seed'],
   })
-  const { cycles } = numbers
+  const { cycles, 'pause-seconds': pause_seconds } = numbers
   const dice = new Dice(texts.seed ?? 'kill')
   const rig = await Rig.open()
   const buyers = new Buyers(rig)
@@ -38,6 +43,7 @@ export async function run(args: string[]): Promise<boolean> {
   const began_ms = performance.now()
   let lost = 0
   let done = 0
+  let handed_over = 0
   try {
     await Promise.all(ROLES.map((role) => rig.start(role)))
     await rig.fund()
@@ -49,6 +55,12 @@ export async function run(args: string[]): Promise<boolean> {
       for (const one of found) findings.add(one)
       lost += await buyers.lost()
       if (!json && done % 20 === 19) say(`${done + 1} cycles, ${buyers.accepted.size} orders`)
+    }
+    for (const worker of rig.members.filter(({ role }) => role === 'worker')) {
+      const paused = await pause(rig, worker, pause_seconds * 1_000)
+      if (paused.handed_over) handed_over += 1
+      for (const one of paused.findings) findings.add(one)
+      lost += await buyers.lost()
     }
     rig.keepMining(BLOCK_MS)
     await buyers.endWhenSoldTo()
@@ -66,6 +78,7 @@ export async function run(args: string[]): Promise<boolean> {
     doubled: doubled.length,
     books_balanced: findings.size === 0,
     killed,
+    handed_over,
     orders: buyers.accepted.size,
     asked_again: buyers.unanswered,
     refused: buyers.refused,
@@ -74,7 +87,7 @@ export async function run(args: string[]): Promise<boolean> {
     findings: [...findings].slice(0, 20),
   }
   say(JSON.stringify(result, null, json ? 0 : 2))
-  return lost === 0 && findings.size === 0 && done === cycles
+  return lost === 0 && findings.size === 0 && done === cycles && handed_over > 0
 }
 
 type Cycle = { number: number; killed: Record<string, number> }
@@ -104,4 +117,29 @@ async function killSome(rig: Rig, dice: Dice, killed: Record<string, number>): P
   killed[everything ? 'everything' : victims[0]!.role]! += 1
   await Promise.all(victims.map((member) => member.kill('SIGKILL')))
   await Promise.all(victims.map(({ role }) => rig.start(role)))
+}
+
+/** Stops a worker for so long and lets it go on. Returns what is wrong then, and whether it had the
+ *  duty of the chain, which another took. */
+async function pause(
+  rig: Rig,
+  { child }: Member,
+  ms: number,
+): Promise<{ handed_over: boolean; findings: string[] }> {
+  rig.keepMining(BLOCK_MS)
+  await delay(TAKEN_MS)
+  const before = await chainHolder(rig)
+  child.kill('SIGSTOP')
+  await delay(ms)
+  const after = await chainHolder(rig)
+  child.kill('SIGCONT')
+  await delay(GOES_ON_MS)
+  await rig.stopMining()
+  return { handed_over: after !== before, findings: await rig.look() }
+}
+
+async function chainHolder({ sql }: Rig): Promise<string | undefined> {
+  const [row] = await sql<{ process_id: string }>`
+    select process_id from duty where name = 'chain'`
+  return row?.process_id
 }

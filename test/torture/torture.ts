@@ -5,7 +5,8 @@
 //              [--emphasis rivals|forked_uses|webhooks|poor|promoted]
 //   mutants    every known mistake must be found within N seeds
 //              [--runs N] [--seed N] [--only TEXT]
-//   kill       SIGKILL of every role under load   [--cycles N] [--seed TEXT]
+//   kill       SIGKILL of every role under load; then each worker is paused
+//              [--cycles N] [--pause-seconds N] [--seed TEXT]
 //   failover   the machine of the database is lost under load, and a standby is promoted
 //              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover|returns]
 //              [--seed TEXT]
