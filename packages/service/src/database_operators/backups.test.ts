@@ -145,7 +145,7 @@ test('a moment between is restored by the archived log, and marked as restored',
   assert.deepEqual([refused.code, refused.err], [1, `${to} is not empty.\n`])
 })
 
-test('what was restored is marked whatever fails after it, or is no folder of a server', async (t) => {
+test('what was restored is marked before anything else can fail', async (t) => {
   const at = await operatorOf(t)
   const to = join(folder, 'interrupted')
   const nowhere = ['--node-url', 'http://127.0.0.1:9']
