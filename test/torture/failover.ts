@@ -168,7 +168,12 @@ async function comeBack(servers: Servers, lost: Server): Promise<void> {
 
 /** The service's own check of its books: the journal's seals too. */
 async function brokenRules(rig: Rig): Promise<string[]> {
-  const printed = await rig.operate('books', 'check', '--json')
+  // What is broken is printed as well as what holds; only the exit code is another.
+  const printed = await rig.operate('books', 'check', '--json').catch((thrown: unknown) => {
+    const { stdout } = thrown as { stdout?: string }
+    if (!stdout) throw thrown
+    return stdout
+  })
   const { rules } = JSON.parse(printed) as {
     rules: { rule: string; state: string; findings: { subject: string; found: string }[] }[]
   }
