@@ -1,32 +1,31 @@
 #!/usr/bin/env python3
 """Verifies proofs of orders of Penstock. It needs Python 3.8 and nothing else, asks no network and
-shares no code with the service. docs/proof.md says what a proof has, field by field. The exit code
-is 0 when all of them are right, 1 otherwise."""
-import argparse, base64, hashlib, itertools, json, re, sys
+shares no code with the service: docs/proof.md has every field. It ends with 1 if one is wrong."""
+import argparse, base64, decimal, hashlib, itertools, json, re, sys
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 def must(holds, otherwise):
-    if not holds:
-        raise ValueError(otherwise)
-def parse(text):
-    return json.loads(text, parse_float=Decimal)
+    if not holds: raise ValueError(otherwise)
+def unique(pairs):
+    must(len(dict(pairs)) == len(pairs), "a field is there twice")
+    return dict(sorted(pairs))  # So that what is equal is printed alike.
+def parse(data):
+    return json.loads(data.decode(), parse_float=decimal.Decimal, object_pairs_hook=unique)
 def form(what, value, numbers, others):
     must(set(value) == set((numbers + " " + others).split()), what + " has other fields")
     must(all(type(value[name]) is int for name in numbers.split()), what + " has other numbers")
 
 # The journal. An entry is a line, a seal the sum of its entries and of the seal before.
 def time_hex(text):
-    must(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00", text), "a time is none")
-    since = datetime.strptime(text[:19], "%Y-%m-%d %H:%M:%S") - datetime(2000, 1, 1)
-    return "%016x" % ((since // timedelta(microseconds=1) + int(text[20:-3].ljust(6, "0"))) % 2**64)
+    must(re.fullmatch(r"(?a)[-\d]{10} [:\d]{8}(\.\d{0,5}[1-9])?\+00", text), "a time is none")
+    at = datetime.strptime(text[:19] + text[20:-3].ljust(6, "0"), "%Y-%m-%d %H:%M:%S%f")
+    return "%016x" % ((at - datetime(2000, 1, 1)) // timedelta(microseconds=1) % 2**64)
 def entry_text(e):
     names = [e["id"], e["debit"], e["credit"], e["hold_id"]]
     lengths = [-1 if name is None else len(name) for name in names]
     parts = [e["number"], e["kind"], e["amount_sun"], time_hex(e["made_at"])]
     return " ".join(str(one) for one in parts + lengths + names if one is not None)
-def field(text):
-    return "" if text is None else text or '""'
+def field(text): return "" if text is None else text or '""'
 def seal_sum(previous, s):
     text = "\n".join(map(entry_text, s["entries"])).replace("\\", "\\\\").replace('"', '""')
     parts = [field(previous), s["number"], s["first_entry"], s["last_entry"], len(s["entries"]),
@@ -44,6 +43,7 @@ def check_journal(proof, receipt, root):
              (last["number"] + 1, last["last_entry"] + 1), name + " does not follow the one before")
         must(seal_sum(previous, s) == s["sha256"], name + " is not the sum of its entries")
         previous, last, entries = s["sha256"], s, entries + s["entries"]
+    form("the root", proof["root"], "number last_entry", "day sha256")
     ends = {name: last[name] for name in ("number", "last_entry", "sha256")}
     must(proof["root"] == dict(ends, day=last["sealed_at"][:10]), "the root is not the last seal")
     must(root in (None, last["sha256"]), "the root is not the one that was noted")
@@ -60,8 +60,7 @@ def varint(data):
     value = shift = 0
     for byte in data:
         value, shift = value | (byte & 127) << shift, shift + 7
-        if byte < 128:
-            return value
+        if byte < 128: return value
 def message(data):
     fields, data = {}, iter(data)
     for tag in iter(lambda: varint(data), None):
@@ -98,14 +97,13 @@ def point(data):
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
     x = pow(square, (P + 3) // 8, P)
     x = x if (x * x - square) % P == 0 else x * pow(2, (P - 1) // 4, P) % P
-    must(y < P and (x * x - square) % P == 0, "the signature is none")
+    must(len(data) == 32 and y < P and (x * x - square) % P == 0, "the signature is none")
     return (x if x % 2 == data[31] >> 7 else -x % P), y
 def add(a, b):
     t = D * a[0] * b[0] * a[1] * b[1]
     return ((a[0] * b[1] + a[1] * b[0]) * pow(1 + t, -1, P) % P,
             (a[1] * b[1] + a[0] * b[0]) * pow(1 - t, -1, P) % P)
-def times(n, a):
-    return add(times(n // 2, add(a, a)), a if n % 2 else (0, 1)) if n else (0, 1)
+def times(n, a): return add(times(n // 2, add(a, a)), a if n % 2 else (0, 1)) if n else (0, 1)
 def octets(text):
     data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     must(base64.urlsafe_b64encode(data).decode().rstrip("=") == text, "it is no base64url")
@@ -113,13 +111,14 @@ def octets(text):
 
 def check_signature(proof, key):
     (head, payload, signature), (own,) = proof["jws"].split("."), proof["keys"]
-    must(json.loads(octets(head)) == dict(alg="EdDSA", typ="penstock-receipt+json", kid=own["kid"])
-         and own == dict(own, kty="OKP", crv="Ed25519", use="sig", alg="EdDSA"), "its key is none")
+    must(parse(octets(head)) == dict(alg="EdDSA", typ="penstock-receipt+json", kid=own["kid"]) and
+         own == dict(kid=own["kid"], x=own["x"], kty="OKP", crv="Ed25519", use="sig", alg="EdDSA"),
+         "its key is none")
     sign, public = octets(signature), octets(own["x"])
     sum = hashlib.sha512(sign[:32] + public + (head + "." + payload).encode()).digest()
     n, h = int.from_bytes(sign[32:], "little"), int.from_bytes(sum, "little") % L
     left, right = times(n, point(b"X" + b"f" * 31)), add(point(sign[:32]), times(h, point(public)))
-    must(n < L and left == right, "the signature is wrong")
+    must(len(sign) == 64 and n < L and left == right, "the signature is wrong")
     must(key in (None, own["x"]), "another key than yours has signed it")
     return parse(octets(payload))
 
@@ -128,15 +127,16 @@ def verify(file, root, key):
         proof = parse(open(file, "rb").read())
         form("it", proof, "proof",
              "order_id receipt jws keys transactions previous_sha256 seals root")
-        receipt, plain = proof["receipt"], lambda v: json.dumps(v, sort_keys=True, default=repr)
+        receipt = proof["receipt"]
         must((proof["proof"], receipt["order"]["id"]) == (1, proof["order_id"]), "it is another's")
         check_journal(proof, receipt, root)
         check_transactions(proof, receipt)
-        must(plain(check_signature(proof, key)) == plain(receipt), "its receipt is not signed")
+        must(repr(check_signature(proof, key)) == repr(receipt), "its receipt is not signed")
+        said = "right: order %s is %s" % (proof["order_id"], receipt["state"])
     except Exception as wrong:  # What cannot be read is no proof either.
-        return print("%s: WRONG: %s (%s)" % (file, wrong, type(wrong).__name__))
-    print("%s: right: order %s is %s" % (file, proof["order_id"], receipt["state"]))
-    return True
+        said = "WRONG: %s (%s)" % (wrong, type(wrong).__name__)
+    print(file + ": " + "".join(one if one.isprintable() else "?" for one in said))
+    return said.startswith("right")
 
 args = argparse.ArgumentParser(description="Verifies proofs of orders, offline.")
 args.add_argument("--root", help="the sum of the root of that day, as you have noted it")

@@ -82,6 +82,15 @@ test('an order is proven, and whatever is altered of its proof shows', async (t)
   const { code, out } = await type('orders', 'verify', file, ...elsewhere)
   assert.equal(code, 1)
   assert.match(out, /its sum is not that of its entries/)
+  const whole = JSON.stringify(proof)
+  const { amount } = proof.receipt.order
+  for (const other of [
+    whole.replace('{"proof":1,', '{"proof":1,"order_id":"another",'),
+    whole.replace(`"amount":${amount}`, `"amount":${amount}00000000000000000001`),
+  ]) {
+    assert.notEqual(other, whole)
+    await assert.rejects(readProof(other), /a field twice, or a number/)
+  }
   await writeFile(file, '{"proof":2}')
   assert.match((await type('orders', 'verify', file)).err, /no proof of a form/)
 })
@@ -114,15 +123,17 @@ async function checkWithPython(
   assert.match(verifier(file, '--root', '0'.repeat(64)).stdout, /not the one that was noted/)
   assert.match(verifier(file, '--key', 'A'.repeat(43)).stdout, /another key than yours/)
 
-  const forged = [
+  const forged: { what: string; forge(proof: Proof): unknown }[] = [
     ...leavesOf(proof).map((path) => ({ what: path.join('.'), forge: alterAt(path) })),
     ...Object.entries(FORGERIES).map(([what, forge]) => ({ what, forge })),
   ]
+  for (const [what, text] of Object.entries(writtenOtherwise(proof)))
+    forged.push({ what, forge: () => text })
   const files = forged.map((_, i) => join(folder, `forged-${i}.json`))
   for (const [i, { forge }] of forged.entries()) {
     const copy = structuredClone(proof)
-    forge(copy)
-    await writeFile(files[i]!, JSON.stringify(copy))
+    const text = forge(copy)
+    await writeFile(files[i]!, text instanceof Buffer ? text : JSON.stringify(copy))
   }
   const said = verifier(...files).stdout.split('\n')
   const is_wrong = (one: string) => said.some((line) => line.startsWith(`${one}: WRONG: `))
@@ -131,6 +142,35 @@ async function checkWithPython(
 }
 
 const alterAt = (path: Path) => (proof: Proof) => alter(proof, path)
+
+/** What reads like the proof, for those who do not look closely. */
+function writtenOtherwise(proof: Proof): Record<string, Buffer> {
+  const text = JSON.stringify(proof)
+  const [head, payload, signature] = proof.jws.split('.')
+  const longer = Buffer.concat([Buffer.from(signature!, 'base64url'), Buffer.from([0])])
+  const { amount } = proof.receipt.order
+  const { made_at } = proof.seals[0]!.entries[0]!
+  const texts: Record<string, string> = {
+    'a field twice': text.replace('{"proof":1,', '{"proof":1,"order_id":"another",'),
+    'a field twice, deep inside': text.replace('"state":', '"state":"ended","state":'),
+    'a signature with a byte more': text.replace(
+      proof.jws,
+      `${head}.${payload}.${longer.toString('base64url')}`,
+    ),
+    'an amount as a text': text.replace(`"amount":${amount}`, `"amount":"Decimal('${amount}')"`),
+    'a fraction of nothing': text.replace(made_at, made_at.replace('+00', '.0+00')),
+    'digits of another script': text.replace(made_at, made_at.replace('+00', '.\u0660+00')),
+    'a whole number with a point': text.replace(
+      `"last_entry":${proof.root.last_entry},"sha256"`,
+      `"last_entry":${proof.root.last_entry}.0,"sha256"`,
+    ),
+    'more in the key': text.replace('"keys":[{', '"keys":[{"d":"x",'),
+    'too deep': '['.repeat(100_000),
+  }
+  for (const [what, one] of Object.entries(texts)) assert.notEqual(one, text, what)
+  const bytes = Object.entries(texts).map(([what, one]) => [what, Buffer.from(one)] as const)
+  return { ...Object.fromEntries(bytes), 'UTF-16': Buffer.from(`\ufeff${text}`, 'utf16le') }
+}
 
 /** What is taken out, or put elsewhere. */
 const FORGERIES: Record<string, (proof: Proof) => unknown> = {

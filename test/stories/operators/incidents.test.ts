@@ -40,6 +40,8 @@ test('an incident that nobody could read is refused', async (t) => {
   const refused: [string[], RegExp][] = [
     [[' ', 'what'], /The title is empty/],
     [['x'.repeat(121), 'what'], /The title has more than 120 characters/],
+    [['Late\u202e', 'what'], /The title has characters that hide/],
+    [['Late', 'a\u0000b'], /What is told has characters that hide/],
     [['Late', ' '], /What is told is empty/],
     [['Late', 'x'.repeat(2_001)], /more than 2000 characters/],
     [['Late', 'what', '--part', 'everything'], /--part/],
@@ -85,7 +87,11 @@ test('the house names itself, and what cannot be shown is refused', async (t) =>
     [[], /nothing to change is given/],
     [['--name', 'x'.repeat(41)], /more than 40 characters/],
     [['--accent', 'red'], /a colour like #0b5cad/],
+    [['--name', 'Example\u202e'], /The name has characters that hide/],
     [['--support', 'a\nb'], /is one line/],
+    [['--support', 'a\u2028b'], /is one line/],
+    [['--terms-url', 'http://example.com'], /begins with https/],
+    [['--terms-url', 'https:terms'], /begins with https/],
     [['--terms-url', 'javascript:alert(1)'], /begins with https/],
     [['--explorer', 'https://one.example'], /The explorer is not like/],
   ]

@@ -149,6 +149,7 @@ export const brandOperations = [
   }),
   change({
     path: '/operator/brand/set',
+    careful: true,
     summary: 'the name, colour, help and terms that pages show, and where one explores the chain',
     description:
       'An empty text takes away what was set. The colour is darkened on the light ground, and ' +

@@ -24,12 +24,19 @@ export async function readProof(text: string): Promise<Proof> {
   return given
 }
 
+/** Throws Refused for what others may read otherwise: a field that is there twice, a number that has
+ *  more digits than are kept of it. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const given = JSON.parse(text)
+    const read = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) =>
+      part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
+    )
+    if (read === JSON.stringify(given)) return given
   } catch {
     throw refusal('It is not JSON.')
   }
+  throw refusal('It has a field twice, or a number that cannot be read as it is written.')
 }
 
 /** Everything that is wrong with a proof. */

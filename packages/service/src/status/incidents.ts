@@ -100,6 +100,8 @@ export async function closeIncident(
 function requireText(what: string, text: string, length_max: number): void {
   if (text.trim() === '') throw misuse(`${what} is empty.`)
   if (text.length > length_max) throw misuse(`${what} has more than ${length_max} characters.`)
+  if (/[^\P{Cc}\n\r\t]|\p{Cf}/u.test(text))
+    throw misuse(`${what} has characters that hide, or turn what stands around them.`)
 }
 
 /** Newest first. */

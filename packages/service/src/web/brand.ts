@@ -103,7 +103,7 @@ const CHECKS: Readonly<Record<keyof BrandRow, (value: string) => void>> = {
   },
   terms_url(value) {
     requireLine('The address of the terms', value, URL_LENGTH_MAX)
-    if (!/^https?:$/.test(URL.parse(value)?.protocol ?? ''))
+    if (!/^https:\/\//i.test(value) || URL.parse(value) === null)
       throw misuse('The address of the terms begins with https://.')
   },
   explorer(value) {
@@ -114,5 +114,7 @@ const CHECKS: Readonly<Record<keyof BrandRow, (value: string) => void>> = {
 
 function requireLine(what: string, value: string, length_max: number): void {
   if (value.length > length_max) throw misuse(`${what} has more than ${length_max} characters.`)
-  if (/\p{Cc}/u.test(value)) throw misuse(`${what} is one line.`)
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value)) throw misuse(`${what} is one line.`)
+  if (/\p{Cf}/u.test(value))
+    throw misuse(`${what} has characters that hide, or turn what stands around them.`)
 }
