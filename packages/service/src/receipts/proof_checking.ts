@@ -24,8 +24,8 @@ export async function readProof(text: string): Promise<Proof> {
   return given
 }
 
-/** Throws Refused for what others may read otherwise: a field that is there twice, a number that has
- *  more digits than are kept of it. */
+/** Throws Refused for what others may read otherwise: a field that is there twice, a number that
+ *  has more digits than are kept of it. */
 function parsed(text: string): unknown {
   try {
     const given = JSON.parse(text)
