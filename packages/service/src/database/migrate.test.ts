@@ -153,7 +153,7 @@ test('nobody waits long behind a migration that waits for a lock', async (t) => 
   })
   await migrating
   assert.deepEqual(await sql`select distinct m from a`, [{ m: null }])
-  // Behind the migration for its two seconds, and on a busy machine for its own time.
+  // Behind the migration for its 1.5 seconds, and on a busy machine for its own time.
   assert.ok(Math.max(...waits) < 2_000 + 3_000, `${waits}`)
   assert.ok(Math.max(...waits) > 1_000, 'the migration was waited for')
 })

@@ -16,7 +16,7 @@ import {
 /** One number for all who migrate a database: they do it one after another. */
 const LOCK = 7_204_615_091
 /** Everybody who comes after it waits behind a statement that waits for a lock. */
-const LOCK_TIMEOUT_MS = 2_000
+const LOCK_TIMEOUT_MS = 1_500
 const TRIES = 30
 const REST_SECONDS = 1
 /** How soon it is looked again whether another process has ended its migration. */

@@ -18,7 +18,7 @@ export const migrationOperations = [
     description:
       'Works on DATABASE_URL, as the owner of the database. An expand leaves processes of the ' +
       'version before running; after a contract only this version starts. What waits for a lock ' +
-      'is given up after two seconds and tried again, so that no customer waits longer.',
+      'is given up after 1.5 seconds and tried again, so that no customer waits longer.',
     body: Type.Object({ plan: flag('only say what would be applied') }),
     reply: Type.Object({
       applied: Type.Boolean(),
