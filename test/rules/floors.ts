@@ -26,7 +26,7 @@ const FLOORS = [
   ['monitoring', 'portal', 'status'],
   ['operation'],
   ['operators'],
-  ['aml_operators', 'money_operators', 'user_operators', 'database_operators'],
+  ['aml_operators', 'money_operators', 'user_operators', 'page_operators', 'database_operators'],
   ['program'],
   ['commands'],
   ['console'],

@@ -21,11 +21,6 @@ import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
 import { customerOperations, limitOperations } from '../operators/customers.ts'
 import { depositOperations } from '../operators/deposits.ts'
-import {
-  brandOperations,
-  incidentOperations,
-  statusPageOperations,
-} from '../operators/incidents.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import {
@@ -38,6 +33,9 @@ import { priceOperations, serviceOperations } from '../operators/prices.ts'
 import { figureOperations, signerOperations, statusOperations } from '../operators/status.ts'
 import { walletOperations } from '../operators/wallets.ts'
 import { webhookOperations } from '../operators/webhooks.ts'
+import { brandOperations } from '../page_operators/brand.ts'
+import { incidentOperations } from '../page_operators/incidents.ts'
+import { statusPageOperations } from '../page_operators/status_page.ts'
 import { operatorOperations, sessionOperations, userOperations } from '../user_operators/users.ts'
 
 export const OPERATIONS: readonly Operation[] = [
