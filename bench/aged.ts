@@ -12,7 +12,8 @@ import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import pg from 'pg'
-import { signedCall } from './load.ts'
+import { signedCall } from './parts/load.ts'
+import { median } from './parts/median.ts'
 
 export const OPTIONS = { orders: { type: 'string', default: '1000000' } } as const
 
@@ -183,7 +184,7 @@ async function measureSteps(fresh: LocalService, aged: LocalService): Promise<Fi
       times.fresh.push(await taken(() => step.run()))
       times.aged.push(await taken(() => other.run()))
     }
-    figures.push({ step: step.name, new_ms: median(times.fresh), aged_ms: median(times.aged) })
+    figures.push({ step: step.name, new_ms: middle(times.fresh), aged_ms: middle(times.aged) })
   }
   return figures
 }
@@ -206,7 +207,7 @@ async function measurePurchases(fresh: LocalService, aged: LocalService): Promis
     times.fresh.push(await taken(one))
     times.aged.push(await taken(other))
   }
-  return { step: 'a purchase', new_ms: median(times.fresh), aged_ms: median(times.aged) }
+  return { step: 'a purchase', new_ms: middle(times.fresh), aged_ms: middle(times.aged) }
 }
 
 async function taken(work: () => Promise<unknown>): Promise<number> {
@@ -215,10 +216,7 @@ async function taken(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began_ms
 }
 
-function median(times: number[]): number {
-  times.sort((a, b) => a - b)
-  return Math.round(times[Math.floor(times.length / 2)]! * 100) / 100
-}
+const middle = (times: readonly number[]) => Math.round(median(times) * 100) / 100
 
 function report(json: boolean, orders: number, figures: readonly Figure[]): void {
   const worst = figures.reduce((a, b) => (b.aged_ms > a.aged_ms ? b : a))

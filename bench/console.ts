@@ -19,7 +19,8 @@ import { silentLog } from 'penstock-service/lib/log.ts'
 import { figuresReader } from 'penstock-service/monitoring/figures.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
 import { age, OLDEST } from './aged.ts'
-import { ownCpuUs, processCpuUs, serverCpuReader } from './cpu.ts'
+import { ownCpuUs, processCpuUs, serverCpuReader } from './parts/cpu.ts'
+import { median } from './parts/median.ts'
 
 export const OPTIONS = {
   orders: { type: 'string', default: '1000000' },
@@ -241,7 +242,13 @@ async function measurePages(
     }
     const cpu_ms = rounded(((await cpuUs()) - before_us) / 1_000 / ROUNDS)
     const [first = 0, ...others] = times
-    figures.push({ page, first_ms: rounded(first), median_ms: median(others), cpu_ms, slowest })
+    figures.push({
+      page,
+      first_ms: rounded(first),
+      median_ms: rounded(median(others)),
+      cpu_ms,
+      slowest,
+    })
   }
   return figures
 }
@@ -259,7 +266,7 @@ async function measureTicks({ sql }: LocalService, databaseCpu: () => Promise<nu
   const taken_us = ownCpuUs(before.own) + (await databaseCpu()) - before.database_us
   const tick_cpu_ms = rounded(taken_us / 1_000 / TICKS)
   const [first = 0, ...others] = times
-  return { tick_cpu_ms, first_tick_ms: rounded(first), tick_ms: median(others) }
+  return { tick_cpu_ms, first_tick_ms: rounded(first), tick_ms: rounded(median(others)) }
 }
 
 /** Percent of a core. */
@@ -292,11 +299,6 @@ async function measureIdle(on: SignedIn, pid: number, say: (line: string) => voi
 }
 
 const rounded = (figure: number) => Math.round(figure * 10) / 10
-
-const median = (times: number[]) => {
-  times.sort((a, b) => a - b)
-  return rounded(times[Math.floor(times.length / 2)]!)
-}
 
 type Figures = Awaited<ReturnType<typeof measureTicks>> &
   Awaited<ReturnType<typeof measureIdle>> & {

@@ -23,8 +23,8 @@ import {
   startStreamReaders,
   type Tally,
 } from '../tools/stream_readers.ts'
-import { withApi } from './api.ts'
-import type { Access } from './load.ts'
+import { withApi } from './parts/api.ts'
+import type { Access } from './parts/load.ts'
 
 export const OPTIONS = {
   streams: { type: 'string', default: '1000' },

@@ -16,6 +16,7 @@ import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { startBrowser } from '../test/harness/browser.ts'
+import { median } from './parts/median.ts'
 
 export const OPTIONS = { loads: { type: 'string', default: '10' } } as const
 
@@ -78,16 +79,14 @@ async function measureStatus(origin: string) {
   const others_ms = [await ask('zh'), await ask('ru')]
   const later: number[] = []
   for (let i = 0; i < WARM_CALLS; i++) later.push(await ask('en'))
-  return { cold_ms, others_ms, warm_ms: middle(later) }
+  return { cold_ms, others_ms, warm_ms: median(later) }
 }
 
 const noted = async (page: Page, expression: string): Promise<string> =>
   String(await page.evaluate(expression))
 
-const middle = (all: number[]) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0
-
 function middleOf(loads: readonly Load[]): Load {
-  const of = (name: keyof Load) => middle(loads.map((one) => one[name]))
+  const of = (name: keyof Load) => median(loads.map((one) => one[name]))
   const whole = (name: keyof Load) => Math.round(of(name))
   return {
     paint_ms: whole('paint_ms'),

@@ -33,8 +33,8 @@ import {
   flowGenerations,
 } from 'penstock-service/tracing/generations.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
-import { BLOCK_MS, FIRST_NUMBER, TRANSACTIONS } from './mainnet_blocks.ts'
-import type { Reach, StartedNode } from './mainnet_node.ts'
+import { BLOCK_MS, FIRST_NUMBER, TRANSACTIONS } from './parts/mainnet_blocks.ts'
+import type { Reach, StartedNode } from './parts/mainnet_node.ts'
 
 export const OPTIONS = { blocks: { type: 'string', default: '1200' } } as const
 
@@ -78,7 +78,7 @@ export async function run({
   numbers: Readonly<Record<string, number>>
 }) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
-  const node = fork(join(import.meta.dirname, 'mainnet_node.ts'))
+  const node = fork(join(import.meta.dirname, 'parts/mainnet_node.ts'))
   const [{ url }] = (await once(node, 'message')) as [StartedNode]
   const postgres = await startPostgres({ throw_away: true })
   await migrate(postgres.url)

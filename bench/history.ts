@@ -11,8 +11,8 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import type { RunningService } from 'penstock-service/serve.ts'
 import pg from 'pg'
-import { withApi } from './api.ts'
-import { type Access, signedCall } from './load.ts'
+import { withApi } from './parts/api.ts'
+import { type Access, signedCall } from './parts/load.ts'
 
 export const OPTIONS = { checks: { type: 'string', default: '10000000' } } as const
 

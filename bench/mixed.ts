@@ -14,7 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { person } from 'penstock-devchain/scene.ts'
 import { devchainControl } from 'penstock-playground/sandbox.ts'
 import { httpTransport } from 'penstock-service/node/node.ts'
-import { type Access, type Reply, signedCall } from './load.ts'
+import { type Access, type Reply, signedCall } from './parts/load.ts'
 
 export const OPTIONS = {
   seconds: { type: 'string', default: '60' },

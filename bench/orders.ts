@@ -32,9 +32,10 @@ import { type RunningService, serve } from 'penstock-service/serve.ts'
 import { asRole } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
-import { ownCpuUs, serverCpuReader } from './cpu.ts'
-import type { LoadFigures, Task } from './order_load.ts'
-import { findPgbench, pgbenchRun, SECONDS } from './pgbench.ts'
+import { ownCpuUs, serverCpuReader } from './parts/cpu.ts'
+import { median } from './parts/median.ts'
+import type { LoadFigures, Task } from './parts/order_load.ts'
+import { findPgbench, pgbenchRun, SECONDS } from './parts/pgbench.ts'
 
 const CUSTOMERS = 500
 const BATCH = 256
@@ -294,9 +295,6 @@ async function slowFlushes({ url }: Setting, microseconds: number): Promise<void
   await client.end()
 }
 
-const median = (values: number[]) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
-
 async function load(
   setting: Setting,
   { clients, hot }: { clients: number; hot: boolean },
@@ -315,7 +313,7 @@ async function load(
   await writeFile(file, JSON.stringify(task))
   const [own_before, server_before] = [process.cpuUsage(), await serverCpu()]
   const { stdout } = await promisify(execFile)(process.execPath, [
-    join(import.meta.dirname, 'order_load.ts'),
+    join(import.meta.dirname, 'parts/order_load.ts'),
     file,
   ])
   const seen = JSON.parse(stdout) as LoadFigures

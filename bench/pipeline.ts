@@ -12,7 +12,7 @@ import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { atEnd } from '../tools/ending.ts'
-import { signedCall } from './load.ts'
+import { signedCall } from './parts/load.ts'
 
 const ORDERS = 5_000
 const CLIENTS = 64

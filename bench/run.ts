@@ -3,7 +3,7 @@
 // limit, measured in the same run.
 
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endWhenInterrupted } from '../tools/ending.ts'
 import { asksForHelp, leadingComment } from '../tools/help.ts'
@@ -14,19 +14,8 @@ export type Bench = {
   run(options: { json: boolean; numbers: Readonly<Record<string, number>> }): Promise<void>
 }
 
-/** What several benchmarks, or one, are made of. */
-const PARTS = new Set([
-  'run.ts',
-  'ending.ts',
-  'load.ts',
-  'order_load.ts',
-  'mainnet_blocks.ts',
-  'mainnet_node.ts',
-  'webhook_receiver.ts',
-])
-
 const names = readdirSync(import.meta.dirname)
-  .filter((file) => file.endsWith('.ts') && !PARTS.has(file))
+  .filter((file) => file.endsWith('.ts') && file !== basename(import.meta.filename))
   .map((file) => file.slice(0, -'.ts'.length))
 
 const [name, ...flags] = process.argv.slice(2)

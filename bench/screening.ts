@@ -27,7 +27,7 @@ import {
   holdingsOf,
 } from 'penstock-service/tracing/generations.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
-import { signedCall } from './load.ts'
+import { signedCall } from './parts/load.ts'
 
 const WARM_UP = 20
 const CHECKS = 300

@@ -11,6 +11,7 @@ import { CLUSTER_VARIABLE, makeTemplate } from 'penstock-test/harness/database.t
 import { codeAt, joinedByPassword, PASSWORD } from 'penstock-test/harness/users.ts'
 import { Visitor } from 'penstock-test/harness/visitor.ts'
 import { openWorld, type World } from 'penstock-test/harness/world.ts'
+import { median } from './parts/median.ts'
 
 export const OPTIONS = {
   tries: { type: 'string', default: '10000' },
@@ -123,8 +124,6 @@ async function guess(world: World, users: User[], groups: Group[], tries: number
     }
   }
 }
-
-const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1] ?? 0
 
 /** The two-sided p of Mann and Whitney, by the normal distribution that it nears. */
 function mannWhitneyP(a: readonly number[], b: readonly number[]): number {

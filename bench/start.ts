@@ -8,32 +8,24 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Build } from 'penstock-web/build/bundle.ts'
 import { openBuild } from 'penstock-web/build/store.ts'
 import { ROOT } from '../tools/source.ts'
-import { ownCpuUs } from './cpu.ts'
+import { ownCpuUs, processCpuUs } from './parts/cpu.ts'
+import { median } from './parts/median.ts'
 
 export const OPTIONS = { rounds: { type: 'string', default: '5' } } as const
 
 const LIMITS = { later_ms: 200, cold_ms: 500, cached_ms: 20 }
 const MAIN = join(ROOT, 'packages/playground/main.ts')
-const HOOK = join(import.meta.dirname, 'without_pages.mjs')
+const HOOK = join(import.meta.dirname, 'parts/without_pages.mjs')
 const KINDS = ['without', 'cached', 'cold'] as const
 type Kind = (typeof KINDS)[number]
 type Figures = { ms: number; cpu_ms: number }
-
-const TICK_MS = 10
-
-/** What a process has taken of the processor, by proc(5). */
-async function cpuMs(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return TICK_MS * (Number(fields[11]) + Number(fields[12]))
-}
 
 /** Milliseconds until a sandbox is ready, which is stopped then. */
 async function startOnce(folder: string, kind: Kind): Promise<Figures> {
@@ -52,7 +44,10 @@ async function startOnce(folder: string, kind: Kind): Promise<Figures> {
     if (child.exitCode !== null) throw new Error('a sandbox did not start')
     await delay(2)
   }
-  const figures = { ms: performance.now() - started, cpu_ms: await cpuMs(child.pid!) }
+  const figures = {
+    ms: performance.now() - started,
+    cpu_ms: (await processCpuUs(child.pid!)) / 1_000,
+  }
   await stop(child, ended)
   return figures
 }
@@ -62,8 +57,7 @@ async function stop(child: ChildProcess, ended: Promise<unknown>): Promise<void>
   await ended
 }
 
-const middle = (all: readonly number[]) =>
-  Math.round([...all].sort((a, b) => a - b)[Math.floor(all.length / 2)]!)
+const middle = (all: readonly number[]) => Math.round(median(all))
 
 async function measureStarts(folder: string, rounds: number) {
   const all: Record<Kind, Figures[]> = { without: [], cached: [], cold: [] }

@@ -13,8 +13,8 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { firstIdAt, systemRandom } from 'penstock-service/lib/ids.ts'
 import type { RunningService } from 'penstock-service/serve.ts'
 import { summarizeStep } from 'penstock-service/statements/summaries.ts'
-import { withApi } from './api.ts'
-import { type Access, signedCall } from './load.ts'
+import { withApi } from './parts/api.ts'
+import { type Access, signedCall } from './parts/load.ts'
 
 export const OPTIONS = { entries: { type: 'string', default: '1000000' } } as const
 

@@ -64,7 +64,7 @@ type Receiver = {
 }
 
 async function startReceiver(): Promise<Receiver> {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'webhook_receiver.ts'))
+  const child: ChildProcess = fork(join(import.meta.dirname, 'parts/webhook_receiver.ts'))
   const end = atEnd(() => child.kill())
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   return {

@@ -4,7 +4,7 @@
 
 import { hash, randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { signedCall } from '../../bench/load.ts'
+import { signedCall } from '../../bench/parts/load.ts'
 import type { Access, Rig } from './rig.ts'
 
 export type Reply = { code: number; result?: { id?: string; status?: string } }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { signedCall } from '../../bench/load.ts'
+import { signedCall } from '../../bench/parts/load.ts'
 import { databaseAsServer } from '../harness/database.ts'
 import type { Reply } from './buyers.ts'
 import { Rig } from './rig.ts'

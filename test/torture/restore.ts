@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Misuse } from 'penstock-service/lib/fault.ts'
-import { signedCall } from '../../bench/load.ts'
+import { signedCall } from '../../bench/parts/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { Buyers, type Reply } from './buyers.ts'
 import {

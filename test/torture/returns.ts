@@ -6,7 +6,7 @@
 // chain.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { signedCall } from '../../bench/load.ts'
+import { signedCall } from '../../bench/parts/load.ts'
 import { Buyers, type Reply } from './buyers.ts'
 import { Rig, type Role } from './rig.ts'
 import { QUORUM, type Server, Servers } from './servers.ts'

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
-import { signedCall } from '../../bench/load.ts'
+import { signedCall } from '../../bench/parts/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { type Forgery, forgeries, plant } from '../simulator/forgeries.ts'
 import { Buyers } from './buyers.ts'

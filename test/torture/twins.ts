@@ -1,7 +1,7 @@
 // `npm run torture -- twins`: a thousand calls at once with one external_id, over HTTP, at two API
 // processes. One order may come of them, charged once, and all must be answered alike.
 
-import { signedCall } from '../../bench/load.ts'
+import { signedCall } from '../../bench/parts/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { Rig } from './rig.ts'
 
