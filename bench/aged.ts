@@ -60,13 +60,13 @@ export async function run({
 
 /** How the ids of orders begin, by what became of them: they come before those of real ones, whose
  *  ids begin with the time of this century. */
-export const OLDEST = { over: '00over', running: '00running', lost: '00lost' } as const
+export const ORDER_ID_PREFIXES = { over: '00over', running: '00running', lost: '00lost' } as const
 
 const KINDS = [
   // [name, orders, state of the delegation, state of its attempt]
-  [OLDEST.over, 1, 'ended', 'solid'],
-  [OLDEST.running, 0.3, 'active', 'solid'],
-  [OLDEST.lost, 0.01, 'failed', 'dead'],
+  [ORDER_ID_PREFIXES.over, 1, 'ended', 'solid'],
+  [ORDER_ID_PREFIXES.running, 0.3, 'active', 'solid'],
+  [ORDER_ID_PREFIXES.lost, 0.01, 'failed', 'dead'],
 ] as const
 
 /** Rows as the service would have left them, made without asking what they refer to. The orders

@@ -18,7 +18,7 @@ import { Outage } from 'penstock-service/lib/fault.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { figuresReader } from 'penstock-service/monitoring/figures.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
-import { age, OLDEST } from './aged.ts'
+import { age, ORDER_ID_PREFIXES } from './aged.ts'
 import { ownCpuUs, processCpuUs, serverCpuReader } from './parts/cpu.ts'
 import { median } from './parts/median.ts'
 
@@ -208,7 +208,7 @@ async function signIn({ sql, app }: LocalService, url: string): Promise<SignedIn
 
 async function subjectsOf({ sql }: LocalService): Promise<Record<string, string>> {
   const [order] = await sql<{ id: string; customer_id: string }>`
-    select id, customer_id from orders where id like ${`${OLDEST.over}/%`} order by id limit 1`
+    select id, customer_id from orders where id like ${`${ORDER_ID_PREFIXES.over}/%`} order by id limit 1`
   const [wallet] = await sql<{ address: string }>`select address from pool_wallet limit 1`
   return { order: order!.id, customer: order!.customer_id, wallet: wallet!.address }
 }

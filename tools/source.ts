@@ -81,7 +81,7 @@ export type Tree = Node & Record<string, unknown>
 
 const below = new WeakMap<Node, readonly Tree[]>()
 
-/** Every node of the tree, parents first. Each rule walks every file: the way is kept. */
+/** Every node of the tree, parents first. The list is kept: each rule wants it of every file. */
 export function walk(node: Node): readonly Tree[] {
   const known = below.get(node)
   if (known) return known

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { barriers } from 'penstock-test/harness/browser.ts'
+import { shiftsOf } from 'penstock-test/harness/layout_shifts.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
-import { shiftsOf } from 'penstock-test/harness/shifts.ts'
 
 const portal = newPortal()
 const { button, field, heading, link, rows, visit } = portal

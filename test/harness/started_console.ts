@@ -39,7 +39,7 @@ export async function startedConsole(
   const sessions = sessionReader({ sql, clock })
   const network = async () => 'sandbox'
   const common = { sql, clock, random, new_id, seal, wake: () => {} }
-  const offers = { brand: async () => 'Penstock', passwords: passwordHasher(random, 10) }
+  const offers = { brandName: async () => 'Penstock', passwords: passwordHasher(random, 10) }
   const sign_in = { ...common, ...offers, sessions, network }
   const running = await startConsole(
     {

@@ -94,7 +94,7 @@ import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
 import { summarizeStep } from './statements/summaries.ts'
-import { burnPriceReader } from './status/burning.ts'
+import { burnPriceReader } from './status/burn_price.ts'
 import { statusPages } from './status/pages.ts'
 import type { Step } from './steps/step.ts'
 import { endAll, withdrawSupplyStep } from './subscriptions/ending.ts'
@@ -345,8 +345,8 @@ function signInOf(
   const sessions = sessionReader({ sql, clock })
   const network = networkReader(world.node)
   const passwords = passwordHasher(random, world.password_cost)
-  const name = async () => (await brand()).name
-  return { sql, clock, random, ...parts, sessions, passwords, brand: name, network, wake }
+  const brandName = async () => (await brand()).name
+  return { sql, clock, random, ...parts, sessions, passwords, brandName, network, wake }
 }
 
 type PaidParts = Pick<App, 'new_id'> &

@@ -30,7 +30,7 @@ import { nodeReads, type Reads } from './node/reads.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
 import { type Part, requireRights } from './program/rights.ts'
-import { answers, hasApi, hasConsole, hasSteps } from './program/roles.ts'
+import { hasApi, hasCallers, hasConsole, hasSteps } from './program/roles.ts'
 import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
@@ -154,7 +154,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   try {
     await requireMigrated(sql, setup)
     await requireParts(config, { api: api_sql, worker: sql, console: console_sql })
-    const sealing = await keysAtStart(config, sql, answers(config.role) ? api_sql : undefined)
+    const sealing = await keysAtStart(config, sql, hasCallers(config.role) ? api_sql : undefined)
     const works = hasSteps(config.role)
     const roots_file = works ? await rootsFile(config, log) : undefined
     const found = await narrowKeys(config, node, setup.wallets)

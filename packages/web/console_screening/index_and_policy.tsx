@@ -1,12 +1,10 @@
-// What answers of screening rest on beside the lists: the index and the policy; and how many there
-// were of each level.
+// What answers of screening rest on beside the lists: the index and the policy.
 
 import { useRun } from '../console_calls/calls.ts'
-import { Rows } from '../console_calls/rows.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
-import { count, named, say } from '../words/words.ts'
+import { count, say } from '../words/words.ts'
 
 type State = {
   policy: string
@@ -17,39 +15,11 @@ type State = {
   behind: number | null
   hubs: number
 }
-const LEVELS = ['low', 'medium', 'high'] as const
-type Day = Record<(typeof LEVELS)[number] | 'failed' | 'open', number> & { day: string }
 type Version = {
   version: number
   published_at: string | null
   published_by: string | null
   changes: { field: string; before: string | null; after: string | null }[]
-}
-
-export function Days() {
-  const days = useRun<Day[]>('aml days')
-  return (
-    <Rows
-      question={days}
-      none={say('screening.no_checks')}
-      caption={say('screening.days')}
-      caption_shown
-      keyOf={({ day }) => day}
-      columns={[
-        { title: say('screening.day'), cell: ({ day }) => day },
-        ...LEVELS.map((level) => ({
-          title: named('level', level),
-          is_figure: true,
-          cell: (day: Day) => count(day[level]),
-        })),
-        ...(['failed', 'open'] as const).map((state) => ({
-          title: named('state', state),
-          is_figure: true,
-          cell: (day: Day) => count(day[state]),
-        })),
-      ]}
-    />
-  )
 }
 
 export function Index() {

@@ -9,8 +9,9 @@ import { State } from '../parts/state.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/console.ts'
 import { count, say } from '../words/words.ts'
+import { ChecksByDay } from './checks_by_day.tsx'
 import { Decide } from './decide.tsx'
-import { Days, Index, Policy } from './foundations.tsx'
+import { Index, Policy } from './index_and_policy.tsx'
 import { LevelChanges, Watches } from './watches.tsx'
 
 export type Review = {
@@ -41,7 +42,7 @@ export default function Screening() {
       <Title title={say('screening')} />
       <div class="stack">
         <Reviews />
-        <Days />
+        <ChecksByDay />
         <Lists />
         <Index />
         <Policy />

@@ -48,7 +48,7 @@ export default function Record({ query }: PageProps) {
   )
 }
 
-/** Whoever there is to have done it: users, and keys. */
+/** Who can have done it: users, and keys. */
 function useFilterFields(): FilterField[] {
   const users = useQuestion('/v1/users/list', { limit: 100 })
   const keys = useQuestion('/v1/keys/list', { limit: 100 })

@@ -20,7 +20,7 @@ async function watched(t: TestContext, needs: { known_schema?: number; loosened?
   const { sql } = await freshDatabase(t)
   const clock = { ahead_ms: 0, now: () => new Date(Date.now() + clock.ahead_ms) }
   const corrected = correctedClock(clock)
-  const own = { clock, corrected, seal, known_schema, proofs: true }
+  const own = { clock, corrected, seal, known_schema, reads_credentials: true }
   const watch = watchReadiness({ sql, ...own, ...needs })
   const look = async () => {
     await watch.step.run()

@@ -42,7 +42,7 @@ type Needs = {
   seal: Seal
   /** Whether this process may read what customers prove themselves with, and must open it: one
    *  that runs steps may not. */
-  proofs: boolean
+  reads_credentials: boolean
   /** The number of the newest migration that this program knows. */
   known_schema: number
   /** The settings that loosen safety and that this process runs with: it says so for `status` to
@@ -99,13 +99,13 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
 async function lookAt({
   sql,
   seal,
-  proofs,
+  reads_credentials,
 }: Needs): Promise<Omit<Observation, 'standby' | 'at_ms'>> {
   const [[known], chain, newest, missing, [sale]] = await sql.begin((tx) =>
     Promise.all([
       tx<{ schema: number }>`select coalesce(max(number), 0) as schema from migration`,
       chainState(tx),
-      proofs ? newestSecret(tx) : undefined,
+      reads_credentials ? newestSecret(tx) : undefined,
       signingKeyMissing(tx, seal),
       tx<{ on_sale: boolean }>`select bool_or(on_sale) as on_sale from service`,
     ]),

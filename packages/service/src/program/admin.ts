@@ -117,7 +117,12 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       const seen = database.open({ url, schema, standbys, marks })
       const { sql, corrected, drop, beat, memory } = seen
       disconnect = async () => void (await seen.close())
-      const known = { clock: systemClock, known_schema: schema, loosened, proofs: !hasSteps(role) }
+      const known = {
+        clock: systemClock,
+        known_schema: schema,
+        loosened,
+        reads_credentials: !hasSteps(role),
+      }
       const looking = watchReadiness({ sql, corrected, drop, memory, seal, ...known })
       await looking.step.run()
       await seen.compareNoted()

@@ -9,5 +9,5 @@ export const hasApi = (role: ProcessRole): boolean => role === 'api' || role ===
 export const hasSteps = (role: ProcessRole): boolean => role === 'worker' || role === 'all'
 /** Whether operators reach it, when its port is not off. */
 export const hasConsole = (role: ProcessRole): boolean => role === 'console' || role === 'all'
-/** Whether anybody calls it who proves who he is: a customer, or an operator. */
-export const answers = (role: ProcessRole): boolean => hasApi(role) || hasConsole(role)
+/** Whether customers or operators call it, who prove who they are. */
+export const hasCallers = (role: ProcessRole): boolean => hasApi(role) || hasConsole(role)

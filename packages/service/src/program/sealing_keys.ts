@@ -35,30 +35,30 @@ export async function keptSealingKeys(where: KeyLocation): Promise<SealingKeys |
 export async function keysAtStart(
   where: KeyLocation,
   sql: Sql,
-  proofs: Sql | undefined,
+  credentials_sql: Sql | undefined,
 ): Promise<SealingKeys> {
-  const keys = await sealingKeys(where, sql, proofs)
+  const keys = await sealingKeys(where, sql, credentials_sql)
   const seal = sealWith(keys, systemRandom)
   await makeSigningKey({ sql, clock: systemClock, random: systemRandom, seal })
   return keys
 }
 
 /** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and
- *  kept in a file. `proofs`: connections that may read what customers and people prove themselves
+ *  kept in a file. `credentials_sql`: connections that may read what customers and people prove themselves
  *  with; undefined: this process answers nobody, and needs no key for that. Throws Misuse when a
  *  key is missing, or is another than the one that the database knows. */
 export async function sealingKeys(
   where: KeyLocation,
   sql: Sql,
-  proofs: Sql | undefined,
+  credentials_sql: Sql | undefined,
 ): Promise<SealingKeys> {
-  const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql, proofs))
+  const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql, credentials_sql))
   const seal = sealWith(keys, systemRandom)
   const signing = await signingKeyMissing(sql, seal)
   const missing = [
     ...new Set([
-      ...(proofs ? await sealingKeysMissing(proofs, seal) : []),
-      ...(await otherKeysMissing(sql, proofs, seal)),
+      ...(credentials_sql ? await sealingKeysMissing(credentials_sql, seal) : []),
+      ...(await otherKeysMissing(sql, credentials_sql, seal)),
       ...(signing === undefined ? [] : [signing]),
     ]),
   ]
@@ -74,9 +74,9 @@ export async function sealingKeys(
 type SealedSecret = { sealed: string; context: string; sealed_by: string }
 
 /** Of each sealing key the newest secrets that it has sealed and that are still used. */
-async function newestSecrets(sql: Sql, proofs: Sql | undefined): Promise<SealedSecret[]> {
+async function newestSecrets(sql: Sql, credentials_sql: Sql | undefined): Promise<SealedSecret[]> {
   const of_webhooks = await newestSealedSecrets(sql, systemClock.now())
-  const of_codes = proofs ? await newestTotpSecrets(proofs) : []
+  const of_codes = credentials_sql ? await newestTotpSecrets(credentials_sql) : []
   return [
     ...of_webhooks.map(({ webhook_id, sealed_secret: sealed, sealed_by }) => {
       return { sealed, context: webhookContext(webhook_id), sealed_by }
@@ -88,8 +88,12 @@ async function newestSecrets(sql: Sql, proofs: Sql | undefined): Promise<SealedS
 }
 
 /** The names of the sealing keys without which webhooks cannot be signed, or codes checked. */
-async function otherKeysMissing(sql: Sql, proofs: Sql | undefined, seal: Seal): Promise<string[]> {
-  return (await newestSecrets(sql, proofs)).flatMap(({ sealed, context, sealed_by }) => {
+async function otherKeysMissing(
+  sql: Sql,
+  credentials_sql: Sql | undefined,
+  seal: Seal,
+): Promise<string[]> {
+  return (await newestSecrets(sql, credentials_sql)).flatMap(({ sealed, context, sealed_by }) => {
     try {
       seal.open(sealed, context)
       return []
@@ -102,10 +106,10 @@ async function otherKeysMissing(sql: Sql, proofs: Sql | undefined, seal: Seal): 
 async function firstKeys(
   where: KeyLocation,
   sql: Sql,
-  proofs: Sql | undefined,
+  credentials_sql: Sql | undefined,
 ): Promise<SealingKeys> {
   const file = fileOf(where)
-  const [sealed] = await newestSecrets(sql, proofs)
+  const [sealed] = await newestSecrets(sql, credentials_sql)
   if ((await hasSecrets(sql)) || (await findSigningKey(sql)) || sealed) {
     throw new Misuse(
       'The database has sealed secrets, and there is no key that opens them: ' +

@@ -41,7 +41,7 @@ export type Needs = {
   sessions: SessionReader
   face: Face
   /** What the pages call the house, and the chain that it sells on. */
-  brand(): Promise<string>
+  brandName(): Promise<string>
   network(): Promise<string | undefined>
 }
 
@@ -180,7 +180,7 @@ export const begin = (
         passkey: offers_passkey ? await options.make(origin) : null,
         why_not: no_passkeys ?? null,
         network: (await needs.network()) ?? null,
-        brand: await needs.brand(),
+        brand: await needs.brandName(),
       }
     },
   })

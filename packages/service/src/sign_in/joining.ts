@@ -51,7 +51,7 @@ export async function offerTotp(
   { bound_to, label }: { bound_to: string; label: string },
 ): Promise<Static<typeof TotpOffer>> {
   const secret = newTotpSecret(needs.random)
-  const uri = totpUri(secret, label, await needs.brand())
+  const uri = totpUri(secret, label, await needs.brandName())
   return { secret, uri, offer: makeOffer(needs, `totp:${bound_to}`, secret) }
 }
 
@@ -63,7 +63,7 @@ export async function readPassword(
   { password, code, offer }: PasswordChoice,
   { bound_to, sign_in_name }: { bound_to: string; sign_in_name: string },
 ): Promise<{ hash: string; secret: string; step: bigint }> {
-  requireGoodPassword(password, { sign_in_name, brand: await needs.brand() })
+  requireGoodPassword(password, { sign_in_name, brand: await needs.brandName() })
   const secret = openOffer(needs, `totp:${bound_to}`, offer)
   if (secret === undefined) throw InvalidParams('offer', 'The secret was shown too long ago')
   const step = totpStep(secret, code, needs.clock.now())

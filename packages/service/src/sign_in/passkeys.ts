@@ -22,7 +22,7 @@ import {
   useChallenge,
 } from './challenges.ts'
 
-export type Needs = ChallengeNeeds & { sql: Sql; face: Face; brand(): Promise<string> }
+export type Needs = ChallengeNeeds & { sql: Sql; face: Face; brandName(): Promise<string> }
 
 /** It takes a fifth of a second to load: not at the start. */
 const library = () => import('@simplewebauthn/server')
@@ -100,7 +100,7 @@ export const registrationOptions = async (
   const { origin, bound_to, user, ids = [] } = asked
   return {
     challenge: makeChallenge(needs, bound_to),
-    rp: { id: rpId(origin), name: await needs.brand() },
+    rp: { id: rpId(origin), name: await needs.brandName() },
     user: {
       id: Buffer.from(user.id).toString('base64url'),
       name: user.sign_in_name ?? user.name,
