@@ -208,7 +208,8 @@ async function signIn({ sql, app }: LocalService, url: string): Promise<SignedIn
 
 async function subjectsOf({ sql }: LocalService): Promise<Record<string, string>> {
   const [order] = await sql<{ id: string; customer_id: string }>`
-    select id, customer_id from orders where id like ${`${ORDER_ID_PREFIXES.over}/%`} order by id limit 1`
+    select id, customer_id from orders where id like ${`${ORDER_ID_PREFIXES.over}/%`}
+    order by id limit 1`
   const [wallet] = await sql<{ address: string }>`select address from pool_wallet limit 1`
   return { order: order!.id, customer: order!.customer_id, wallet: wallet!.address }
 }

@@ -18,7 +18,7 @@ import {
 import { atEndOfFile } from 'penstock-test/harness/ends.ts'
 import { faultsOfLooks } from 'penstock-test/harness/looks.ts'
 import { addCustomer, type Sandbox } from 'penstock-test/harness/sandbox.ts'
-import { sharedBrowser, sharedSandbox } from 'penstock-test/harness/shared.ts'
+import { sharedBrowser, sharedSandbox } from 'penstock-test/harness/started_once.ts'
 import { PASSWORD } from 'penstock-test/harness/users.ts'
 import type { BrowserContext, Page } from 'playwright-core'
 

@@ -27,7 +27,7 @@ import { atEndOfFile } from './ends.ts'
 import { doJob, handsInTurn, type Job, type Limits } from './hands.ts'
 import { faultsOfLooks, type PageToLookAt } from './looks.ts'
 import { addCustomer, type Sandbox, startSandbox } from './sandbox.ts'
-import { sharedBrowser, sharedSandbox } from './shared.ts'
+import { sharedBrowser, sharedSandbox } from './started_once.ts'
 
 export const newPortal = ({ alone = false } = {}) => new Portal(alone)
 

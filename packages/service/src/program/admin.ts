@@ -117,13 +117,8 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       const seen = database.open({ url, schema, standbys, marks })
       const { sql, corrected, drop, beat, memory } = seen
       disconnect = async () => void (await seen.close())
-      const known = {
-        clock: systemClock,
-        known_schema: schema,
-        loosened,
-        reads_credentials: !hasSteps(role),
-      }
-      const looking = watchReadiness({ sql, corrected, drop, memory, seal, ...known })
+      const known = { clock: systemClock, known_schema: schema, reads_credentials: !hasSteps(role) }
+      const looking = watchReadiness({ sql, corrected, drop, memory, seal, loosened, ...known })
       await looking.step.run()
       await seen.compareNoted()
       watch = looking

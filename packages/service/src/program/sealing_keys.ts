@@ -44,9 +44,9 @@ export async function keysAtStart(
 }
 
 /** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and
- *  kept in a file. `credentials_sql`: connections that may read what customers and people prove themselves
- *  with; undefined: this process answers nobody, and needs no key for that. Throws Misuse when a
- *  key is missing, or is another than the one that the database knows. */
+ *  kept in a file. `credentials_sql`: connections that may read what customers and people prove
+ *  themselves with; undefined: this process answers nobody, and needs no key for that. Throws
+ *  Misuse when a key is missing, or is another than the one that the database knows. */
 export async function sealingKeys(
   where: KeyLocation,
   sql: Sql,
