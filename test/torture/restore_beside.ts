@@ -4,7 +4,7 @@
 // what the lost database has delivered, which was listed.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { signedCall } from '../../bench/load.ts'
+import { signedCall } from '../../bench/parts/load.ts'
 import { Buyers, type Reply } from './buyers.ts'
 import {
   archiveLog,
