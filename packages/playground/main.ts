@@ -12,8 +12,7 @@ import {
   processLog,
   runProgram,
 } from 'penstock-service/program/program.ts'
-import { demo } from './demo.ts'
-import { type LocalService, readyText, startLocal } from './start.ts'
+import type { LocalService } from './start.ts'
 
 /** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */
 function purchaseLine(
@@ -75,6 +74,8 @@ async function start(config: Config): Promise<void> {
     (file) => file !== undefined,
   )
   for (const file of ready_files) await clearReady(file)
+  // A mistake in how it is started is said before the service is loaded.
+  const { readyText, startLocal } = await import('./start.ts')
   const progress = config.json ? () => {} : print
   const log = processLog()
   const local = await startLocal({
@@ -94,6 +95,10 @@ async function start(config: Config): Promise<void> {
   } finally {
     await local.close()
   }
+}
+
+async function demo(config: Config): Promise<void> {
+  await (await import('./demo.ts')).demo(config)
 }
 
 runProgram({ commands: { start, demo }, readConfig, usage })
