@@ -25,6 +25,7 @@ import {
 } from '../tools/stream_readers.ts'
 import { withApi } from './parts/api.ts'
 import type { Access } from './parts/load.ts'
+import { median } from './parts/median.ts'
 
 export const OPTIONS = {
   streams: { type: 'string', default: '1000' },
@@ -168,8 +169,7 @@ async function measureNumbering({ serving, customers, publish }: Setting): Promi
     await insertNotes(sql, customers)
     rates.postgres.push(await rateOf(() => untilDone(() => numberBySql(sql))))
   }
-  const middle = (all: number[]) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]!
-  return { publish: middle(rates.publish), postgres: middle(rates.postgres) }
+  return { publish: median(rates.publish), postgres: median(rates.postgres) }
 }
 
 async function untilDone(run: () => Promise<boolean>): Promise<void> {

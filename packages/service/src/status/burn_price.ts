@@ -1,4 +1,4 @@
-// What energy costs of which nobody has any: TRX is burned for it, at a price of the chain.
+// What energy costs for an address that has none: TRX is burned, at a price of the chain.
 
 import type { Node } from '../node/node.ts'
 
