@@ -49,8 +49,10 @@ const FIRST_SUN = 90_000_000_000n
 /** So many rounds in which nothing comes to its end are the end. */
 const IDLE_ROUNDS_MAX = 300
 const READY_MS_MAX = 60_000
-/** So many blocks that are not read yet hold nothing up. */
+/** So many blocks that are not read yet hold nothing up at rest. */
 const TO_FOLLOW_MAX = 5
+/** So far may the service be behind while things are sold: more than the blocks of a fail-over. */
+const BEHIND_MAX = 100
 
 export type RigOptions = {
   /** The address of the database that the service is given instead of the real one. */
@@ -372,16 +374,38 @@ export class Rig {
     for (let made = 0; made < blocks; made++) this.chain.chain.mine()
   }
 
-  /** Makes a block every so often, until it is told not to. */
+  /** Makes a block every so often, until it is told not to. On a slow machine the chain does not
+   *  run away: it waits for the service at the limit. */
   keepMining(every_ms: number): void {
     this.mining = true
     const loop = async () => {
       while (this.mining) {
-        this.mine()
+        if (this.behind() < BEHIND_MAX) this.mine()
+        void this.readFollowed()
         await delay(every_ms)
       }
     }
     this.miner = loop()
+  }
+
+  /** How many blocks the service has not read yet, as far as is known. */
+  private behind(): number {
+    return this.chain.chain.chain.head_number - this.followed
+  }
+
+  /** The service's head as it was read last. */
+  private followed = 0
+  private reading = false
+
+  /** Reads how far the service has come, if it can be read: the database may be away. */
+  private async readFollowed(): Promise<void> {
+    if (this.reading) return
+    this.reading = true
+    const rows = await this.sql<{ head_number: bigint }>`select head_number from chain`.catch(
+      () => [],
+    )
+    this.followed = Number(rows[0]?.head_number ?? this.followed)
+    this.reading = false
   }
 
   async stopMining(): Promise<void> {
@@ -457,7 +481,8 @@ export class Rig {
       await delay(300)
     }
     return [
-      'it does not come to rest',
+      `it does not come to rest: ${JSON.stringify(await this.countOpen())}, ` +
+        `${this.behind()} blocks behind`,
       ...(await this.audit((auditor) => auditor.lookAtRest(place))),
     ]
   }
@@ -465,9 +490,8 @@ export class Rig {
   /** Makes blocks, but none while the service is behind, as it is on a slow machine: it signs
    *  nothing then, and would never catch up. */
   async mineWhenFollowed(blocks: number): Promise<void> {
-    const [chain] = await this.sql<{ head_number: bigint }>`select head_number from chain`
-    const unread = this.chain.chain.chain.head_number - Number(chain?.head_number ?? 0n)
-    if (unread <= TO_FOLLOW_MAX) this.mine(blocks)
+    await this.readFollowed()
+    if (this.behind() <= TO_FOLLOW_MAX) this.mine(blocks)
   }
 
   /** What has to come to its end: soon, with its hour, and with what is not read yet, blocks
