@@ -220,7 +220,8 @@ function assertSame(index: FlowIndex, reference: Reference): void {
   }
 }
 
-const RUNS = { numRuns: 300 }
+/** What has failed is made smaller for a minute at most: histories are large. */
+const RUNS = { numRuns: 300, interruptAfterTimeLimit: 60_000 }
 
 test('every amount equals the reference after every transfer, their sum the balance', () => {
   fc.assert(
@@ -283,7 +284,15 @@ test('sums of gross flow stay exact beyond 64 bits, also in a checkpoint', async
   }
 })
 
-test('splitting a transfer changes each category by at most one unit for each part', () => {
+/** How often a transfer rounds: when it is shared out; for a sender whose label is believed in part,
+ *  also when that part is turned and when the rest is shared out. */
+function roundings(labels: readonly Label[], from: string, time_ms: number): number {
+  const reference = new Reference(labels)
+  reference.now_ms = time_ms
+  return reference.label(from) ? 3 : 1
+}
+
+test('splitting a transfer changes each category by less than a unit for each rounding', () => {
   const parts = fc.array(fc.bigInt(1n, 2n ** 45n), { minLength: 2, maxLength: 6 })
   fc.assert(
     fc.property(
@@ -309,12 +318,10 @@ test('splitting a transfer changes each category by at most one unit for each pa
         const whole = send([total])
         const split = send(amounts)
         blocks.pop()
+        const off = BigInt(roundings(labels, from, enough.time_ms) * (amounts.length + 1))
         for (const [k, part] of whole.entries()) {
           const difference = split[k]! - part
-          assert.ok(
-            difference <= BigInt(amounts.length) && -difference <= BigInt(amounts.length),
-            `${k}: ${difference}`,
-          )
+          assert.ok(difference < off && -difference < off, `${k}: ${difference}`)
         }
       },
     ),
