@@ -1143,8 +1143,11 @@ create table pool_wallet (
   block_number bigint not null,
   block_time timestamptz not null,
   carries bigint not null,
+  recovering bigint default 0 not null,
+  recovers_seconds bigint default 86400 not null,
   constraint pool_wallet_pkey primary key (address, resource),
-  constraint pool_wallet_resource foreign key (resource) references pool(resource)
+  constraint pool_wallet_resource foreign key (resource) references pool(resource),
+  constraint pool_wallet_recovers check (recovering >= 0 and recovers_seconds > 0)
 );
 
 create table price (

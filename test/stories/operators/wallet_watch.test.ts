@@ -21,6 +21,7 @@ const wallets: OwnWallets = {
   recharge_address: person('recharge').address,
 }
 
+const NOTHING_USED = { units: 0n, seconds: 86_400n }
 const one = (address: Address) => [{ address, weight: 1n }]
 const active = (operations: string, key: string): Permission => ({
   id: 2,
@@ -50,6 +51,7 @@ function chain() {
           contract: false,
           balance_sun: 0n,
           staked_sun: { energy: 5n, bandwidth: 2n },
+          recovering: { energy: NOTHING_USED, bandwidth: NOTHING_USED },
           owner: { id: 0, name: 'owner', threshold: 1n, operations: '', keys: one(owner) },
           witness: undefined,
           permissions: permissions[address] ?? [],

@@ -1305,9 +1305,9 @@ export type Endpoints = {
       }
       points: {
         at: string
-        /** If all was used that comes back by then */
+        /** If all is used that is out, and open orders are delivered */
         least: number
-        /** If nothing of it was */
+        /** If nothing of it is, and open orders fail */
         most: number
       }[]
     }

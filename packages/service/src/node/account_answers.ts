@@ -11,6 +11,8 @@ export type AccountState = {
   balance_sun: bigint
   /** What is staked for each resource, with what of it is delegated. */
   staked_sun: Record<Resource, bigint>
+  /** What of its stakes is used up and comes back by itself. */
+  recovering: Record<Resource, Recovery>
   /** May do everything. An account that never set one has its own key here. */
   owner: Permission
   /** May produce blocks; only witnesses have it. */
@@ -27,6 +29,9 @@ export type Permission = {
   operations: string
   keys: { address: Address; weight: bigint }[]
 }
+/** Units that are used up, and in how many seconds the last of them has come back: evenly, unless
+ *  more is used before. */
+export type Recovery = { units: bigint; seconds: bigint }
 /** A resource of an account: what its stakes give, what of that is used, and what is left for use
  *  now, the free part of bandwidth included. One TRX of stake gives `total_limit / total_weight`
  *  units a day. */
@@ -84,6 +89,7 @@ export function accountOf(answer: unknown, address: Address): AccountState {
     contract: account.type === 'Contract',
     balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
     staked_sun: stakesOf(account),
+    recovering: recoveriesOf(account),
     owner: owner_permission === undefined ? own : permissionOf(owner_permission),
     witness: witness_permission === undefined ? undefined : permissionOf(witness_permission),
     permissions: listOf(account.active_permission ?? [], 'active_permission').map((one) => {
@@ -110,6 +116,32 @@ function stakesOf(account: Record<string, unknown>): Record<Resource, bigint> {
   return {
     energy: staked('ENERGY', resources.delegated_frozenV2_balance_for_energy),
     bandwidth: staked('BANDWIDTH', account.delegated_frozenV2_balance_for_bandwidth),
+  }
+}
+
+/** What is used up of one resource comes back over a day at most. */
+const RECOVERY_SLOTS = 28_800n
+const SLOT_SECONDS = 3n
+
+function recoveriesOf(account: Record<string, unknown>): Record<Resource, Recovery> {
+  const where = 'usage'
+  const { energy_usage, energy_window_size, energy_window_optimized } = fieldsOf(
+    account.account_resource ?? {},
+    where,
+  )
+  const { net_usage, net_window_size, net_window_optimized } = account
+  const recovery = (usage: unknown, window: unknown, in_thousandths: unknown): Recovery => {
+    const size = BigInt(integer(window ?? 0, where))
+    const slots = in_thousandths === true ? size / 1_000n : size
+    const is_known = slots > 0n && slots < RECOVERY_SLOTS
+    return {
+      units: BigInt(integer(usage ?? 0, where)),
+      seconds: (is_known ? slots : RECOVERY_SLOTS) * SLOT_SECONDS,
+    }
+  }
+  return {
+    energy: recovery(energy_usage, energy_window_size, energy_window_optimized),
+    bandwidth: recovery(net_usage, net_window_size, net_window_optimized),
   }
 }
 

@@ -15,7 +15,8 @@ import {
   showOrder,
 } from '../market/order_lookup.ts'
 import { change, LIMIT, look, momentOf, paging } from '../operation/operation.ts'
-import { poolForecast, poolRows, poolWallets } from '../pool/figures.ts'
+import { poolRows, poolWallets } from '../pool/figures.ts'
+import { poolForecast } from '../pool/forecast.ts'
 import { type EndedSubscription, endSubscription } from '../subscriptions/ending.ts'
 import {
   listAllSubscriptions,
@@ -359,15 +360,24 @@ export const chainOperations = [
     path: '/operator/pool/forecast',
     summary: 'what will be free in the coming hours, as what is delegated comes back',
     description:
-      '`free` is so if nothing of it was used, `free_if_used` if all was: on the chain, what ' +
-      'was used recovers over a day after it has come back.',
+      'If nothing more is sold, what is free lies between `free_if_used` and `free`. `free` is ' +
+      'the most: nothing of what is out is used, and open orders fail. `free_if_used` is the ' +
+      'least: all of it is used, which recovers over a day after it has come back, and open ' +
+      'orders are delivered. There is a point each 5 minutes of the first hour, then each 15. ' +
+      'What no forecast knows: a service that stands still, stakes of the wallets that change, ' +
+      'subscriptions that end early.',
     body: Type.Object({
       hours: optional(whole('N', 'for so many hours (1)', { max: 24 })),
+      every: optional(whole('MINUTES', 'only the points at multiples of it', { max: 1_440 })),
     }),
     reply: ListOf({ resource: Text, minutes: Count, free: Whole, free_if_used: Whole }),
-    async handle({ sql, body: { hours } }) {
+    async handle({ sql, body: { hours, every = 1 } }) {
       const points = await poolForecast(sql, { hours })
-      return { value: points.map(({ at: _, ...point }) => point) }
+      return {
+        value: points
+          .filter(({ minutes }) => minutes % every === 0)
+          .map(({ at: _, ...point }) => point),
+      }
     },
   }),
   look({

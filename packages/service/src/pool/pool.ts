@@ -14,6 +14,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import type { Recovery } from '../node/account_answers.ts'
 import type { BlockHead, Node, Resource } from '../node/node.ts'
 import { DELEGATION_MAX_SUN } from '../signing/signer.ts'
 import type { Step } from '../steps/step.ts'
@@ -35,7 +36,7 @@ export const CARRIES_MIN = 20n
 
 /** The chain delegates no less than 1 TRX at a time. */
 export const STAKE_MIN_SUN = 1_000_000n
-const MARGIN_PERCENT = 1n
+export const MARGIN_PERCENT = 1n
 
 /** The limit that a stake gives, in the node's own arithmetic (IEEE doubles, truncated). */
 export function unitsOf(stake_sun: bigint, { total_limit, total_weight }: Ratio): number {
@@ -190,10 +191,12 @@ export function surveyStep({
         return false
       const head = await node.head()
       const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
+      const accounts = await Promise.all(pool.map((wallet) => node.account(wallet)))
       const carries = await Promise.all(
-        pool.map(
-          async (wallet) => (await payableBy(node, wallet, price_sun)) - (live.get(wallet) ?? 0n),
-        ),
+        pool.map(async (wallet, i) => {
+          const { left } = await node.resource(wallet, 'bandwidth')
+          return payable(left, accounts[i]!.balance_sun, price_sun) - (live.get(wallet) ?? 0n)
+        }),
       )
       let grew = false
       for (const resource of RESOURCES) {
@@ -202,8 +205,9 @@ export function surveyStep({
           pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)),
         )
         if (!ratio) continue
+        const recovering = accounts.map((account) => account.recovering[resource])
         const more = await sql.begin((tx) =>
-          noteSurvey(tx, { resource, pool, found, carries, ratio, head }),
+          noteSurvey(tx, { resource, pool, found, carries, recovering, ratio, head }),
         )
         grew = grew || more
       }
@@ -226,11 +230,7 @@ const BANDWIDTH_PRICE_SUN = 1_000n
 
 /** How many transactions of ours a wallet can pay for now. What it has left counts once, though the
  *  chain wants each transaction paid from one source: that is what the one less is for. */
-async function payableBy(node: Node, wallet: Address, price_sun: bigint): Promise<bigint> {
-  const [{ left }, { balance_sun }] = await Promise.all([
-    node.resource(wallet, 'bandwidth'),
-    node.account(wallet),
-  ])
+function payable(left: bigint, balance_sun: bigint, price_sun: bigint): bigint {
   const with_bandwidth = left / TRANSACTION_BANDWIDTH
   const with_trx = price_sun === 0n ? 0n : balance_sun / (TRANSACTION_BANDWIDTH * price_sun)
   return (with_bandwidth > 0n ? with_bandwidth - 1n : 0n) + with_trx
@@ -243,6 +243,7 @@ type Survey = {
    *  what it takes back. */
   found: bigint[]
   carries: bigint[]
+  recovering: Recovery[]
   ratio: Ratio
   head: BlockHead
 }
@@ -270,17 +271,22 @@ export function useRoom(tx: Tx, amounts: Readonly<Record<Resource, bigint>>): vo
 /** True when there is more room than before. */
 async function noteSurvey(
   tx: Tx,
-  { resource, pool, found, carries, ratio, head }: Survey,
+  { resource, pool, found, carries, recovering, ratio, head }: Survey,
 ): Promise<boolean> {
   tx.send`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
   tx.send`
-    insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
-    select address, ${resource}, room_sun, carries, ${head.number}, ${head.time}
-    from unnest(${pool}::text[], ${found}::bigint[], ${carries}::bigint[]) as w (address, room_sun,
-      carries)
+    insert into pool_wallet (address, resource, room_sun, carries, recovering, recovers_seconds,
+      block_number, block_time)
+    select address, ${resource}, room_sun, carries, recovering, recovers_seconds, ${head.number},
+      ${head.time}
+    from unnest(${pool}::text[], ${found}::bigint[], ${carries}::bigint[],
+      ${recovering.map(({ units }) => units)}::bigint[],
+      ${recovering.map(({ seconds }) => seconds)}::bigint[])
+      as w (address, room_sun, carries, recovering, recovers_seconds)
     order by address
     on conflict (address, resource) do update set room_sun = excluded.room_sun,
       carries = excluded.carries,
+      recovering = excluded.recovering, recovers_seconds = excluded.recovers_seconds,
       block_number = excluded.block_number, block_time = excluded.block_time`
   const [{ rooms }, [before]] = await Promise.all([
     lockRooms(tx, resource),

@@ -4,7 +4,7 @@
 import { Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
 import { wireTime } from '../lib/clock.ts'
-import { poolForecast } from '../pool/figures.ts'
+import { poolForecast } from '../pool/forecast.ts'
 import type { Prices } from '../prices/prices.ts'
 import {
   type Endpoint,
@@ -42,6 +42,9 @@ export async function largestOrders(
   }))
 }
 
+/** Between two points that customers see of so many hours. */
+const minutesBetween = (hours: number): number => (hours === 1 ? 5 : hours <= 6 ? 15 : 60)
+
 export const forecastRoute = ({
   sql,
   prices,
@@ -74,8 +77,10 @@ export const forecastRoute = ({
       points: Type.Array(
         Type.Object({
           at: Type.String(),
-          least: Type.Integer({ description: 'If all was used that comes back by then' }),
-          most: Type.Integer({ description: 'If nothing of it was' }),
+          least: Type.Integer({
+            description: 'If all is used that is out, and open orders are delivered',
+          }),
+          most: Type.Integer({ description: 'If nothing of it is, and open orders fail' }),
         }),
       ),
     }),
@@ -89,8 +94,10 @@ export const forecastRoute = ({
     async handle({ body: { resource, hours } }) {
       const { forecast_shown } = await readOffer(sql)
       if (!forecast_shown) throw ServiceUnavailable('forecast', 'There are no forecasts')
-      const [now, ...points] = await poolForecast(sql, { resource, hours })
+      const [now, ...later] = await poolForecast(sql, { resource, hours })
       if (!now) throw ServiceUnavailable()
+      const between = minutesBetween(hours)
+      const points = later.filter(({ minutes }) => minutes % between === 0)
       const largest_order = largestOrder(now.free, await prices(), resource)
       return {
         resource,
