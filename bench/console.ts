@@ -18,6 +18,7 @@ import { Outage } from 'penstock-service/lib/fault.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { figuresReader } from 'penstock-service/monitoring/figures.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
+import { asRole } from 'penstock-test/harness/database.ts'
 import { age, ORDER_ID_PREFIXES } from './aged.ts'
 import { ownCpuUs, processCpuUs, serverCpuReader } from './parts/cpu.ts'
 import { median } from './parts/median.ts'
@@ -159,7 +160,11 @@ async function startConsole({ database_url, node_url, sandbox }: LocalService, f
     process.execPath,
     [main, ...args, '--data-dir', folder, '--node-url', node_url, '--ready-file', ready_file],
     {
-      env: { ...process.env, DATABASE_URL: database_url, PENSTOCK_WALLETS: wallets_file },
+      env: {
+        ...process.env,
+        DATABASE_URL: asRole(database_url, 'penstock_admin'),
+        PENSTOCK_WALLETS: wallets_file,
+      },
       stdio: 'ignore',
     },
   )

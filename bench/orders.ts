@@ -95,6 +95,8 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
     ['--port', '0', '--data-dir', folder, '--role', 'api'],
     {
       PENSTOCK_REQUESTS_PER_SECOND: '0',
+      // Work is prepared over the same connections.
+      PENSTOCK_ALLOW_WIDE_ROLE: 'yes',
     },
   )
   const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }

@@ -65,6 +65,8 @@ async function startApi(
     ['--port', '0', '--data-dir', folder, '--role', 'api'],
     {
       PENSTOCK_REQUESTS_PER_SECOND: '0',
+      // Work is prepared over the same connections.
+      PENSTOCK_ALLOW_WIDE_ROLE: 'yes',
       ...env,
     },
   )

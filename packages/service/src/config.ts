@@ -181,6 +181,7 @@ export const ENVIRONMENT = {
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
   PENSTOCK_ROOTS_FILE: "where the journal's daily roots are noted (<data-dir>/roots.log)",
   PENSTOCK_ALLOW_WIDE_KEYS: 'yes: start although a hot key can do more than it needs',
+  PENSTOCK_ALLOW_WIDE_ROLE: "yes: --role api, worker or console may work as the database's owner",
   PENSTOCK_ALLOW_OLD_NODE: 'yes: serve on a version of Node that has known holes',
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_DUST_TRX: 'what nobody can be credited with is ignored below this, and held above (0.1)',
@@ -369,9 +370,11 @@ function loosenedBy(
   for (const [name, sentence] of Object.entries(uses))
     if (sentence && env[name] !== 'yes')
       throw new Misuse(`${sentence} ${name}=yes takes it as it is.`)
-  const others = ['PENSTOCK_ALLOW_WIDE_KEYS', 'PENSTOCK_ALLOW_OLD_NODE'].filter(
-    (name) => env[name] === 'yes',
-  )
+  const others = [
+    'PENSTOCK_ALLOW_WIDE_KEYS',
+    'PENSTOCK_ALLOW_WIDE_ROLE',
+    'PENSTOCK_ALLOW_OLD_NODE',
+  ].filter((name) => env[name] === 'yes')
   // A fork can take back what was delivered for.
   if (env.PENSTOCK_RECHARGE_AT === 'inclusion') others.push('PENSTOCK_RECHARGE_AT')
   return [...Object.keys(uses).filter((name) => uses[name]), ...others]

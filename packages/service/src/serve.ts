@@ -29,7 +29,7 @@ import { readBudget } from './node/read_budget.ts'
 import { nodeReads, type Reads } from './node/reads.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
-import { type Part, requireRights } from './program/rights.ts'
+import { requireRights } from './program/rights.ts'
 import { hasApi, hasCallers, hasConsole, hasSteps } from './program/roles.ts'
 import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
@@ -153,7 +153,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const outside = outsideOf(config, watching.clock, log)
   try {
     await requireMigrated(sql, setup)
-    await requireParts(config, { api: api_sql, worker: sql, console: console_sql })
+    await requireRights({ api: api_sql, worker: sql, console: console_sql }, { ...config, log })
     const sealing = await keysAtStart(config, sql, hasCallers(config.role) ? api_sql : undefined)
     const works = hasSteps(config.role)
     const roots_file = works ? await rootsFile(config, log) : undefined
@@ -315,13 +315,6 @@ async function requireMigrated(sql: Sql, { database_url, config }: Setup): Promi
     where datname = current_database()`
   if (!database!.is_ours) throw new Misuse(complaint)
   await migrate(database_url)
-}
-
-/** Throws Misuse when a part that this process has may not do its work on the database. */
-async function requireParts({ role, console_port }: Config, pools: Record<Part, Sql>) {
-  if (hasApi(role)) await requireRights(pools.api, 'api')
-  if (hasSteps(role)) await requireRights(pools.worker, 'worker')
-  if (hasConsole(role) && console_port !== undefined) await requireRights(pools.console, 'console')
 }
 
 /** What the chain says of the hot keys; undefined for a process that signs nothing: it starts while
