@@ -7,7 +7,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
-import { refusal } from '../lib/fault.ts'
+import { Refused, refusal } from '../lib/fault.ts'
 import { readWhole, requireWritable, syncFolder, writeWhole } from '../lib/files.ts'
 import { ARCHIVE, type BaseBackup, MANIFEST, takeBaseBackup } from './base_backup.ts'
 
@@ -27,6 +27,15 @@ export type Backup = BaseBackup & {
 /** A backup and where it is. */
 export type KeptBackup = Backup & { folder: string }
 
+/** A backup of which nobody can say any more what it is: its own note is gone or altered. */
+export type DamagedBackup = { id: string; folder: string; wrong: string }
+
+/** What is in a folder of backups, the newest first. */
+export type BackupsFound = { whole: KeptBackup[]; damaged: DamagedBackup[] }
+
+/** What a backup of that moment is named. */
+export const idAt = (made_at: Date): string => made_at.toISOString().replace(/[-:]|\.\d+/g, '')
+
 export type BackupInput = {
   url: string
   /** Where backups are kept; made when it is not there. */
@@ -45,7 +54,7 @@ export async function makeBackup(input: BackupInput): Promise<KeptBackup> {
   const fresh = await mkdtemp(join(parent, UNFINISHED))
   try {
     const base = await takeBaseBackup(url, fresh, tell)
-    const id = base.made_at.toISOString().replace(/[-:]|\.\d+/g, '')
+    const id = idAt(base.made_at)
     const folder = join(parent, id)
     const backup = { id, schema, ...base }
     await writeWhole(join(fresh, ABOUT), `${JSON.stringify(backup, null, 2)}\n`)
@@ -71,14 +80,28 @@ async function removeUnfinished(parent: string, now: Date): Promise<void> {
 
 const UNFINISHED_MS = 24 * 3_600_000
 
-/** The backups in a folder, the newest first. Throws Refused when it cannot be read. */
-export async function listBackups(parent: string): Promise<KeptBackup[]> {
+/** The backups in a folder; one that is damaged hides no other. Throws Refused when the folder
+ *  cannot be read. */
+export async function listBackups(parent: string): Promise<BackupsFound> {
   const names = await readdir(parent).catch((thrown: NodeJS.ErrnoException) => {
     throw refusal(`${parent} cannot be read: ${thrown.code}.`)
   })
-  const folders = names.filter((name) => NAME.test(name)).map((name) => join(parent, name))
-  const found = await Promise.all(folders.map(readBackup))
-  return found.flatMap((one) => one ?? []).sort((a, b) => (a.id < b.id ? 1 : -1))
+  const found: BackupsFound = { whole: [], damaged: [] }
+  for (const id of names
+    .filter((name) => NAME.test(name))
+    .sort()
+    .reverse()) {
+    const folder = join(parent, id)
+    try {
+      const backup = await readBackup(folder)
+      if (backup) found.whole.push(backup)
+      else found.damaged.push({ id, folder, wrong: `${join(folder, ABOUT)} is missing.` })
+    } catch (thrown) {
+      if (!(thrown instanceof Refused)) throw thrown
+      found.damaged.push({ id, folder, wrong: thrown.message })
+    }
+  }
+  return found
 }
 
 /** The backup in a folder of its own; undefined when there is none. Throws Refused. */
@@ -96,9 +119,10 @@ export async function readBackup(folder: string): Promise<KeptBackup | undefined
   }
 }
 
-/** Removes all but the newest so many. Returns them. */
+/** Removes all but the newest so many of those that are whole. Returns them. What is damaged is not
+ *  counted, and stays: somebody may mend it. */
 export async function removeOlder(parent: string, keep: number): Promise<KeptBackup[]> {
-  const older = (await listBackups(parent)).slice(keep)
+  const older = (await listBackups(parent)).whole.slice(keep)
   for (const { folder } of older) await rm(folder, { recursive: true, force: true })
   return older
 }

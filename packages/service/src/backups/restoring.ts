@@ -15,6 +15,7 @@ import { findPrograms, type OsUser, runProgram, serverUser } from '../postgres/p
 import { type Cluster, runWatched, stopServer, tail } from '../postgres/server.ts'
 import {
   damageOf,
+  idAt,
   type KeptBackup,
   listBackups,
   makeEmpty,
@@ -28,21 +29,27 @@ export type RestoreSource = {
   folder: string
   /** Undefined: a data folder, that another program has restored. */
   backup: KeptBackup | undefined
+  /** What is wrong with newer ones that were passed over. */
+  passed_over: readonly string[]
 }
 
 /** Finds what is meant by a folder: that of one backup, of several (the newest of those that were
- *  made before the moment), or a data folder. Throws Refused. */
+ *  made before the moment and are whole), or a data folder. Throws Refused. */
 export async function findSource(folder: string, at?: Date): Promise<RestoreSource> {
   const path = resolve(folder)
   const one = await readBackup(path)
-  if (one) return { folder: path, backup: one }
+  if (one) return { folder: path, backup: one, passed_over: [] }
   if (await stat(join(path, 'PG_VERSION')).catch(() => undefined))
-    return { folder: path, backup: undefined }
-  const all = await listBackups(path)
-  const backup = all.find(({ made_at }) => at === undefined || made_at <= at)
-  if (backup) return { folder: backup.folder, backup }
+    return { folder: path, backup: undefined, passed_over: [] }
+  const { whole, damaged } = await listBackups(path)
+  const backup = whole.find(({ made_at }) => at === undefined || made_at <= at)
+  const passed_over = damaged
+    .filter(({ id }) => (at === undefined || id <= idAt(at)) && id > (backup?.id ?? ''))
+    .map(({ wrong }) => wrong)
+  if (backup) return { folder: backup.folder, backup, passed_over }
+  if (passed_over.length > 0) throw refusal(passed_over.join(' '))
   throw refusal(
-    all.length === 0
+    whole.length === 0
       ? `${folder} has no backup.`
       : `${folder} has no backup from before ${at!.toISOString()}.`,
   )

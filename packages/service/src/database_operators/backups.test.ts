@@ -2,7 +2,7 @@
 // and for good, to their own end and to a moment between.
 
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -195,19 +195,64 @@ test('a damaged backup is refused, and the check and the alert say so', async (t
   await writeFile(file, bytes.subarray(0, bytes.length >> 1))
   const cut = await at.type('restore', backups(), '--check')
   assert.deepEqual([cut.code, cut.err], [1, `${damage}.\n`])
-  const about = join(backups(), id, 'backup.json')
+})
+
+test('a backup whose own note is damaged is named, and hides no other', async (t) => {
+  const at = await operatorOf(t)
+  const [{ id } = { id: '' }] = await at.json<{ id: string }[]>('backup', 'list', backups())
+  const parent = join(folder, 'with a damaged one')
+  await cp(join(backups(), id), join(parent, id), { recursive: true })
+  const later = '20990101T000000Z'
+  await cp(join(backups(), id), join(parent, later), { recursive: true })
+  const about = join(parent, later, 'backup.json')
   const text = await readFile(about, 'utf8')
-  for (const wrong of ['', '{}', 'null', text.slice(0, -20), text.replace('made_at', 'made_it')]) {
-    await writeFile(about, wrong)
-    for (const words of [
-      ['backup', 'check', backups()],
-      ['restore', backups(), '--check'],
-    ]) {
-      const said = await at.type(...words)
-      assert.deepEqual([said.code, said.err], [1, `${about} is not what was written there.\n`])
-    }
+  const wrong = `${about} is not what was written there.`
+  const read = async <Result>(...words: string[]) => {
+    const { code, out } = await at.type(...words, '--json')
+    return { code, value: JSON.parse(out) as Result }
   }
-  await writeFile(about, text)
+  for (const cut of ['', '{}', 'null', text.slice(0, -20), text.replace('made_at', 'made_it')]) {
+    await writeFile(about, cut)
+    const said = await at.type('restore', join(parent, later), '--check')
+    assert.deepEqual([said.code, said.err], [1, `${wrong}\n`])
+    type Row = { id: string; wrong: string | null }
+    const listed = await read<Row[]>('backup', 'list', parent)
+    assert.deepEqual(
+      [listed.code, listed.value.map((one) => [one.id, one.wrong])],
+      [
+        1,
+        [
+          [later, wrong],
+          [id, null],
+        ],
+      ],
+    )
+  }
+  const check = await read<{ newest: { id: string }; wrong: string[] }>('backup', 'check', parent)
+  assert.deepEqual([check.code, check.value.newest.id], [1, id])
+  assert.ok(check.value.wrong.includes(wrong))
+  type Plan = { backup: string; passed_over: string[] }
+  const source = await read<Plan>('restore', parent, '--check', '--plan')
+  assert.deepEqual([source.value.backup, source.value.passed_over], [id, [wrong]])
+  const before = await read<Plan>(
+    'restore',
+    parent,
+    '--check',
+    '--plan',
+    '--at',
+    '2098-01-01T00:00:00Z',
+  )
+  assert.deepEqual([before.value.backup, before.value.passed_over], [id, []])
+  // It is neither counted nor removed.
+  const made = await at.json<{ removed: string[]; damaged: string[] }>(
+    'backup',
+    parent,
+    '--keep',
+    '1',
+  )
+  assert.deepEqual([made.removed, made.damaged], [[id], [wrong]])
+  assert.deepEqual((await readdir(parent)).length, 2)
+  await rm(parent, { recursive: true })
 })
 
 test('a backup older than a day raises the alert; without any the check fails', async (t) => {

@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { Type } from 'typebox'
 import {
+  type BackupsFound,
   damageOf,
   type KeptBackup,
   listBackups,
@@ -42,6 +43,18 @@ const Kept = {
   server_version: Text,
   folder: Text,
 }
+/** As listed: of one that is damaged nothing else is known. */
+const Listed = {
+  id: Text,
+  made_at: OrNull(Moment),
+  bytes: OrNull(Whole),
+  schema: OrNull(Count),
+  server_version: OrNull(Text),
+  folder: Text,
+  wrong: OrNull(Text),
+}
+const UNKNOWN = { made_at: null, bytes: null, schema: null, server_version: null }
+
 const shown = ({ id, made_at, archive_bytes, schema, server_version, folder }: KeptBackup) => ({
   id,
   made_at,
@@ -71,13 +84,20 @@ export async function withNamed<Result>(
 
 type Plan = { keep: number | undefined; folder: string }
 
+const NONE: BackupsFound = { whole: [], damaged: [] }
+
 /** What making a backup would do. */
 async function planOf(sql: Sql, { keep, folder }: Plan) {
   const [size] = await sql<{ bytes: bigint }>`
     select sum(pg_database_size(oid))::bigint as bytes from pg_database`
-  const kept = await listBackups(folder).catch(() => [])
-  const removed = keep === undefined ? [] : kept.slice(Math.max(0, keep - 1))
-  return { made: null, server_bytes: size!.bytes, removed: removed.map(({ id }) => id) }
+  const { whole, damaged } = await listBackups(folder).catch(() => NONE)
+  const removed = keep === undefined ? [] : whole.slice(Math.max(0, keep - 1))
+  return {
+    made: null,
+    server_bytes: size!.bytes,
+    removed: removed.map(({ id }) => id),
+    damaged: damaged.map(({ wrong }) => wrong),
+  }
 }
 
 export const backupOperations = [
@@ -97,6 +117,7 @@ export const backupOperations = [
       made: OrNull(Type.Object(Kept)),
       server_bytes: Whole,
       removed: Type.Array(Text),
+      damaged: Type.Array(Text),
     }),
     cli: { operands: ['folder'] },
     async handle({ body: { folder, keep, plan = false }, ...needs }) {
@@ -126,7 +147,10 @@ export const backupOperations = [
         const removed = keep === undefined ? [] : await removeOlder(folder, keep)
         return {
           value: { ...planned, made: shown(made), removed: removed.map((one) => one.id) },
-          note: `It is as of ${made_at.toISOString()}. \`restore --check\` proves what it holds.`,
+          note: [
+            `It is as of ${made_at.toISOString()}. \`restore --check\` proves what it holds.`,
+            ...planned.damaged.map((wrong) => `Beside it: ${wrong}`),
+          ].join('\n'),
         }
       })
     },
@@ -134,11 +158,19 @@ export const backupOperations = [
   local({
     path: '/operator/backup/list',
     summary: 'the backups in a folder, the newest first',
-    description: 'It needs no database.',
+    description:
+      'It needs no database. The exit code is 1 when one of them is damaged, which hides no other.',
     body: Type.Object({ folder: text('FOLDER', 'where backups are kept') }),
-    reply: ListOf(Kept),
+    reply: ListOf(Listed),
     cli: { operands: ['folder'] },
-    handle: async ({ body: { folder } }) => ({ value: (await listBackups(folder)).map(shown) }),
+    async handle({ body: { folder } }) {
+      const { whole, damaged } = await listBackups(folder)
+      const all = [
+        ...whole.map((one) => ({ ...shown(one), wrong: null })),
+        ...damaged.map((one) => ({ ...one, ...UNKNOWN })),
+      ]
+      return { value: all.sort((a, b) => (a.id < b.id ? 1 : -1)), ok: damaged.length === 0 }
+    },
   }),
   local({
     path: '/operator/backup/check',
@@ -194,9 +226,11 @@ const askStanza = async (stanza: string): Promise<Look> => ({
 
 async function lookAtFolder(folder: string): Promise<Look> {
   const place = placeOf(folder)
-  const [backup] = await listBackups(folder)
-  if (!backup) return { place, newest: null, wrong: [] }
+  const { whole, damaged } = await listBackups(folder)
+  const hidden = damaged.map(({ wrong }) => wrong)
+  const [backup] = whole
+  if (!backup) return { place, newest: null, wrong: hidden }
   const { id, made_at, archive_bytes } = backup
   const newest = { id, made_at, bytes: BigInt(archive_bytes) }
-  return { place, newest, wrong: await damageOf(backup) }
+  return { place, newest, wrong: [...hidden, ...(await damageOf(backup))] }
 }

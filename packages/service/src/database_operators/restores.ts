@@ -38,6 +38,7 @@ import { placeOf, withNamed } from './backups.ts'
 
 const Checked = Type.Object({
   backup: OrNull(Text),
+  passed_over: Type.Array(Text),
   restored_to: OrNull(Moment),
   folder: OrNull(Text),
   files_checked: OrNull(Count),
@@ -165,7 +166,12 @@ async function noteResult(needs: LocalNeeds, { backup }: RestoreSource, broken: 
   })
 }
 
-const Planned = Type.Object({ backup: OrNull(Text), folder: Text, to: OrNull(Text) })
+const Planned = Type.Object({
+  backup: OrNull(Text),
+  passed_over: Type.Array(Text),
+  folder: Text,
+  to: OrNull(Text),
+})
 
 export const restoreOperations = [
   local({
@@ -201,7 +207,9 @@ export const restoreOperations = [
       const at = momentOf(body.at)
       const source = await findSource(folder, at)
       const backup = source.backup?.id ?? null
-      if (plan) return { value: { backup, folder: source.folder, to: to ?? null } }
+      const { passed_over } = source
+      const named = { backup, passed_over: [...passed_over] }
+      if (plan) return { value: { ...named, folder: source.folder, to: to ?? null } }
       const began_at = clock.now()
       const tell = (what: string, done: number) =>
         progress({ what, done, whole: STAGES, unit: 'stages' })
@@ -214,7 +222,7 @@ export const restoreOperations = [
         if (note) await noteResult(asked, source, examined.broken)
         const seconds = Math.round((clock.now().getTime() - began_at.getTime()) / 1_000)
         const { files_checked } = server
-        const value = { backup, folder: to ?? null, files_checked, ...examined, seconds }
+        const value = { ...named, folder: to ?? null, files_checked, ...examined, seconds }
         return { value, ok: examined.books_balanced, note: to && NEXT }
       } finally {
         progress()
