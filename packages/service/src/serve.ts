@@ -97,10 +97,12 @@ function connectAll({ config, database_url }: Setup, watching: Monitor) {
     sql: open('long', { connections_max: CONNECTIONS, again }),
     steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
     follow_sql: open('follow', { connections_max: 1 }),
+    // Whether secrets can be opened is asked every second, and waits for no customer.
+    credentials_sql: open('credentials', { connections_max: 1, url: api_database_url }),
     books_sql: open('books', BOOKS),
     console_sql: open('console', { ...OPERATORS, url: console_database_url }),
   }
-  const { books_sql, console_sql, ...for_app } = pools
+  const { credentials_sql, books_sql, console_sql, ...for_app } = pools
   // Somebody may have waited until the database went back.
   const placing: Again = (work, how) =>
     again(async () => {
@@ -108,6 +110,7 @@ function connectAll({ config, database_url }: Setup, watching: Monitor) {
       return work()
     }, how)
   return {
+    credentials_sql: hasCallers(config.role) ? credentials_sql : undefined,
     books_sql,
     console_sql,
     for_app: { ...for_app, again: placing, told: watching.told },
@@ -145,7 +148,8 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const { config, log, database_url, nodes } = setup
   const { api_database_url = database_url, direct_url = database_url } = config
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
-  const { for_app, books_sql, console_sql, disconnect } = connectAll(setup, watching)
+  const { for_app, credentials_sql, ...connected } = connectAll(setup, watching)
+  const { books_sql, console_sql, disconnect } = connected
   const { sql, api_sql } = for_app
   let worker: Worker | undefined
   const tellOthers = wakeOthers(sql)
@@ -154,7 +158,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   try {
     await requireMigrated(sql, setup)
     await requireRights({ api: api_sql, worker: sql, console: console_sql }, { ...config, log })
-    const sealing = await keysAtStart(config, sql, hasCallers(config.role) ? api_sql : undefined)
+    const sealing = await keysAtStart(config, sql, credentials_sql)
     const works = hasSteps(config.role)
     const roots_file = works ? await rootsFile(config, log) : undefined
     const found = await narrowKeys(config, node, setup.wallets)
@@ -176,7 +180,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       wake: (step) => (worker ? worker.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
-    await watching.begin({ database_url: direct_url, seal: app.seal })
+    await watching.begin({ database_url: direct_url, seal: app.seal, credentials_sql })
     const of_console = { app, node, sql: console_sql, watching, web: outside.web }
     const operators = await operatorsConsole(setup, of_console)
     const served = { database_url: api_database_url, direct_url, log, app, watching }

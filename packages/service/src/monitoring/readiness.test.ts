@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
-import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { freshDatabase, TestDatabase } from 'penstock-test/harness/database.ts'
 import { createCustomer } from '../customers/customers.ts'
 import { sealWith } from '../customers/seal.ts'
 import { readMigrations } from '../database/migrations.ts'
@@ -17,11 +17,17 @@ const seal = sealWith({ current: 'k1', keys: { k1: new Uint8Array(32).fill(1) } 
 
 /** A watch whose clock is ours to turn. */
 async function watched(t: TestContext, needs: { known_schema?: number; loosened?: string[] } = {}) {
-  const { sql } = await freshDatabase(t)
+  const { sql, name, url } = await freshDatabase(t)
   const clock = { ahead_ms: 0, now: () => new Date(Date.now() + clock.ahead_ms) }
   const corrected = correctedClock(clock)
-  const own = { clock, corrected, seal, known_schema, reads_credentials: true }
-  const watch = watchReadiness({ sql, ...own, ...needs })
+  // As in a process that does everything: who runs the steps may not read the keys of customers.
+  const roles = new TestDatabase({ name, url })
+  const worker_sql = roles.connect({ role: 'penstock_worker' })
+  const api_sql = roles.connect({ role: 'penstock_api' })
+  t.after(() => Promise.all([worker_sql.close(), api_sql.close()]))
+  const own = { clock, corrected, seal, known_schema }
+  const connected = { sql: worker_sql, credentials_sql: api_sql }
+  const watch = watchReadiness({ ...connected, ...own, ...needs })
   const look = async () => {
     await watch.step.run()
     return answer()

@@ -40,9 +40,9 @@ type Needs = {
   /** Knows what the database had acknowledged; undefined: nobody does. */
   memory?: DatabaseMemory
   seal: Seal
-  /** Whether this process may read what customers prove themselves with, and must open it: one
-   *  that runs steps may not. */
-  reads_credentials: boolean
+  /** Connections that may read what customers prove themselves with, which this process must open;
+   *  undefined: it answers nobody. */
+  credentials_sql: Sql | undefined
   /** The number of the newest migration that this program knows. */
   known_schema: number
   /** The settings that loosen safety and that this process runs with: it says so for `status` to
@@ -99,13 +99,13 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
 async function lookAt({
   sql,
   seal,
-  reads_credentials,
+  credentials_sql,
 }: Needs): Promise<Omit<Observation, 'standby' | 'at_ms'>> {
-  const [[known], chain, newest, missing, [sale]] = await sql.begin((tx) =>
+  const newest = credentials_sql && (await newestSecret(credentials_sql))
+  const [[known], chain, missing, [sale]] = await sql.begin((tx) =>
     Promise.all([
       tx<{ schema: number }>`select coalesce(max(number), 0) as schema from migration`,
       chainState(tx),
-      reads_credentials ? newestSecret(tx) : undefined,
       signingKeyMissing(tx, seal),
       tx<{ on_sale: boolean }>`select bool_or(on_sale) as on_sale from service`,
     ]),

@@ -39,13 +39,20 @@ export type Monitor = DatabaseWatch & {
   steps(steps: readonly Step[]): readonly Step[]
   transport(transport: Transport, nodes: readonly { url: string; solid_url?: string }[]): Transport
   /** Begins to look, and returns when the database has answered once. */
-  begin(needs: { database_url: string; seal: Seal }): Promise<void>
+  begin(needs: LookNeeds): Promise<void>
   readiness(): Readiness
   /** From now on the process does its work. */
   serving(): void
   /** From now on it is not ready. */
   stopping(): void
   close(): Promise<void>
+}
+
+type LookNeeds = {
+  database_url: string
+  seal: Seal
+  /** Connections that may read what customers prove themselves with; undefined: nobody calls. */
+  credentials_sql: Sql | undefined
 }
 
 export type WatchConfig = {
@@ -111,13 +118,13 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     },
     transport: (transport, nodes) =>
       measures ? measuredTransport(transport, nodes, measures) : transport,
-    async begin({ database_url: url, seal }) {
+    async begin({ database_url: url, seal, credentials_sql }) {
       const { role, standbys, loosened } = config
       const marks = marksIn(join(config.data_dir, MARKS_FOLDER), given_log)
       const seen = database.open({ url, schema, standbys, marks })
       const { sql, corrected, drop, beat, memory } = seen
       disconnect = async () => void (await seen.close())
-      const known = { clock: systemClock, known_schema: schema, reads_credentials: !hasSteps(role) }
+      const known = { clock: systemClock, known_schema: schema, credentials_sql }
       const looking = watchReadiness({ sql, corrected, drop, memory, seal, loosened, ...known })
       await looking.step.run()
       await seen.compareNoted()
