@@ -35,6 +35,8 @@ type Scenario = {
 }
 
 const BLOCK_MS = 200
+/** How long the database's disk stays full: what seals the journal comes every 30 s. */
+const FULL_MS = 35_000
 
 /** Customers buy, the deed is done, all is well again; and then nothing may be missing or wrong. */
 async function underLoad(
@@ -173,38 +175,48 @@ async function fullDisk(): Promise<{ note: string; findings: string[] }> {
     await rm(folder, { recursive: true, force: true })
   })
   try {
-    return await underLoad({ postgres_folder: `${folder}/pg` }, async (rig) => {
-      await delay(1_000)
-      const filler = Buffer.alloc(1 << 20)
-      const fill = async () => {
-        for (let i = 0; i < 400; i++) {
-          if (
-            !(await writeFile(`${folder}/fill-${i}`, filler).then(
-              () => true,
-              () => false,
-            ))
-          )
-            return
-        }
-      }
-      await fill()
-      await delay(4_000)
-      const refused = await rig.sql`select 1`.then(
-        () => 'reads go on',
-        () => 'reads fail',
-      )
-      for (let i = 0; i < 400; i++) await rm(`${folder}/fill-${i}`, { force: true })
-      await delay(500)
-      const restarted = await rig.reviveServer()
-      await delay(1_500)
-      return (
-        'full for 4 s, ' +
-        `${refused}${restarted ? ', the server had ended and was started again' : ''}`
-      )
-    })
+    return await underLoad({ postgres_folder: `${folder}/pg` }, (rig, buyers) =>
+      fillDisk(folder, rig, buyers),
+    )
   } finally {
     await end()
   }
+}
+
+/** Nothing is written for a while, by customers' calls, by steps, and by the one that seals. With
+ *  room again, what was entered by then is sealed. */
+async function fillDisk(folder: string, rig: Rig, buyers: Buyers): Promise<string> {
+  await delay(1_000)
+  const filler = Buffer.alloc(1 << 20)
+  const files = Array.from({ length: 400 }, (_, i) => `${folder}/fill-${i}`)
+  for (const file of files) {
+    const has_room = await writeFile(file, filler).then(
+      () => true,
+      () => false,
+    )
+    if (!has_room) break
+  }
+  const before = { sold: buyers.accepted.size, unanswered: buyers.unanswered }
+  await delay(FULL_MS)
+  const sold = buyers.accepted.size - before.sold
+  const unanswered = buyers.unanswered - before.unanswered
+  const reads = await rig.sql`select 1`.then(
+    () => 'go on',
+    () => 'fail',
+  )
+  for (const file of files) await rm(file, { force: true })
+  await delay(500)
+  const restarted = await rig.reviveServer()
+  const [newest] = await rig.sql<{ number: bigint }>`select max(number) as number from transfer`
+  await rig.until('what was entered by then is not sealed', async () => {
+    const sealed = await rig.sql`
+      select 1 from journal where last_entry >= ${newest!.number} limit 1`
+    return sealed.length > 0
+  })
+  return (
+    `full for ${FULL_MS / 1_000} s, ${sold} sold and ${unanswered} asked again meanwhile, reads ` +
+    `${reads}${restarted ? ', the server had ended and was started again' : ''}, sealed since`
+  )
 }
 
 function done(program: string, ...args: string[]): Promise<boolean> {

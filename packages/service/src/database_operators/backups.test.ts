@@ -255,6 +255,31 @@ test('a backup whose own note is damaged is named, and hides no other', async (t
   await rm(parent, { recursive: true })
 })
 
+test('a disk that is full while a backup is made keeps no half of it', async (t) => {
+  const at = await operatorOf(t)
+  const small = join(folder, 'small')
+  await mkdir(small)
+  const mount = (options: string) =>
+    runProgram('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', small], undefined)
+  const unable = await mount('size=1m').then(
+    () => undefined,
+    (thrown: Error) => thrown,
+  )
+  if (unable) return t.skip(`only root may mount a small disk: ${unable.message}`)
+  t.after(() => runProgram('umount', [small], undefined))
+  const { code, err } = await at.type('backup', small)
+  assert.equal(code, 1)
+  assert.match(err, /^\S+base\.tar\.gz cannot be written: ENOSPC\.\n$/)
+  assert.deepEqual(await readdir(small), [])
+  await mount('remount,size=200m')
+  const { made } = await at.json<{ made: { id: string } }>('backup', small)
+  const listed = await at.json<{ id: string }[]>('backup', 'list', small)
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [made.id],
+  )
+})
+
 test('a backup older than a day raises the alert; without any the check fails', async (t) => {
   const at = await operatorOf(t)
   await sql`update backup set found = '{}'`
