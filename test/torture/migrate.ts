@@ -1,7 +1,8 @@
 // `npm run torture -- migrate`: the schema changes under load. First a column is added to the table
 // of orders by hand; then the table is held by a transaction for a while, and a migration that
-// changes it waits behind that. Nobody may be refused, and nobody may wait for longer than the
-// migration waits for a lock.
+// changes it waits behind that, while a backup is made. Nobody may be refused, nobody may wait for
+// longer than the migration waits for a lock, and the backup must be whole. At last the command is
+// killed at random moments, on databases of its own (migrate_killed.ts).
 
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,6 +11,7 @@ import { migrate } from 'penstock-service/database/migrate.ts'
 import { MIGRATIONS_FOLDER } from 'penstock-service/database/migrations.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { Buyers } from './buyers.ts'
+import { killMigrations } from './migrate_killed.ts'
 import { Rig, type Role } from './rig.ts'
 
 const ROLES: readonly Role[] = ['api', 'api', 'worker']
@@ -20,7 +22,7 @@ const WARM_MS = 3_000
 const LONGEST_MS_MAX = 2_500
 
 export async function run(args: string[]): Promise<boolean> {
-  const { numbers, json } = readArguments(args, { numbers: { seconds: 20 } })
+  const { numbers, json } = readArguments(args, { numbers: { seconds: 20, kills: 10 } })
   const rig = await Rig.open()
   try {
     await Promise.all(ROLES.map((role) => rig.start(role)))
@@ -36,9 +38,14 @@ export async function run(args: string[]): Promise<boolean> {
     const behind = await migrateBehind(rig, numbers.seconds * 1_000)
     const longest_ms = Math.round(buyers.longest_ms)
     const findings = await buyers.findingsAtRest()
+    const backup = await restoredOf(rig)
+    const { findings: of_kills, ...kills } = await killMigrations(rig, numbers.kills)
+    findings.push(...of_kills)
     const result = {
       by_hand,
       ...behind,
+      backup,
+      ...kills,
       longest_ms,
       orders: buyers.accepted.size,
       failed_requests: buyers.unanswered,
@@ -50,6 +57,8 @@ export async function run(args: string[]): Promise<boolean> {
       longest_ms < LONGEST_MS_MAX &&
       behind.tries > 1 &&
       behind.applied &&
+      backup.books_balanced &&
+      backup.has_migration === backup.ended_after_it &&
       buyers.unanswered + findings.length === 0
     )
   } finally {
@@ -65,6 +74,7 @@ async function migrateBehind(rig: Rig, held_ms: number) {
   const more = '-- kind: expand\nalter table orders add column by_migration int;\n'
   await writeFile(join(folder, '9999_by_migration.sql'), more)
   let tries = 0
+  let backing_up: Promise<unknown> | undefined
   let migrating: ReturnType<typeof migrate> | undefined
   await rig.sql.begin(async (tx) => {
     await tx`select count(*) from orders`
@@ -72,8 +82,27 @@ async function migrateBehind(rig: Rig, held_ms: number) {
       tries = times
     }
     migrating = migrate(rig.database_url, { folder, waits })
-    await delay(held_ms)
+    await delay(held_ms / 2)
+    // It copies while the migration still waits, and while it is applied.
+    backing_up = rig.operate('backup', backupsOf(rig))
+    backing_up.catch(() => {})
+    await delay(held_ms / 2)
   })
   const applied = await migrating!
+  await backing_up
   return { tries, applied: applied.length === 1 }
+}
+
+const backupsOf = ({ folder }: Rig) => join(folder, 'backups')
+
+/** What the backup holds that was made meanwhile. */
+async function restoredOf(rig: Rig) {
+  const [made] = JSON.parse(await rig.operate('backup', 'list', backupsOf(rig), '--json')) as {
+    made_at: string
+  }[]
+  const said = await rig.operate('restore', backupsOf(rig), '--check', '--json')
+  const { books_balanced, schema } = JSON.parse(said) as { books_balanced: boolean; schema: number }
+  const [{ after } = { after: false }] = await rig.sql<{ after: boolean }>`
+    select applied_at < ${new Date(made!.made_at)} as after from migration where number = 9999`
+  return { books_balanced, has_migration: schema === 9999, ended_after_it: after }
 }

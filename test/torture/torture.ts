@@ -14,7 +14,8 @@
 //              [--orders N] [--manner stopped|beside]
 //   upgrade    the release before and this one together, rolled forward and back under load
 //              [--minutes N] [--from COMMIT]
-//   migrate    the schema changes under load, and a migration waits for a table   [--seconds N]
+//   migrate    the schema changes under load, a migration waits for a table, and is killed
+//              [--seconds N] [--kills N]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
 //   idle       what two workers and four ask of their node while nothing is sold   [--minutes N]
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]

@@ -165,9 +165,16 @@ test('an index is built without a transaction, and one that was not finished is'
   await assert.rejects(sql`create unique index concurrently a_n on a (n)`)
   await write(
     '0002_b',
-    '-- kind: expand\n-- transaction: none\ncreate index concurrently a_n on a (n)',
+    '-- kind: expand\n-- transaction: none\ncreate index concurrently if not exists a_n on a (n)',
   )
   await run()
+  // As when the process was killed between the statement and the note of it.
+  await sql`delete from migration where number = 2`
+  await run()
+  await assert.rejects(async () => {
+    await write('0003_c', '-- transaction: none\ncreate index concurrently a_m on a (n)')
+    await run()
+  }, /Migration 0003 has no transaction: it must say "if not exists"/)
   const [index] = await sql<{ valid: boolean }>`
     select indisvalid as valid from pg_index where indexrelid = 'a_n'::regclass`
   assert.equal(index?.valid, true)

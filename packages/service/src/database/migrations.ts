@@ -6,7 +6,8 @@
 //   -- kind: contract, needs 60   those go on that know migration 60: it takes away what the
 //                                 others use; without `needs`, only those that know this very one
 //   -- transaction: none          one statement that no transaction may hold, like `create index
-//                                 concurrently`
+//                                 concurrently if not exists`: it may be run again, when a process
+//                                 was killed after it and before it was noted
 //
 // So programs of two releases run beside each other, and the older one can be put back, until a
 // contract.
@@ -46,13 +47,16 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
     const before = migrations.at(-1)
     if (before?.number === Number(digits))
       throw new Error(`Two migrations have the number ${digits}.`)
+    const in_transaction = !/^-- transaction: none$/m.test(text)
+    if (!in_transaction && !/\bif (not )?exists\b/i.test(text))
+      throw new Error(`Migration ${digits} has no transaction: it must say "if not exists".`)
     migrations.push({
       number: Number(digits),
       name,
       sha256: createHash('sha256').update(text).digest('hex'),
       text,
       ...kindOf(text, Number(digits), before?.needs ?? 0),
-      in_transaction: !/^-- transaction: none$/m.test(text),
+      in_transaction,
     })
   }
   return migrations
