@@ -1,32 +1,14 @@
-// A machine whose clock is wrong. By Debian's libfaketime where that is there (`apt-get install
-// faketime`), else by a module that is loaded first and moves what Node says the time is.
+// An API on a machine whose clock is wrong; two workers are in `npm run torture -- faults clocks`.
 
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { signedCall } from '../../bench/parts/load.ts'
 import { databaseAsServer } from '../harness/database.ts'
 import type { Reply } from './buyers.ts'
 import { Rig } from './rig.ts'
+import { wrongClocks } from './wrong_clock.ts'
 
 const AHEAD_S = 40
-const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
-
-const MODULE = {
-  NODE_OPTIONS: `--import=${import.meta.dirname}/clock_ahead.mjs`,
-  CLOCK_AHEAD_MS: String(AHEAD_S * 1_000),
-}
-const FAKETIME = {
-  LD_PRELOAD: LIBRARY,
-  FAKETIME: `+${AHEAD_S}s`,
-  FAKETIME_DONT_FAKE_MONOTONIC: '1',
-}
-
-const WAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'a module': MODULE,
-  ...(existsSync(LIBRARY) && { libfaketime: FAKETIME }),
-}
-
 type Status = {
   alerts: { alert: string; what: string }[]
   processes: { role: string; clock_offset_ms: number }[]
@@ -64,7 +46,7 @@ async function sellsWith(t: TestContext, env: Readonly<Record<string, string>>):
   })
 }
 
-for (const [way, env] of Object.entries(WAYS)) {
+for (const [way, env] of Object.entries(wrongClocks(AHEAD_S))) {
   test(`an API whose clock is ${AHEAD_S} s ahead sells, and status says so (${way})`, (t) =>
     sellsWith(t, env))
 }

@@ -15,6 +15,7 @@ import { Buyers } from './buyers.ts'
 import { crashPoints, serverCrashPoints } from './crash_points.ts'
 import { type Manner, NodeFront, Relay } from './relays.ts'
 import { Rig, type RigOptions } from './rig.ts'
+import { wrongClocks } from './wrong_clock.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -163,6 +164,35 @@ const roll: Deed = async (rig, buyers) => {
   return `4 processes replaced, ${failed} failed requests`
 }
 
+/** How far apart the clocks of the two workers are. */
+const APART_S = 40
+const APART_MS = 15_000
+
+/** One of the two workers runs on a machine whose clock is ahead, then on one whose clock is
+ *  behind. `status` has to say so; what is sent twice the auditor finds. */
+const clocksApart: Deed = async (rig, buyers) => {
+  const before = buyers.accepted.size
+  for (const seconds of [APART_S, -APART_S]) {
+    const old = rig.members.find(({ role }) => role === 'worker')!
+    await rig.start('worker', [], { env: wrongClocks(seconds)['a module']! })
+    await old.kill('SIGTERM')
+    await delay(APART_MS)
+    const said = await rig
+      .operate('status', '--json')
+      .catch((ended: { stdout: string }) => ended.stdout)
+    const { alerts } = JSON.parse(said) as { alerts: { alert: string; what: string }[] }
+    const off = alerts.filter(({ alert }) => alert === 'clock_off')
+    if (!off.some(({ what }) => what.includes('(worker)')))
+      buyers.contradictions.push(`nothing is said of a clock that is ${seconds} s off: ${said}`)
+    // The next one is beside a worker whose clock is right.
+    await rig.start('worker')
+    const wrong = rig.members.filter(({ role }) => role === 'worker').at(-2)!
+    await wrong.kill('SIGTERM')
+  }
+  const sold = buyers.accepted.size - before
+  return `${APART_S} s ahead and behind for ${APART_MS / 1_000} s each, ${sold} sold meanwhile`
+}
+
 /** The database's disk is filled to the last byte, and has room again later. */
 async function fullDisk(): Promise<{ note: string; findings: string[] }> {
   const folder = `/tmp/penstock-full-${process.pid}`
@@ -263,6 +293,7 @@ export const SCENARIOS: Record<string, Scenario> = {
   'a node behind': nodes(['behind', 'well'], 8_000),
   'nodes busy': nodes(['busy', 'duplicate'], 8_000),
   'nodes that lie': nodes(['swallows', 'forgets'], 15_000),
+  'clocks apart': { run: () => underLoad({}, clocksApart) },
   'disk full': { unable: noMount, run: fullDisk },
   'crash points': { unable: noStrace, run: crashPoints },
   'crash points of the server': { unable: noStrace, run: serverCrashPoints },

@@ -20,6 +20,8 @@ const PAUSE_MS = 50
 const BLOCK_MS = 200
 const WARM_MS = 3_000
 const LONGEST_MS_MAX = 2_500
+/** A backup begins so long before the table is let go. */
+const BACKUP_MS = 1_500
 
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, json } = readArguments(args, { numbers: { seconds: 20, kills: 10 } })
@@ -82,11 +84,11 @@ async function migrateBehind(rig: Rig, held_ms: number) {
       tries = times
     }
     migrating = migrate(rig.database_url, { folder, waits })
-    await delay(held_ms / 2)
+    await delay(held_ms - BACKUP_MS)
     // It copies while the migration still waits, and while it is applied.
     backing_up = rig.operate('backup', backupsOf(rig))
     backing_up.catch(() => {})
-    await delay(held_ms / 2)
+    await delay(BACKUP_MS)
   })
   const applied = await migrating!
   await backing_up

@@ -38,7 +38,7 @@ export async function killMigrations(rig: Rig, kills: number): Promise<KilledMig
     for (;;) {
       const child = typed(url)
       const end = ended(child)
-      if ((await Promise.race([end, delay(randomInt(Math.round(ms)), 'late')])) === 'late')
+      if ((await Promise.race([end, delay(randomInt(Math.round(1.5 * ms)), 'late')])) === 'late')
         child.kill('SIGKILL')
       const code = await end
       if (code === 0) break
