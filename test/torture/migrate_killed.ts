@@ -1,6 +1,6 @@
-// The command that migrates, killed at random moments and typed again, and typed twice at once, each
-// time on a database without a table: whatever happened, the schema and the rights are those of a
-// database that was migrated at one go.
+// The command that migrates, killed at random moments and typed again, and typed twice at once,
+// each time on a database without a table: whatever happened, the schema and the rights are those
+// of a database that was migrated at one go.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'

@@ -8,8 +8,8 @@ type Variables = Readonly<Record<string, string>>
 
 const LIBRARY = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
 
-/** The ways there are here, by their names; the first is there everywhere. Ahead by so many seconds,
- *  or behind when they are less than 0. */
+/** The ways there are here, by their names; the first is there everywhere. Ahead by so many
+ *  seconds, or behind when they are less than 0. */
 export const wrongClocks = (seconds: number): Readonly<Record<string, Variables>> => ({
   'a module': {
     NODE_OPTIONS: `--import=${import.meta.dirname}/clock_ahead.mjs`,

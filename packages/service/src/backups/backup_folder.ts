@@ -31,7 +31,7 @@ export type KeptBackup = Backup & { folder: string }
 export type DamagedBackup = { id: string; folder: string; wrong: string }
 
 /** What is in a folder of backups, the newest first. */
-export type BackupsFound = { whole: KeptBackup[]; damaged: DamagedBackup[] }
+export type FolderContents = { whole: KeptBackup[]; damaged: DamagedBackup[] }
 
 /** What a backup of that moment is named. */
 export const idAt = (made_at: Date): string => made_at.toISOString().replace(/[-:]|\.\d+/g, '')
@@ -82,11 +82,11 @@ const UNFINISHED_MS = 24 * 3_600_000
 
 /** The backups in a folder; one that is damaged hides no other. Throws Refused when the folder
  *  cannot be read. */
-export async function listBackups(parent: string): Promise<BackupsFound> {
+export async function listBackups(parent: string): Promise<FolderContents> {
   const names = await readdir(parent).catch((thrown: NodeJS.ErrnoException) => {
     throw refusal(`${parent} cannot be read: ${thrown.code}.`)
   })
-  const found: BackupsFound = { whole: [], damaged: [] }
+  const found: FolderContents = { whole: [], damaged: [] }
   for (const id of names
     .filter((name) => NAME.test(name))
     .sort()

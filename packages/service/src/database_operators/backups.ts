@@ -5,8 +5,8 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { Type } from 'typebox'
 import {
-  type BackupsFound,
   damageOf,
+  type FolderContents,
   type KeptBackup,
   listBackups,
   makeBackup,
@@ -84,7 +84,7 @@ export async function withNamed<Result>(
 
 type Plan = { keep: number | undefined; folder: string }
 
-const NONE: BackupsFound = { whole: [], damaged: [] }
+const NONE: FolderContents = { whole: [], damaged: [] }
 
 /** What making a backup would do. */
 async function planOf(sql: Sql, { keep, folder }: Plan) {

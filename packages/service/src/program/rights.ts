@@ -17,7 +17,7 @@ const WORK: Readonly<Record<Part, { table: string; role: string; name: string }>
 const TABLES = Object.values(WORK).map(({ table }) => table)
 
 /** How a process was started. */
-export type Started = {
+export type StartConfig = {
   role: ProcessRole
   /** Undefined: without a console. */
   console_port: number | undefined
@@ -32,7 +32,7 @@ export type Started = {
  *  log says. */
 export async function requireRights(
   pools: Readonly<Record<Part, Sql>>,
-  { role, loosened, log, ...started }: Started,
+  { role, loosened, log, ...started }: StartConfig,
 ): Promise<void> {
   const parts: Part[] = []
   if (hasApi(role)) parts.push('api')
