@@ -284,8 +284,8 @@ test('sums of gross flow stay exact beyond 64 bits, also in a checkpoint', async
   }
 })
 
-/** How often a transfer rounds: when it is shared out; for a sender whose label is believed in part,
- *  also when that part is turned and when the rest is shared out. */
+/** How often a transfer rounds: when it is shared out; for a sender whose label is believed in
+ *  part, also when that part is turned and when the rest is shared out. */
 function roundings(labels: readonly Label[], from: string, time_ms: number): number {
   const reference = new Reference(labels)
   reference.now_ms = time_ms
