@@ -6,8 +6,8 @@ import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { watchAlertsStep } from 'penstock-service/monitoring/watch_alerts.ts'
-import { barriers, noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
-import { startedConsole } from '../harness/started_console.ts'
+import { barriers, noBrowser } from '../harness/browser.ts'
+import { consolePage } from '../harness/console_page.ts'
 
 /** Bytes of scripts, with gzip, that Now may load in a browser that has been nowhere yet. */
 const SCRIPTS_MAX = 60_000
@@ -27,15 +27,8 @@ const PAGES = ['', '/orders', '/money', '/prices', '/books', '/record']
 test('an operator takes off sale, changes a price, reads the record', {
   skip: noBrowser(),
 }, async (t) => {
-  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true })
+  const { sql, url, page, misdeeds } = await consolePage(t, { role: 'admin' })
   await watchAlertsStep({ sql, clock: systemClock }).run()
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  const misdeeds = watchPages(context, url)
-  const page = await context.newPage()
-  await page.goto(`${url}/console/join#${await link()}`)
-  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
   const scripts = new Set<string>()
   page.on('request', (request) => {
     if (request.resourceType() === 'script') scripts.add(request.url())

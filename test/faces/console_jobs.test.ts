@@ -4,25 +4,24 @@
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { type TestContext, test } from 'node:test'
 import { paying, transact } from 'penstock-playground/sandbox.ts'
-import type { LocalService } from 'penstock-playground/start.ts'
 import { Penstock } from 'penstock-sdk'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { setSwitches, switches } from 'penstock-service/prices/switches.ts'
 import { checkProof, readProof } from 'penstock-service/receipts/proof_checking.ts'
-import type { Browser, Page } from 'playwright-core'
-import { isTooWide, noBrowser, startBrowser } from '../harness/browser.ts'
+import type { BrowserContext, Page } from 'playwright-core'
+import { isTooWide, newContext, noBrowser } from '../harness/browser.ts'
+import { atEndOfFile } from '../harness/ends.ts'
 import { eventually } from '../harness/eventually.ts'
 import { doJob, finger, type Hands, handsInTurn, type Job, type Limits } from '../harness/hands.ts'
-import { startSandbox } from '../harness/sandbox.ts'
+import { type Sandbox, startSandbox } from '../harness/sandbox.ts'
+import { sharedBrowser } from '../harness/started_once.ts'
 
-const PATIENCE_MS = 30_000
 const skip = noBrowser()
-let sandbox: LocalService
-let browser: Browser
+let sandbox: Sandbox
+const contexts: BrowserContext[] = []
 let page: Page
 let desk: Page
 let phone: Page
@@ -31,25 +30,37 @@ let home: string
 /** Where the navigation is behind a button. */
 const PHONE = { viewport: { width: 375, height: 812 }, hasTouch: true, isMobile: true }
 
-before(async () => {
-  if (skip) return
-  ;[sandbox, browser] = await Promise.all([startSandbox(), startBrowser()])
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  context.setDefaultTimeout(PATIENCE_MS)
+async function open(): Promise<void> {
+  // One of its own: prices are changed, and the books are looked at as a whole.
+  const [started, browser] = await Promise.all([startSandbox(), sharedBrowser()])
+  sandbox = started
+  const context = await newContext(browser)
+  contexts.push(context)
   page = desk = await context.newPage()
   const link = sandbox.sign_in.console!
   home = `${new URL(link).origin}/console`
   await page.goto(link)
   await button('Take off sale').waitFor()
   const storageState = await context.storageState()
-  const on_phone = await browser.newContext({ ...PHONE, storageState })
-  on_phone.setDefaultTimeout(PATIENCE_MS)
+  const on_phone = await newContext(browser, { ...PHONE, storageState })
+  contexts.push(on_phone)
   phone = await on_phone.newPage()
-})
-after(async () => {
-  await browser?.close()
+}
+
+let opening: Promise<void> | undefined
+
+atEndOfFile(async () => {
+  for (const context of contexts) await context.close()
   await sandbox?.close()
 })
+
+/** A test that is left out where no browser is. */
+const inBrowser = (title: string, steps: (t: TestContext) => Promise<void>): void =>
+  void test(title, { skip }, async (t) => {
+    opening ??= open()
+    await opening
+    await steps(t)
+  })
 
 let jobs = 0
 
@@ -57,7 +68,7 @@ let jobs = 0
 function job(title: string, limits: Limits & { by_touch?: boolean }, steps: Job): void {
   const by_touch = limits.by_touch || process.env.FACES === 'all'
   for (const hands of [...handsInTurn(jobs++), ...(by_touch ? [finger] : [])])
-    test(`${title}, with the ${hands.name}`, { skip }, async (t: TestContext) => {
+    inBrowser(`${title}, with the ${hands.name}`, async (t) => {
       page = hands === finger ? phone : desk
       await page.goto(home)
       await page.locator('main [role=status]').first().waitFor()
@@ -122,13 +133,13 @@ async function holdDeposit(): Promise<void> {
   const payment = paying(payer, customer.deposit_address, 3_000_000n)
   await transact({ node, now: () => new Date() }, payer, payment)
   await control('mine', { blocks: 25 })
-  for (let is_raised = false; !is_raised; )
-    [is_raised = false] = (await sql`select 1 from alert where alert = 'deposit_held'`).map(
-      () => true,
-    )
+  await eventually('an alert is raised', async () => {
+    const [raised] = await sql`select 1 from alert where alert = 'deposit_held'`
+    return raised !== undefined
+  })
 }
 
-test('a deposit is held, and an alert is raised', { skip }, holdDeposit)
+inBrowser('a deposit is held, and an alert is raised', holdDeposit)
 
 const HELD = 'the customer is suspended'
 
@@ -241,13 +252,12 @@ job('one sees who changed what, and that the record is whole', { clicks: 1 }, as
 
 /** One of today, as `books roots` says it. */
 async function newestRoot(): Promise<object> {
-  for (;;) {
+  return eventually('there is a root', async () => {
     const [root] = await sandbox.sql`
       select day::text, number::int, last_entry::int, sha256 from journal_root
       order by day desc limit 1`
-    if (root) return root
-    await delay(100)
-  }
+    return root
+  })
 }
 
 async function compare(hands: Hands, noted: object): Promise<void> {
@@ -272,12 +282,12 @@ job('a root of another history is found out', { clicks: 2, seconds: 1 }, async (
 job('an order is proved', { clicks: 2, seconds: 1 }, async (hands) => {
   const id = await buy(`proved with the ${hands.name}`)
   // What is proved is sealed first: that takes some seconds.
-  for (let is_sealed = false; !is_sealed; await delay(100)) {
+  await eventually('it is sealed', async () => {
     const [open] = await sandbox.sql`
       select 1 from transfer
       where number > coalesce((select max(last_entry) from journal), 0) limit 1`
-    is_sealed = open === undefined
-  }
+    return open === undefined
+  })
   // Whatever the page: what is pasted is searched for.
   await hands.paste(id)
   await page.keyboard.press('Enter')

@@ -7,21 +7,9 @@ import { startDevchain } from 'penstock-devchain'
 import { person } from 'penstock-devchain/scene.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import type { Page } from 'playwright-core'
-import {
-  barriers,
-  clippedTexts,
-  isTooWide,
-  noBrowser,
-  startBrowser,
-  watchPages,
-} from '../harness/browser.ts'
-import { startedConsole } from '../harness/started_console.ts'
-
-const VIEWS = [
-  { language: 'en', width: 1280, colorScheme: 'light' },
-  { language: 'zh', width: 1280, colorScheme: 'dark' },
-  { language: 'ru', width: 375, colorScheme: 'dark' },
-] as const
+import { noBrowser } from '../harness/browser.ts'
+import { consolePage } from '../harness/console_page.ts'
+import { faultsOfLooks } from '../harness/looks.ts'
 
 test('an operator makes a customer, and looks at the pool and the chain', {
   skip: noBrowser(),
@@ -29,14 +17,7 @@ test('an operator makes a customer, and looks at the pool and the chain', {
   const chain = await startDevchain({ block_time_seconds: 0 })
   t.after(chain.close)
   const nodes = [{ url: chain.url }, { url: 'http://127.0.0.1:9/key' }]
-  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true, nodes })
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  const misdeeds = watchPages(context, url)
-  const page = await context.newPage()
-  await page.goto(`${url}/console/join#${await link()}`)
-  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
+  const { sql, url, context, page, misdeeds } = await consolePage(t, { role: 'admin', nodes })
   const customer = await makeCustomer(page)
   const made = await sql`select id, state from customer`
   assert.deepEqual(made, [{ id: customer, state: 'active' }])
@@ -63,21 +44,9 @@ test('an operator makes a customer, and looks at the pool and the chain', {
     '/customers',
     `/customers/${customer}`,
   ]
-  const found: string[] = []
-  for (const { language, width, colorScheme } of VIEWS) {
-    await context.addCookies([{ name: 'penstock-language', value: language, url }])
-    await page.setViewportSize({ width, height: 900 })
-    await page.emulateMedia({ colorScheme })
-    for (const path of paths) {
-      await page.goto(`${url}/console${path}`)
-      await page.locator('main h1').waitFor()
-      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
-      const lines = await barriers(page)
-      if (await isTooWide(page)) lines.push('is too wide')
-      lines.push(...(await clippedTexts(page)).map((text) => `is clipped: ${text}`))
-      found.push(...lines.map((line) => `${path} ${language} ${width}: ${line}`))
-    }
-  }
+  const looks = { context, page, origin: url }
+  const pages = paths.map((path) => ({ path: `/console${path}` }))
+  const found = await faultsOfLooks(looks, pages, { in_turn: false })
   assert.deepEqual(found, [])
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
 })

@@ -14,10 +14,10 @@ import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { canonical } from 'penstock-service/screening/evidence.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import type { Page } from 'playwright-core'
-import { noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
+import { noBrowser } from '../harness/browser.ts'
+import { consolePage } from '../harness/console_page.ts'
 import { doJob, type Hands, keyboard, mouse } from '../harness/hands.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
-import { startedConsole } from '../harness/started_console.ts'
 
 const clock = systemClock
 const new_id = idMaker(clock, systemRandom)
@@ -55,15 +55,8 @@ async function highAnswer(sql: Sql, address = shop): Promise<string> {
 test('an operator decides an answer, loads a list and looks at the events', {
   skip: noBrowser(),
 }, async (t) => {
-  const { sql, url, link } = await startedConsole(t, { role: 'operator', web: true })
+  const { sql, url, context, page, misdeeds } = await consolePage(t)
   const check = await highAnswer(sql)
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  const misdeeds = watchPages(context, url)
-  const page = await context.newPage()
-  await page.goto(`${url}/console/join#${await link()}`)
-  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
 
   await doJob(t, keyboard(page), { clicks: 3 }, (hands) => decide(page, hands))
   const [review] = await sql`

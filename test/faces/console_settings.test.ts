@@ -10,21 +10,14 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { correctOrPropose } from 'penstock-service/treasury/approvals.ts'
 import type { Page } from 'playwright-core'
-import { giveAuthenticator, noBrowser, startBrowser, watchPages } from '../harness/browser.ts'
+import { giveAuthenticator, noBrowser } from '../harness/browser.ts'
+import { consolePage } from '../harness/console_page.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
-import { startedConsole } from '../harness/started_console.ts'
 
 test('an admin adds a passkey, sets two rules, approves, lets in and takes out', {
   skip: noBrowser(),
 }, async (t) => {
-  const { sql, url, link } = await startedConsole(t, { role: 'admin', web: true })
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  const misdeeds = watchPages(context, url)
-  const page = await context.newPage()
-  await page.goto(`${url}/console/join#${await link()}`)
-  await page.getByRole('button', { name: 'Take off sale' }).waitFor()
+  const { sql, url, context, page, misdeeds } = await consolePage(t, { role: 'admin' })
   await page.getByRole('link', { name: 'Settings' }).click()
   await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor()
 
@@ -70,13 +63,7 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
 test('an operator tells of an incident, hides the pool, and names the house', {
   skip: noBrowser(),
 }, async (t) => {
-  const { sql, url, link } = await startedConsole(t, { web: true })
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  const misdeeds = watchPages(context, url)
-  const page = await context.newPage()
-  await page.goto(`${url}/console/join#${await link()}`)
+  const { sql, url, context, page, misdeeds } = await consolePage(t)
   await page.getByRole('link', { name: 'Settings' }).click()
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
   const dialog = page.getByRole('dialog')
@@ -126,11 +113,7 @@ test('an operator tells of an incident, hides the pool, and names the house', {
 test('an auditor looks at the settings, and may change nothing but how to sign in', {
   skip: noBrowser(),
 }, async (t) => {
-  const { url, link } = await startedConsole(t, { role: 'auditor', web: true })
-  const browser = await startBrowser()
-  t.after(() => browser.close())
-  const page = await browser.newPage()
-  await page.goto(`${url}/console/join#${await link()}`)
+  const { page } = await consolePage(t, { role: 'auditor' })
   await page.getByRole('link', { name: 'Settings' }).click()
   for (const name of ['Stop telling', 'Tell them', 'Change', 'Invite an operator']) {
     const button = page.getByRole('button', { name, exact: true })

@@ -9,7 +9,7 @@ const RESTARTS = 2
 /** For a press of what may be gone by then. */
 const OFFER_MS = 2_000
 
-const portal = newPortal({ alone: true })
+const portal = newPortal()
 
 portal.test('an open page misses nothing while the service is started again', async () => {
   const { page, penstock, sandbox } = portal

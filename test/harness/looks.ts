@@ -22,18 +22,20 @@ const EVERY_VIEW: readonly View[] = ['en', 'zh', 'ru'].flatMap((language) =>
 )
 
 /** What axe finds on the pages, what does not fit into the window and which texts are cut off, a
- *  line for each. */
+ *  line for each. `in_turn`: one after the other each page gets the next of three views; otherwise
+ *  every page gets all three. */
 export async function faultsOfLooks(
   { context, page, origin }: Looks,
   pages: readonly PageToLookAt[],
+  { in_turn = true } = {},
 ): Promise<string[]> {
+  const all = everything || !in_turn
   const found: string[] = []
   const views = everything ? EVERY_VIEW : THREE_VIEWS
   for (const [view, { language, width, themes }] of views.entries()) {
     await context.addCookies([{ name: 'penstock-language', value: language, url: origin }])
     await page.setViewportSize({ width, height: 800 })
-    // One after the other each page gets the next view; with FACES=all every page gets every one.
-    const shown = pages.filter((_, i) => everything || i % views.length === view)
+    const shown = pages.filter((_, i) => all || i % views.length === view)
     for (const { path, prepare } of shown) {
       await page.emulateMedia({ colorScheme: themes[0]! })
       await page.goto(origin + path)

@@ -13,7 +13,8 @@ import { createDatabase, dropDatabase } from './database.ts'
 
 export type Sandbox = LocalService & {
   /** Stops everything and starts it again on what it has left, at the same address. What reaches
-   *  into the process that was stopped (`sql`, `app`) is over. */
+   *  into the process that was stopped (`sql`, `app`) is over, and replaced in what startSandbox
+   *  has returned. */
   restart(): Promise<void>
 }
 
@@ -48,8 +49,10 @@ export async function startSandbox(): Promise<Sandbox> {
     running = undefined
     await stopped?.close()
     running = await start(new URL(first.api_url!).port)
+    Object.assign(sandbox, running, { close, restart })
   }
-  return { ...first, close, restart }
+  const sandbox: Sandbox = { ...first, close, restart }
+  return sandbox
 }
 
 const MONEY_SUN = 10_000_000_000n

@@ -21,8 +21,10 @@ const NODE_OPTIONS = [
 const CHANGES_ITS_PROCESS = /^(?:before|after|beforeEach|afterEach|mock\.\w+)\(/m
 
 /** Files in such a folder share what they have started, for as long as their process lives: they
- *  get processes that run nothing else. */
+ *  get processes that run nothing else, and no more than these, because each starts all of it once
+ *  more. */
 const SHARING_FOLDERS = ['test/faces/']
+const SHARING_LANES = 2
 const sharedFolderOf = (file: string) => SHARING_FOLDERS.find((folder) => file.startsWith(folder))
 
 export type Count = { tests: number; failed: number }
@@ -40,12 +42,12 @@ export type Lanes = {
 
 /** Runs the files, the first ones first, and counts the tests that were run and that failed. */
 export async function runFiles(lanes: Lanes): Promise<Count> {
-  const queue = [...lanes.files]
+  const next = queueOf(lanes.files)
   const counts: Count[] = []
   async function work(): Promise<void> {
     let lane: ChildProcess | undefined
     let folder: string | undefined
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    for (let file = next(); file !== undefined; file = next(folder)) {
       const alone = CHANGES_ITS_PROCESS.test(await readFile(join(lanes.root, file), 'utf8'))
       if (alone || folder !== sharedFolderOf(file)) await end(lane)
       if (lane?.connected !== true) lane = openLane()
@@ -60,6 +62,25 @@ export async function runFiles(lanes: Lanes): Promise<Count> {
     (sum, { tests, failed }) => ({ tests: sum.tests + tests, failed: sum.failed + failed }),
     { tests: 0, failed: 0 },
   )
+}
+
+/** Hands out the files, the first ones first. It is told the shared folder of the caller's file
+ *  before; other callers get files of that folder when few enough have some. */
+function queueOf(files: readonly string[]): (before?: string) => string | undefined {
+  const left = [...files]
+  const sharing: string[] = []
+  return (before) => {
+    if (before !== undefined) sharing.splice(sharing.indexOf(before), 1)
+    const may_have = (file: string) => {
+      const folder = sharedFolderOf(file)
+      return folder === undefined || sharing.filter((one) => one === folder).length < SHARING_LANES
+    }
+    const i = left.findIndex(may_have)
+    const [file] = i < 0 ? [] : left.splice(i, 1)
+    const folder = file && sharedFolderOf(file)
+    if (folder !== undefined) sharing.push(folder)
+    return file
+  }
 }
 
 const openLane = (): ChildProcess =>

@@ -19,6 +19,7 @@ import { runFiles } from './lanes.ts'
 const ROOT = join(import.meta.dirname, '../..')
 /** What takes longest is started first, so that no file is left to run alone at the end. */
 const LONGEST_FIRST = [
+  'test/faces/',
   'test/simulator/',
   'test/stories/',
   'packages/playground/',
