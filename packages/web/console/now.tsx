@@ -1,7 +1,7 @@
 // The first page: whether it is healthy, what a person should look at, and six figures.
 
 import { useSignal } from '@preact/signals'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { mayChange, trx } from '../console_calls/calls.ts'
 import { type Alert, type Figures, useFigures } from '../console_calls/figures.ts'
 import { Reason } from '../console_calls/reason.tsx'
@@ -73,7 +73,7 @@ function AlertName({ alert }: Pick<Alert, 'alert'>) {
 
 function Alerts({ alerts, again }: { alerts: readonly Alert[]; again: () => void }) {
   const seeing = useSignal<string | undefined>(undefined)
-  const { is_busy } = useDoing()
+  const { is_busy } = useSubmission()
   return (
     <>
       <Table

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -40,10 +40,10 @@ export type ReasonDialogProps<Result> = DialogProps<Result> & {
 export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
   const { title, act, onClose, onDone, off, children } = props
   const reason = useSignal('')
-  const doing = useDoing()
+  const submission = useSubmission()
   const submit = async () => {
     let result: Result | undefined
-    const is_done = await doing.run(async () => {
+    const is_done = await submission.run(async () => {
       result = await act(reason.value)
     })
     if (!is_done) return
@@ -64,9 +64,9 @@ export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
           }}
           spellcheck
         />
-        {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+        {submission.fault.value && <FaultNote fault={submission.fault.value} />}
         <Submit
-          is_busy={doing.is_busy.value}
+          is_busy={submission.is_busy.value}
           off={off ?? (reason.value.trim() === '' ? say('reason.needed') : undefined)}
         >
           {title}

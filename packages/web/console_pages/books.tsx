@@ -2,7 +2,7 @@
 // and roots that somebody has noted compared.
 
 import { useSignal } from '@preact/signals'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { run, useRun } from '../console_calls/calls.ts'
 import { useFigures } from '../console_calls/figures.ts'
 import { ReasonButton } from '../console_calls/reason_button.tsx'
@@ -107,20 +107,20 @@ const MARKS = { holds: 'done', broken: 'failed' } as const
 
 function Check() {
   const rules = useSignal<Rule[] | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const check = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       rules.value = (await run<{ rules: Rule[] }>('books check')).rules
     })
   return (
     <section>
       <p class="actions">
-        <button type="button" class="main" disabled={doing.is_busy.value} onClick={check}>
+        <button type="button" class="main" disabled={submission.is_busy.value} onClick={check}>
           {say('books.check')}
         </button>
-        {doing.is_busy.value && <span role="status">{say('books.checking')}</span>}
+        {submission.is_busy.value && <span role="status">{say('books.checking')}</span>}
       </p>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       {rules.value && (
         <Table
           caption={say('books.rules')}
@@ -155,9 +155,9 @@ const FILE = 'roots'
 function Roots() {
   const text = useSignal('')
   const compared = useSignal<Comparison | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const compare = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const files = { [FILE]: text.value }
       compared.value = await run<Comparison>('books compare', { file: FILE, files })
     })
@@ -180,8 +180,8 @@ function Roots() {
             />
           )}
         </Field>
-        {doing.fault.value && <FaultNote fault={doing.fault.value} />}
-        <Submit is_busy={doing.is_busy.value}>{say('books.compare')}</Submit>
+        {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+        <Submit is_busy={submission.is_busy.value}>{say('books.compare')}</Submit>
       </Form>
       {compared.value && (
         <p role="status">

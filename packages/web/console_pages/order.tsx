@@ -1,6 +1,6 @@
 // One order: what it waits for, its parts on wallets, their transactions, its entries.
 
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { run, trx, useRun } from '../console_calls/calls.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
@@ -66,18 +66,18 @@ export default function OnePage({ params }: PageProps) {
 
 /** The proof of the order as a file, which `orders verify` checks without the service. */
 function Proof({ order }: { order: string }) {
-  const doing = useDoing()
+  const submission = useSubmission()
   const save = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const proof = await run<object>('orders prove', { order })
       saveFile(`proof-${order}.json`, 'application/json', `${JSON.stringify(proof)}\n`)
     })
   return (
     <>
-      <button type="button" disabled={doing.is_busy.value} onClick={save}>
+      <button type="button" disabled={submission.is_busy.value} onClick={save}>
         {say('order.prove')}
       </button>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
     </>
   )
 }

@@ -1,7 +1,7 @@
 // Prices: the tiers in force, and a change shown before it is made, on what was ordered lately.
 
 import { useSignal } from '@preact/signals'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { mayChange, run, trx, useRun } from '../console_calls/calls.ts'
 import { Reason } from '../console_calls/reason.tsx'
 import { Title } from '../frame/title.tsx'
@@ -90,11 +90,11 @@ function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
   const price = useSignal(String(trx(tier.price_sun)))
   const preview = useSignal<{ price: string; rows: Preview[] } | undefined>(undefined)
   const is_open = useSignal(false)
-  const doing = useDoing()
+  const submission = useSubmission()
   const { resource, min_amount, max_amount } = tier
   const optionsAt = (at: string) => ({ resource, tiers: [`${min_amount}-${max_amount}=${at}`] })
   const look = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const at = price.value
       preview.value = { price: at, rows: await run<Preview[]>('prices preview', optionsAt(at)) }
     })
@@ -113,8 +113,8 @@ function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
             price.value = text.trim()
           }}
         />
-        {doing.fault.value && <FaultNote fault={doing.fault.value} />}
-        <Submit is_busy={doing.is_busy.value}>{say('prices.preview')}</Submit>
+        {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+        <Submit is_busy={submission.is_busy.value}>{say('prices.preview')}</Submit>
       </Form>
       {preview.value && (
         <>

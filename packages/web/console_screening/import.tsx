@@ -1,7 +1,7 @@
 // A list in a file: what it would change is shown at once, and only then can it be put in force.
 
 import { useSignal } from '@preact/signals'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { run } from '../console_calls/calls.ts'
 import { Reason } from '../console_calls/reason.tsx'
 import { Address } from '../parts/address.tsx'
@@ -37,9 +37,9 @@ export function Import({ list, onDone }: ImportProps) {
   const chosen = useSignal<{ upload: Upload; preview: Preview } | undefined>(undefined)
   const is_open = useSignal(false)
   const shrink = useSignal(false)
-  const doing = useDoing()
+  const submission = useSubmission()
   const look = (file: File) =>
-    doing.run(async () => {
+    submission.run(async () => {
       chosen.value = undefined
       shrink.value = false
       const upload = { list, file: file.name, files: { [file.name]: await file.text() } }
@@ -60,8 +60,8 @@ export function Import({ list, onDone }: ImportProps) {
           />
         )}
       </Field>
-      {doing.is_busy.value && <p role="status">{say('busy')}</p>}
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.is_busy.value && <p role="status">{say('busy')}</p>}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       {upload && preview && (
         <>
           <Effect {...preview} />

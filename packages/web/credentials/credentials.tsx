@@ -3,9 +3,9 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import { post } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { usePosted } from '../calls/question.ts'
 import { beginning, forgetSession, session } from '../calls/session.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -36,25 +36,25 @@ type DialogState =
 export function Credentials() {
   const question = usePosted<CredentialList>('/session/passkeys/list', {})
   const dialog = useSignal<DialogState | undefined>(undefined)
-  const doing = useDoing()
-  const { value: fault } = doing.fault
+  const submission = useSubmission()
+  const { value: fault } = submission.fault
   const close = () => {
     dialog.value = undefined
     void question.again()
   }
   const remove = ({ id, name }: Passkey) =>
-    void doing.run(async () => {
+    void submission.run(async () => {
       await post('/session/passkeys/remove', { id })
       toast(say('settings.passkey_removed', { name }))
       await question.again()
     })
   const makeCodes = () =>
-    void doing.run(async () => {
+    void submission.run(async () => {
       const said = await post<{ recovery_codes: readonly string[] }>('/session/recovery/new', {})
       dialog.value = { what: 'codes', codes: said.recovery_codes }
     })
   const endAll = () =>
-    void doing.run(async () => {
+    void submission.run(async () => {
       await post('/session/end', { everywhere: true })
       forgetSession()
     })
@@ -71,7 +71,7 @@ export function Credentials() {
                 dialog.value = { what: 'rename', passkey }
               }}
               onRemove={remove}
-              is_busy={doing.is_busy}
+              is_busy={submission.is_busy}
             />
             <NewPasskey onDone={question.again} />
             <p>{say(password ? 'settings.has_password' : 'settings.no_password')}</p>
@@ -82,10 +82,10 @@ export function Credentials() {
                   dialog.value = { what: 'password' }
                 }}
               />
-              <button type="button" disabled={doing.is_busy.value} onClick={makeCodes}>
+              <button type="button" disabled={submission.is_busy.value} onClick={makeCodes}>
                 {say('settings.codes_new')}
               </button>
-              <button type="button" disabled={doing.is_busy.value} onClick={endAll}>
+              <button type="button" disabled={submission.is_busy.value} onClick={endAll}>
                 {say('settings.end_all')}
               </button>
             </p>
@@ -117,11 +117,11 @@ function PasswordButton({ onPress }: { onPress: () => void }) {
 
 function RenamePasskey({ passkey, onClose }: { passkey: Passkey; onClose: () => void }) {
   const name = useSignal(passkey.name)
-  const doing = useDoing()
-  const { value: fault } = doing.fault
+  const submission = useSubmission()
+  const { value: fault } = submission.fault
   const rename = async () => {
     const change = { id: passkey.id, name: name.value.trim() }
-    if (await doing.run(() => post('/session/passkeys/rename', change))) onClose()
+    if (await submission.run(() => post('/session/passkeys/rename', change))) onClose()
   }
   return (
     <Dialog title={say('settings.passkey_rename', { name: passkey.name })} onClose={onClose}>
@@ -133,7 +133,7 @@ function RenamePasskey({ passkey, onClose }: { passkey: Passkey; onClose: () => 
             name.value = text
           }}
         />
-        <Submit is_busy={doing.is_busy.value}>{say('save')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('save')}</Submit>
       </Form>
     </Dialog>
   )
@@ -198,12 +198,12 @@ function Passkeys({ passkeys, onRename, onRemove, is_busy }: PasskeysProps) {
 
 function NewPasskey({ onDone }: { onDone: () => Promise<void> }) {
   const name = useSignal('')
-  const doing = useDoing()
-  const { value: fault } = doing.fault
+  const submission = useSubmission()
+  const { value: fault } = submission.fault
   if (beginning.value?.passkeys_possible !== true)
     return <p class="note warn">{beginning.value?.why_not}</p>
   const make = () =>
-    void doing.run(async () => {
+    void submission.run(async () => {
       const { makePasskey } = await import('../calls/presence.ts')
       const { user } = session.value!
       const { options } = await post<{ options: unknown }>('/session/passkeys/new', {})
@@ -224,7 +224,7 @@ function NewPasskey({ onDone }: { onDone: () => Promise<void> }) {
           name.value = text
         }}
       />
-      <Submit is_busy={doing.is_busy.value}>{say('settings.passkey_add')}</Submit>
+      <Submit is_busy={submission.is_busy.value}>{say('settings.passkey_add')}</Submit>
     </Form>
   )
 }

@@ -2,8 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { post } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { usePosted } from '../calls/question.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -27,13 +27,13 @@ export function NewPassword({ onClose }: { onClose: () => void }) {
 function PasswordForm({ totp, onDone }: { totp: Offer; onDone: () => void }) {
   const password = useSignal('')
   const code = useSignal('')
-  const doing = useDoing()
-  const { value: fault } = doing.fault
+  const submission = useSubmission()
+  const { value: fault } = submission.fault
   const isAbout = (field: string) => fault?.key.endsWith(`.${field}`) ?? false
   const change = async () => {
     const typed = { password: password.value, code: code.value.replaceAll(' ', '') }
     const body = { ...typed, offer: totp.offer }
-    if (!(await doing.run(() => post('/session/totp', body)))) return
+    if (!(await submission.run(() => post('/session/totp', body)))) return
     toast(say('settings.password_changed'))
     onDone()
   }
@@ -61,7 +61,7 @@ function PasswordForm({ totp, onDone }: { totp: Offer; onDone: () => void }) {
           code.value = text
         }}
       />
-      <Submit is_busy={doing.is_busy.value}>{say('save')}</Submit>
+      <Submit is_busy={submission.is_busy.value}>{say('save')}</Submit>
     </Form>
   )
 }

@@ -2,16 +2,15 @@
 // with fractions.
 
 import { fromSun, toSun } from 'penstock-sdk'
-import { say } from '../words/words.ts'
+import { inGroups, say } from '../words/words.ts'
 
-const THIN_SPACE = '\u2009'
 const MINUS = '\u2212'
 
 /** `8412.07` as it is read: groups of three, no zeros at the end. */
 export function moneyText(trx: number, { sign = false }: { sign?: boolean } = {}): string {
   const sun = toSun(trx)
   const size = sun < 0n ? -sun : sun
-  const whole = String(size / 1_000_000n).replace(/\B(?=(\d{3})+$)/g, THIN_SPACE)
+  const whole = inGroups(String(size / 1_000_000n))
   const decimals = String(size % 1_000_000n)
     .padStart(6, '0')
     .replace(/0+$/, '')

@@ -1,9 +1,9 @@
 // One event, with all that it tells, and to which webhooks it went.
 
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
 import { may } from '../calls/session.ts'
+import { useSubmission } from '../calls/submission.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { toast } from '../frame/toasts.tsx'
@@ -50,9 +50,9 @@ export default function EventPage({ params }: PageProps) {
 
 function Notices({ number }: { number: number }) {
   const question = useQuestion('/v1/notices/list', { event: number, limit: 100 })
-  const doing = useDoing()
+  const submission = useSubmission()
   const retry = (webhook_id: string) =>
-    doing.run(async () => {
+    submission.run(async () => {
       await ask('/v1/notice/retry', { webhook_id, number })
       toast(say('notice.retried'))
       await question.again()
@@ -60,7 +60,7 @@ function Notices({ number }: { number: number }) {
   return (
     <section class="panel">
       <h2>{say('event.notices')}</h2>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       <Answer question={question} lines={3}>
         {({ items }) =>
           items.length === 0 ? (

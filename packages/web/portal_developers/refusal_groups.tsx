@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { Empty, FaultNote, Skeleton } from '../parts/answer.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
@@ -45,16 +45,16 @@ async function readGroups(): Promise<Read> {
 }
 
 export function Groups() {
-  const doing = useDoing()
+  const submission = useSubmission()
   const read = useSignal<Read | undefined>(undefined)
   const load = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       read.value = await readGroups()
     })
   useEffect(() => {
     void load()
   }, [])
-  if (doing.fault.value) return <FaultNote fault={doing.fault.value} again={load} />
+  if (submission.fault.value) return <FaultNote fault={submission.fault.value} again={load} />
   if (!read.value) return <Skeleton lines={4} />
   const { groups, read: n, has_more, left_out } = read.value
   if (groups.length === 0)

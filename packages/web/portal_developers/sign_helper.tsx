@@ -3,7 +3,7 @@
 
 import { useSignal } from '@preact/signals'
 import { signer } from 'penstock-sdk'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { LongText } from '../parts/address.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Form, LinesField, TextField } from '../parts/field.tsx'
@@ -17,9 +17,9 @@ export function SignHelper() {
   const body = useSignal('{}')
   const secret = useSignal('')
   const signed = useSignal<SignatureHeaders | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const compute = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const sign = signer('', secret.value.trim())
       signed.value = await sign({
         path: path.value.trim(),
@@ -32,7 +32,10 @@ export function SignHelper() {
     <details class="code">
       <summary>{say('sign')}</summary>
       <p>{say('sign.sentence')}</p>
-      <Form onSubmit={compute} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={compute}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <TextField
           label={say('refusal.path')}
           value={path.value}

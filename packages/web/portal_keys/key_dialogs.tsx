@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
@@ -25,12 +25,12 @@ export function NewKey({ onDone, onClose }: DialogProps) {
   const fields = useKeyFields()
   const made = useSignal<Result<'/v1/key/new'> | undefined>(undefined)
   const was_sent = useSignal(false)
-  const doing = useDoing()
+  const submission = useSubmission()
   const is_wrong = Object.keys(fields.wrong).length > 0
   const make = () => {
     was_sent.value = true
     if (is_wrong) return
-    void doing.run(async () => {
+    void submission.run(async () => {
       made.value = await ask('/v1/key/new', fields.body)
       onDone()
     })
@@ -56,9 +56,12 @@ export function NewKey({ onDone, onClose }: DialogProps) {
   const { name, scopes } = fields.body
   return (
     <Dialog title={say('key.new')} onClose={onClose}>
-      <Form onSubmit={make} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={make}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <KeyFieldsView fields={fields} shows_wrong={was_sent.value} />
-        <Submit is_busy={doing.is_busy.value}>{say('key.create')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('key.create')}</Submit>
         <CodeSamples
           sdk={`penstock.keys.create(${JSON.stringify(fields.body, null, 2)})`}
           cli={`penstock keys create ${quoted(name)} --scopes ${scopes.join(',')}`}
@@ -70,11 +73,11 @@ export function NewKey({ onDone, onClose }: DialogProps) {
 
 export function ChangeKey({ subject, onDone, onClose }: SubjectProps) {
   const fields = useKeyFields(subject)
-  const doing = useDoing()
+  const submission = useSubmission()
   const is_wrong = Object.keys(fields.wrong).length > 0
   const change = async () => {
     if (is_wrong) return
-    const went_well = await doing.run(() =>
+    const went_well = await submission.run(() =>
       ask('/v1/key/change', { id: subject.id, ...fields.body }),
     )
     if (!went_well) return
@@ -84,9 +87,12 @@ export function ChangeKey({ subject, onDone, onClose }: SubjectProps) {
   }
   return (
     <Dialog title={say('key.change_title', { name: subject.name })} onClose={onClose}>
-      <Form onSubmit={change} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={change}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <KeyFieldsView fields={fields} shows_wrong />
-        <Submit is_busy={doing.is_busy.value}>{say('save')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('save')}</Submit>
       </Form>
     </Dialog>
   )
@@ -114,10 +120,10 @@ export function RotateKey({ subject, onDone, onClose }: SubjectProps) {
 export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
   const { id, name } = subject
   const keeps = useSignal(false)
-  const doing = useDoing()
+  const submission = useSubmission()
   const revoke = async () => {
     const body = { id, ...(keeps.value && { keep_subscriptions: true }) }
-    if (!(await doing.run(() => ask('/v1/key/revoke', body)))) return
+    if (!(await submission.run(() => ask('/v1/key/revoke', body)))) return
     toast(say('key.was_revoked', { name }))
     onDone()
     onClose()
@@ -125,7 +131,10 @@ export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
   return (
     <Dialog title={say('key.revoke_title', { name })} onClose={onClose}>
       <p>{say('key.revoke_sentence')}</p>
-      <Form onSubmit={revoke} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={revoke}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <CheckField
           label={say('key.keep_subscriptions')}
           is_on={keeps.value}
@@ -133,7 +142,7 @@ export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
             keeps.value = is_on
           }}
         />
-        <Submit is_busy={doing.is_busy.value}>{say('key.revoke')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('key.revoke')}</Submit>
         <CodeSamples
           sdk={`penstock.keys.revoke(${JSON.stringify({ id })})`}
           cli={`penstock keys revoke ${id}`}

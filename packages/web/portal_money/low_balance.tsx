@@ -2,8 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
@@ -27,16 +27,19 @@ const SUM = /^\d{1,9}(\.\d{1,6})?$/
 function LowBalanceForm({ balance_low }: { balance_low: number | null }) {
   const typed = useSignal(balance_low === null ? '' : String(balance_low))
   const wrong = useSignal<string | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const set = async () => {
     const text = typed.value.trim()
     wrong.value = text === '' || SUM.test(text) ? undefined : say('low.wrong')
     if (wrong.value !== undefined) return
     const body = { balance_low: Number(text) }
-    if (await doing.run(() => ask('/v1/settings/change', body))) toast(say('low.saved'))
+    if (await submission.run(() => ask('/v1/settings/change', body))) toast(say('low.saved'))
   }
   return (
-    <Form onSubmit={set} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+    <Form
+      onSubmit={set}
+      wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+    >
       <TextField
         label={say('low.sum')}
         hint={say('low.hint')}
@@ -47,7 +50,7 @@ function LowBalanceForm({ balance_low }: { balance_low: number | null }) {
           typed.value = text
         }}
       />
-      <Submit is_busy={doing.is_busy.value}>{say('save')}</Submit>
+      <Submit is_busy={submission.is_busy.value}>{say('save')}</Submit>
     </Form>
   )
 }

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { type Result, statementText } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { saveFile } from '../portal_orders/csv.ts'
 import { say } from '../words/words.ts'
@@ -12,10 +12,10 @@ import type { Period } from './period.ts'
 const PAGE = 1_000
 
 export function StatementCsv({ period, name }: { period: Period; name: string }) {
-  const doing = useDoing()
+  const submission = useSubmission()
   const read = useSignal(0)
   const download = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const entries: Result<'/v1/statement'>['items'] = []
       let page: Result<'/v1/statement'> | undefined
       do {
@@ -30,15 +30,15 @@ export function StatementCsv({ period, name }: { period: Period; name: string })
     })
   return (
     <>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       <p class="actions">
-        <button type="button" class="main" disabled={doing.is_busy.value} onClick={download}>
+        <button type="button" class="main" disabled={submission.is_busy.value} onClick={download}>
           {say('download.csv')}
         </button>
         <button type="button" onClick={() => window.print()}>
           {say('print')}
         </button>
-        {doing.is_busy.value && (
+        {submission.is_busy.value && (
           <span role="status">{say('download.lines', { n: read.value })}</span>
         )}
       </p>

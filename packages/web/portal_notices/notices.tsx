@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, Empty, FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -115,16 +115,16 @@ type NoticeDialogProps = { notice: Notice; onDone: () => void; onClose: () => vo
 function NoticeDialog({ notice, onDone, onClose }: NoticeDialogProps) {
   const { webhook_id, number, type } = notice
   const question = useQuestion('/v1/notice/check', { webhook_id, number })
-  const doing = useDoing()
+  const submission = useSubmission()
   const retry = async () => {
-    if (!(await doing.run(() => ask('/v1/notice/retry', { webhook_id, number })))) return
+    if (!(await submission.run(() => ask('/v1/notice/retry', { webhook_id, number })))) return
     toast(say('notice.retried'))
     onDone()
     await question.again()
   }
   return (
     <Dialog title={say('notice.title', { number: count(number), type })} onClose={onClose}>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       <Answer question={question} lines={4}>
         {({ notice, calls }) => (
           <div class="stack">
@@ -139,7 +139,7 @@ function NoticeDialog({ notice, onDone, onClose }: NoticeDialogProps) {
         )}
       </Answer>
       <p class="actions">
-        <button type="button" class="main" disabled={doing.is_busy.value} onClick={retry}>
+        <button type="button" class="main" disabled={submission.is_busy.value} onClick={retry}>
           {say('retry')}
         </button>
       </p>

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
 import { ChoiceField, TextField } from '../parts/field.tsx'
@@ -25,12 +25,12 @@ export function Replay({ webhook, onDone }: { webhook: Webhook; onDone: () => vo
   const from = useSignal(beginning(webhook))
   const which = useSignal<Which>('all')
   const made_due = useSignal<number | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const text = from.value.trim()
   const where = NUMBER.test(text) ? { after: Number(text) } : { since: text }
   const body: Body<'/v1/webhook/replay'> = { id: webhook.id, ...where, which: which.value }
   const replay = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       made_due.value = undefined
       made_due.value = (await ask('/v1/webhook/replay', body)).notices
       onDone()
@@ -59,14 +59,14 @@ export function Replay({ webhook, onDone }: { webhook: Webhook; onDone: () => vo
             which.value = chosen as Which
           }}
         />
-        <button type="button" disabled={doing.is_busy.value} onClick={replay}>
+        <button type="button" disabled={submission.is_busy.value} onClick={replay}>
           {say('replay')}
         </button>
       </div>
       <p role="status">
         {made_due.value !== undefined && say('replay.done', { n: made_due.value })}
       </p>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       <CodeSamples
         sdk={`penstock.webhooks.replay(${JSON.stringify(body, null, 2)})`}
         cli={`penstock webhooks replay ${webhook.id} --${option} ${value} --which ${which.value}`}

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { ChoiceField } from '../parts/field.tsx'
 import { EVENT_TYPES } from '../portal_developers/event_types.ts'
@@ -16,9 +16,9 @@ export function SendTest({ webhook, is_main = false }: { webhook: Webhook; is_ma
   const choices = types ?? EVENT_TYPES
   const type = useSignal(choices.includes('order.succeeded') ? 'order.succeeded' : choices[0]!)
   const answered = useSignal<Result<'/v1/webhook/test'> | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const send = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       answered.value = undefined
       answered.value = await ask('/v1/webhook/test', { id, type: type.value })
     })
@@ -37,17 +37,17 @@ export function SendTest({ webhook, is_main = false }: { webhook: Webhook; is_ma
         <button
           type="button"
           class={is_main ? 'main' : ''}
-          disabled={doing.is_busy.value}
+          disabled={submission.is_busy.value}
           onClick={send}
         >
           {say('webhook.test')}
         </button>
       </div>
       <div role="status">
-        {doing.is_busy.value && <p>{say('busy')}</p>}
+        {submission.is_busy.value && <p>{say('busy')}</p>}
         {answered.value && <CallFacts call={answered.value.call} />}
       </div>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
     </section>
   )
 }

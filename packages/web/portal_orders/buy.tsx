@@ -6,8 +6,8 @@ import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { newExternalId } from '../calls/ids.ts'
+import { useSubmission } from '../calls/submission.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
@@ -84,7 +84,7 @@ export default function Buy({ query }: PageProps) {
   })
   const wrong = useSignal<Partial<Record<keyof Wish, string>>>({})
   const offer = useSignal<{ quote: Quote; external_id: string } | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const set = (change: Partial<Wish>) => {
     wish.value = { ...wish.value, ...change }
     wrong.value = {}
@@ -93,7 +93,7 @@ export default function Buy({ query }: PageProps) {
   const price = () => {
     wrong.value = wrongs(wish.value)
     if (Object.keys(wrong.value).length > 0) return
-    void doing.run(async () => {
+    void submission.run(async () => {
       const quote = await ask('/v1/quote/new', quoteOf(wish.value))
       offer.value = { quote, external_id: newExternalId() }
     })
@@ -105,10 +105,10 @@ export default function Buy({ query }: PageProps) {
         <div class="stack narrow">
           <Form
             onSubmit={price}
-            wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}
+            wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
           >
             <WishFields wish={wish.value} wrong={wrong.value} set={set} />
-            <Submit is_busy={doing.is_busy.value}>{say('buy')}</Submit>
+            <Submit is_busy={submission.is_busy.value}>{say('buy')}</Submit>
           </Form>
           <Code wish={wish.value} />
         </div>

@@ -4,8 +4,8 @@ import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import type { ComponentChildren } from 'preact'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { lessBy, Money } from '../parts/money.tsx'
 import { Facts } from '../parts/table.tsx'
@@ -26,14 +26,14 @@ export type QuotePanelProps = {
 
 export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelProps) {
   const balance = useQuestion('/v1/balance', {})
-  const doing = useDoing()
+  const submission = useSubmission()
   const is_unknown = useSignal(false)
   const confirm = async () => {
-    const is_done = await doing.run(async () => {
+    const is_done = await submission.run(async () => {
       const { id } = await ask('/v1/quote/accept', { id: quote.id, external_id })
       onBought(id)
     })
-    is_unknown.value = !is_done && doing.fault.value?.key === 'offline'
+    is_unknown.value = !is_done && submission.fault.value?.key === 'offline'
   }
   const left_ms = new Date(quote.expires_at).getTime() - now_ms.value
   const is_over = left_ms <= 0 && !is_unknown.value
@@ -47,7 +47,7 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
       <Facts facts={factsOf(quote, has)} />
       <Room quote={quote} />
       {is_unknown.value && <p class="note warn">{say('quote.unknown')}</p>}
-      {doing.fault.value && !is_unknown.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && !is_unknown.value && <FaultNote fault={submission.fault.value} />}
       <p class="actions">
         {is_over ? (
           <>
@@ -60,7 +60,7 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
           <button
             type="button"
             class="main"
-            disabled={doing.is_busy.value}
+            disabled={submission.is_busy.value}
             ref={focusOnce}
             onClick={confirm}
           >

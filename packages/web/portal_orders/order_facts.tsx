@@ -12,7 +12,7 @@ import { count, named, say } from '../words/words.ts'
 
 export type ListedOrder = Result<'/v1/transactions/list'>['items'][number]
 
-/** `65,000 energy`, for each resource that was bought. */
+/** `65 000 energy`, for each resource that was bought. */
 export function amountsText(amounts: { energy?: number; bandwidth?: number } | undefined): string {
   return Object.entries(amounts ?? {})
     .filter(([, amount]) => amount > 0)

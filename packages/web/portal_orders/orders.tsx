@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { may } from '../calls/session.ts'
+import { useSubmission } from '../calls/submission.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { Empty, FaultNote } from '../parts/answer.tsx'
@@ -73,10 +73,10 @@ const LINES_MAX = 10_000
 
 /** All rows of the filter, page by page, as a file. */
 function Export({ filter }: { filter: Record<string, string> }) {
-  const doing = useDoing()
+  const submission = useSubmission()
   const read = useSignal(0)
   const download = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const rows: ListedOrder[] = []
       let before: string | null = null
       do {
@@ -91,12 +91,12 @@ function Export({ filter }: { filter: Record<string, string> }) {
     })
   return (
     <div class="stack">
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       <p class="actions">
-        <button type="button" disabled={doing.is_busy.value} onClick={download}>
+        <button type="button" disabled={submission.is_busy.value} onClick={download}>
           {say('download.csv')}
         </button>
-        {doing.is_busy.value && (
+        {submission.is_busy.value && (
           <span role="status">{say('download.lines', { n: read.value })}</span>
         )}
       </p>

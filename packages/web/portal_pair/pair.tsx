@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
@@ -53,17 +53,22 @@ const LETTERS = 8
 function CodeForm({ onFound }: { onFound: (program: Program) => void }) {
   const typed = useSignal('')
   const is_wrong = useSignal(false)
-  const doing = useDoing()
+  const submission = useSubmission()
   const look = () => {
     const code = typed.value.trim()
     is_wrong.value = code.replace(/[\s-]/g, '').length !== LETTERS
     if (is_wrong.value) return
-    void doing.run(async () => onFound({ ...(await ask('/v1/pairing/check', { code })), code }))
+    void submission.run(async () =>
+      onFound({ ...(await ask('/v1/pairing/check', { code })), code }),
+    )
   }
   return (
     <div class="stack narrow">
       <p>{say('pair.sentence')}</p>
-      <Form onSubmit={look} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={look}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <TextField
           label={say('pair.code')}
           hint={say('pair.code_hint')}
@@ -73,7 +78,7 @@ function CodeForm({ onFound }: { onFound: (program: Program) => void }) {
             typed.value = text
           }}
         />
-        <Submit is_busy={doing.is_busy.value}>{say('pair.look')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('pair.look')}</Submit>
       </Form>
     </div>
   )
@@ -86,9 +91,9 @@ function Approval({ program, onDecision }: ApprovalProps) {
   const asked_scopes = (program.scopes ?? ['read']) as Scope[]
   const fields = useKeyFields(undefined, { name, scopes: asked_scopes })
   const was_sent = useSignal(false)
-  const doing = useDoing()
+  const submission = useSubmission()
   const decide = (is_approved: boolean) =>
-    void doing.run(async () => {
+    void submission.run(async () => {
       if (is_approved) await ask('/v1/pairing/approve', { code, ...fields.body })
       else await ask('/v1/pairing/refuse', { code })
       onDecision({ name, is_approved })
@@ -97,7 +102,7 @@ function Approval({ program, onDecision }: ApprovalProps) {
     was_sent.value = true
     if (Object.keys(fields.wrong).length === 0) decide(true)
   }
-  const { value: fault } = doing.fault
+  const { value: fault } = submission.fault
   return (
     <div class="stack narrow">
       <ProgramFacts program={program} />
@@ -105,10 +110,10 @@ function Approval({ program, onDecision }: ApprovalProps) {
       <h2>{say('pair.key')}</h2>
       <Form onSubmit={approve} wrong={fault && <FaultNote fault={fault} />}>
         <KeyFieldsView fields={fields} shows_wrong={was_sent.value} />
-        <Submit is_busy={doing.is_busy.value}>{say('pair.approve')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('pair.approve')}</Submit>
       </Form>
       <p>
-        <button type="button" disabled={doing.is_busy.value} onClick={() => decide(false)}>
+        <button type="button" disabled={submission.is_busy.value} onClick={() => decide(false)}>
           {say('pair.refuse')}
         </button>
       </p>

@@ -3,7 +3,7 @@
 
 import { useSignal } from '@preact/signals'
 import { signer } from 'penstock-sdk'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { Copy } from '../parts/address.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples, shellText } from '../parts/code.tsx'
@@ -35,10 +35,10 @@ type SignedCallState = Call & { headers: Headers }
 function SignedCall({ path, body }: Call) {
   const secret = useSignal('')
   const signed = useSignal<SignedCallState | undefined>(undefined)
-  const doing = useDoing()
-  const { value: fault } = doing.fault
+  const submission = useSubmission()
+  const { value: fault } = submission.fault
   const sign = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const stamp = { path, body, now_ms: Date.now(), idempotency_key: undefined }
       const headers = await signer('', secret.value.trim())(stamp)
       signed.value = { path, body, headers }

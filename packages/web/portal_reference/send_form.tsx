@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { type Envelope, exchange, NOT_ANSWERED } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { newExternalId } from '../calls/ids.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { CheckField, Form, Submit } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
 import type { Endpoint } from './document.ts'
@@ -16,12 +16,12 @@ export function SendForm({ endpoint, body, is_json }: SendFormProps) {
   const { changes, for_sessions, takes_idempotency_key } = endpoint
   const is_understood = useSignal(false)
   const answer = useSignal<Envelope | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   // Kept until something is answered: what may have been done is not done twice.
   const idempotency_key = useRef(newExternalId())
   if (!for_sessions) return <p>{say('reference.programs_only')}</p>
   const send = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const parsed = JSON.parse(body) as { external_id?: unknown } | null
       const adds_id = takes_idempotency_key && parsed?.external_id === undefined
       const options = adds_id ? { idempotency_key: idempotency_key.current } : {}
@@ -44,7 +44,7 @@ export function SendForm({ endpoint, body, is_json }: SendFormProps) {
           />
         )}
         <Submit
-          is_busy={doing.is_busy.value}
+          is_busy={submission.is_busy.value}
           off={whyOff({ is_json, is_understood: !changes || is_understood.value })}
         >
           {say('reference.send')}

@@ -3,8 +3,8 @@
 
 import type { VNode } from 'preact'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
+import { useSubmission } from '../calls/submission.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { toast } from '../frame/toasts.tsx'
@@ -79,18 +79,18 @@ function CheckFacts({ check }: { check: Check }) {
 }
 
 function WatchIt({ address }: { address: string }) {
-  const doing = useDoing()
+  const submission = useSubmission()
   const watch = async () => {
-    if (await doing.run(() => ask('/v1/aml-watch/new', { address }))) toast(say('watch.begun'))
+    if (await submission.run(() => ask('/v1/aml-watch/new', { address }))) toast(say('watch.begun'))
   }
   return (
     <>
       <p class="actions">
-        <button type="button" disabled={doing.is_busy.value} onClick={() => void watch()}>
+        <button type="button" disabled={submission.is_busy.value} onClick={() => void watch()}>
           {say('watch')}
         </button>
       </p>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
     </>
   )
 }

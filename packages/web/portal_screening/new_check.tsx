@@ -6,8 +6,8 @@ import type { Body } from 'penstock-sdk'
 import { useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
@@ -41,13 +41,13 @@ export function NewCheck() {
   const prices = useQuestion('/v1/aml-checks', {})
   const wish = useSignal<Wish>({ network: 'TRX', subject: '', receiver: '', direction: 'deposit' })
   const idempotency_key = useRef(crypto.randomUUID())
-  const doing = useDoing()
+  const submission = useSubmission()
   const set = (change: Partial<Wish>) => {
     wish.value = { ...wish.value, ...change }
     idempotency_key.current = crypto.randomUUID()
   }
   const check = () =>
-    void doing.run(async () => {
+    void submission.run(async () => {
       const options = { idempotency_key: idempotency_key.current }
       const { id } = await ask('/v1/aml-checks/new', bodyOf(wish.value), options)
       route(path.check(id))
@@ -55,7 +55,10 @@ export function NewCheck() {
   return (
     <section class="panel narrow">
       <h2>{say('check.new')}</h2>
-      <Form onSubmit={check} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={check}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <WishFields wish={wish.value} set={set} />
         <Answer question={prices} lines={1}>
           {(prices) => (
@@ -66,7 +69,7 @@ export function NewCheck() {
           )}
         </Answer>
         <Submit
-          is_busy={doing.is_busy.value}
+          is_busy={submission.is_busy.value}
           off={wish.value.subject === '' ? say('check.nothing') : undefined}
         >
           {say('check')}

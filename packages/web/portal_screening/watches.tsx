@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { Address } from '../parts/address.tsx'
 import { Empty, FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
@@ -19,9 +19,9 @@ type Watch = Result<'/v1/aml-watches/list'>['items'][number]
 export function Watches() {
   const address = useSignal('')
   const version = useSignal(0)
-  const doing = useDoing()
+  const submission = useSubmission()
   const change = async (work: () => Promise<unknown>) => {
-    if (await doing.run(work)) version.value++
+    if (await submission.run(work)) version.value++
   }
   const watch = () =>
     change(async () => {
@@ -31,7 +31,10 @@ export function Watches() {
   const unwatch = (address: string) => change(() => ask('/v1/aml-watch/remove', { address }))
   return (
     <div class="stack">
-      <Form onSubmit={watch} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={watch}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <TextField
           label={say('order.address')}
           hint={say('watches.hint')}
@@ -41,7 +44,7 @@ export function Watches() {
           }}
         />
         <Submit
-          is_busy={doing.is_busy.value}
+          is_busy={submission.is_busy.value}
           off={address.value === '' ? say('check.nothing') : undefined}
         >
           {say('watch')}
@@ -51,7 +54,7 @@ export function Watches() {
         <List<Watch>
           path="/v1/aml-watches/list"
           caption={say('watches')}
-          columns={columns(doing.is_busy.value, unwatch)}
+          columns={columns(submission.is_busy.value, unwatch)}
           keyOf={({ address }) => address}
           isStale={({ type }) => type.startsWith('aml_')}
           version={version.value}

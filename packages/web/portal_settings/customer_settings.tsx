@@ -5,9 +5,9 @@ import { useSignal } from '@preact/signals'
 import type { Body, Result } from 'penstock-sdk'
 import type { ComponentChildren } from 'preact'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
 import { may } from '../calls/session.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Form, LinesField, linesOf, Submit, TextField } from '../parts/field.tsx'
@@ -44,13 +44,14 @@ export const BillingLines = () => (
 
 /** Saves a change, and says that it did. */
 function useSaving() {
-  const doing = useDoing()
-  const { value } = doing.fault
+  const submission = useSubmission()
+  const { value } = submission.fault
   return {
-    is_busy: doing.is_busy.value,
+    is_busy: submission.is_busy.value,
     wrong: value && <FaultNote fault={value} />,
     async save(change: Body<'/v1/settings/change'>) {
-      if (await doing.run(() => ask('/v1/settings/change', change))) toast(say('settings.saved'))
+      if (await submission.run(() => ask('/v1/settings/change', change)))
+        toast(say('settings.saved'))
     },
   }
 }

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { Empty, FaultNote } from '../parts/answer.tsx'
 import { List } from '../parts/list.tsx'
@@ -14,10 +14,10 @@ type Session = Result<'/v1/sessions/list'>['items'][number]
 
 export function Sessions() {
   const version = useSignal(0)
-  const doing = useDoing()
-  const { value: fault } = doing.fault
+  const submission = useSubmission()
+  const { value: fault } = submission.fault
   const end = ({ id, user }: Session) =>
-    void doing.run(async () => {
+    void submission.run(async () => {
       await ask('/v1/session/end', { id })
       toast(say('settings.session_ended', { name: user.name }))
       version.value++
@@ -55,7 +55,7 @@ export function Sessions() {
                 <button
                   type="button"
                   class="small"
-                  disabled={doing.is_busy.value}
+                  disabled={submission.is_busy.value}
                   aria-label={`${say('settings.end')} ${session.user.name}`}
                   onClick={() => end(session)}
                 >

@@ -1,8 +1,8 @@
 // What is said of a subscription in more than one place, and Stop.
 
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { may } from '../calls/session.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { State } from '../parts/state.tsx'
 import { count, named, say } from '../words/words.ts'
@@ -32,23 +32,23 @@ type StopProps = {
 
 /** Nothing where it cannot be stopped: only one that runs, and has no limit of transactions. */
 export function Stop({ id, address, status, transactions_limit, onStopped }: StopProps) {
-  const doing = useDoing()
+  const submission = useSubmission()
   if (!may('buy') || status !== 'active' || transactions_limit !== 0) return null
   const stop = async () => {
-    if (await doing.run(() => ask('/v1/subscription/stop', { id }))) onStopped()
+    if (await submission.run(() => ask('/v1/subscription/stop', { id }))) onStopped()
   }
   return (
     <>
       <button
         type="button"
         class="small"
-        disabled={doing.is_busy.value}
+        disabled={submission.is_busy.value}
         aria-label={`${say('subscription.stop')} ${address}`}
         onClick={() => void stop()}
       >
         {say('subscription.stop')}
       </button>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
     </>
   )
 }

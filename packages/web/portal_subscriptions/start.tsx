@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { newExternalId } from '../calls/ids.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { CheckField, Form, Submit, TextField } from '../parts/field.tsx'
@@ -22,7 +22,7 @@ export function StartSubscription({ plan_key, plan, onDone, onClose }: StartProp
   // The id belongs to what is asked for: trying again never starts it twice.
   const wish = useSignal({ address: '', activate_address: false, external_id: newExternalId() })
   const wrong = useSignal<string | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const set = (change: { address: string } | { activate_address: boolean }) => {
     wish.value = { ...wish.value, ...change, external_id: newExternalId() }
     wrong.value = undefined
@@ -32,14 +32,17 @@ export function StartSubscription({ plan_key, plan, onDone, onClose }: StartProp
     wrong.value = ADDRESS.test(params.address) ? undefined : say('buy.wrong_address')
     if (wrong.value !== undefined) return
     const body = { subscription_id: plan_key, params, external_id }
-    if (!(await doing.run(() => ask('/v1/subscription/start', body)))) return
+    if (!(await submission.run(() => ask('/v1/subscription/start', body)))) return
     onDone()
     onClose()
   }
   return (
     <Dialog title={plan.name} onClose={onClose}>
       <Terms plan={plan} />
-      <Form onSubmit={start} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={start}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <TextField
           label={say('order.address')}
           hint={say('buy.address_hint')}
@@ -52,7 +55,7 @@ export function StartSubscription({ plan_key, plan, onDone, onClose }: StartProp
           is_on={wish.value.activate_address}
           onCheck={(activate_address) => set({ activate_address })}
         />
-        <Submit is_busy={doing.is_busy.value}>{say('subscription.start')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('subscription.start')}</Submit>
       </Form>
     </Dialog>
   )

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -30,13 +30,13 @@ type QuestionProps = {
 
 /** A dialog that does one thing. */
 function ActDialog({ title, submit, act, off, onClose, children }: QuestionProps) {
-  const doing = useDoing()
-  const { value: fault } = doing.fault
+  const submission = useSubmission()
+  const { value: fault } = submission.fault
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form onSubmit={() => void doing.run(act)} wrong={fault && <FaultNote fault={fault} />}>
+      <Form onSubmit={() => void submission.run(act)} wrong={fault && <FaultNote fault={fault} />}>
         {children}
-        <Submit is_busy={doing.is_busy.value} off={off}>
+        <Submit is_busy={submission.is_busy.value} off={off}>
           {submit}
         </Submit>
       </Form>

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -20,11 +20,11 @@ export function NewWebhook({ onDone, onClose }: NewWebhookProps) {
   const fields = useWebhookFields()
   const made = useSignal<Result<'/v1/webhook/new'> | undefined>(undefined)
   const was_sent = useSignal(false)
-  const doing = useDoing()
+  const submission = useSubmission()
   const make = () => {
     was_sent.value = true
     if (Object.keys(fields.wrong).length > 0) return
-    void doing.run(async () => {
+    void submission.run(async () => {
       made.value = await ask('/v1/webhook/new', fields.body)
       onDone()
     })
@@ -44,9 +44,12 @@ export function NewWebhook({ onDone, onClose }: NewWebhookProps) {
   const only = types.length === 0 ? '' : ` --types ${types.join(',')}`
   return (
     <Dialog title={say('webhook.new')} onClose={onClose}>
-      <Form onSubmit={make} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={make}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <WebhookFieldsView fields={fields} shows_wrong={was_sent.value} />
-        <Submit is_busy={doing.is_busy.value}>{say('webhook.create')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('webhook.create')}</Submit>
         <CodeSamples
           sdk={`penstock.webhooks.create(${JSON.stringify({ url, types }, null, 2)})`}
           cli={`penstock webhooks create ${url || 'https://shop.example/penstock'}${only}`}

@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
-import { type Submission, useDoing } from '../calls/doing.ts'
 import { useQuestion } from '../calls/question.ts'
+import { type Submission, useSubmission } from '../calls/submission.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { toast } from '../frame/toasts.tsx'
@@ -64,13 +64,13 @@ const TASKS = [
 function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
   const { route } = useLocation()
   const { task, begin, on } = useTask<Task>()
-  const doing = useDoing()
+  const submission = useSubmission()
   const props = { webhook, ...on, onDone: again }
   return (
     <>
-      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       <p class="actions">
-        <Switch webhook={webhook} again={again} doing={doing} />
+        <Switch webhook={webhook} again={again} submission={submission} />
         {TASKS.map(([what, word]) => (
           <button key={what} type="button" onClick={() => begin(what)}>
             {say(word)}
@@ -84,17 +84,17 @@ function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
   )
 }
 
-type SwitchProps = { webhook: Webhook; again: () => void; doing: Submission }
+type SwitchProps = { webhook: Webhook; again: () => void; submission: Submission }
 
 /** Off, or on again from where it stopped or from now. */
-function Switch({ webhook: { id, state }, again, doing }: SwitchProps) {
+function Switch({ webhook: { id, state }, again, submission }: SwitchProps) {
   const turn = async (change: { state: 'on' | 'off'; from_now?: boolean }) => {
-    if (!(await doing.run(() => ask('/v1/webhook/change', { id, ...change })))) return
+    if (!(await submission.run(() => ask('/v1/webhook/change', { id, ...change })))) return
     toast(change.state === 'on' ? say('webhook.is_on') : say('webhook.is_off'))
     again()
   }
   const button = (word: string, change: Parameters<typeof turn>[0]) => (
-    <button type="button" disabled={doing.is_busy.value} onClick={() => turn(change)}>
+    <button type="button" disabled={submission.is_busy.value} onClick={() => turn(change)}>
       {word}
     </button>
   )

@@ -1,7 +1,7 @@
 // What is done to a webhook, each in a dialog over its page.
 
 import { ask } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -17,22 +17,25 @@ type DialogProps = { webhook: Webhook; onDone: () => void; onClose: () => void }
 export function ChangeWebhook({ webhook, onDone, onClose }: DialogProps) {
   const { id, url } = webhook
   const fields = useWebhookFields(webhook)
-  const doing = useDoing()
+  const submission = useSubmission()
   const change = async () => {
     if (Object.keys(fields.wrong).length > 0) return
     const { url: typed, ...rest } = fields.body
     // Where it leads is the careful part: it is named only when it is another.
     const body = { id, ...rest, ...(typed !== url && { url: typed }) }
-    if (!(await doing.run(() => ask('/v1/webhook/change', body)))) return
+    if (!(await submission.run(() => ask('/v1/webhook/change', body)))) return
     toast(say('webhook.changed'))
     onDone()
     onClose()
   }
   return (
     <Dialog title={say('webhook.change_title')} onClose={onClose}>
-      <Form onSubmit={change} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+      <Form
+        onSubmit={change}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
         <WebhookFieldsView fields={fields} shows_wrong />
-        <Submit is_busy={doing.is_busy.value}>{say('save')}</Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('save')}</Submit>
       </Form>
     </Dialog>
   )
@@ -58,17 +61,20 @@ export function RotateWebhook({ webhook, onDone, onClose }: DialogProps) {
 }
 
 export function RemoveWebhook({ webhook, onDone, onClose }: DialogProps) {
-  const doing = useDoing()
+  const submission = useSubmission()
   const remove = async () => {
-    if (!(await doing.run(() => ask('/v1/webhook/remove', { id: webhook.id })))) return
+    if (!(await submission.run(() => ask('/v1/webhook/remove', { id: webhook.id })))) return
     onClose()
     onDone()
   }
   return (
     <Dialog title={say('webhook.remove_title', { name: nameOf(webhook) })} onClose={onClose}>
       <p>{say('webhook.remove_sentence')}</p>
-      <Form onSubmit={remove} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
-        <Submit is_busy={doing.is_busy.value}>{say('webhook.remove')}</Submit>
+      <Form
+        onSubmit={remove}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
+        <Submit is_busy={submission.is_busy.value}>{say('webhook.remove')}</Submit>
       </Form>
     </Dialog>
   )

@@ -2,7 +2,7 @@
 // nothing pauses.
 
 import { useSignal } from '@preact/signals'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples, type Samples } from '../parts/code.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -25,9 +25,9 @@ export type RotationProps = {
 export function Rotation({ title, rotate, samples, onClose }: RotationProps) {
   const hours = useSignal(USUAL_HOURS)
   const secret = useSignal<string | undefined>(undefined)
-  const doing = useDoing()
+  const submission = useSubmission()
   const make = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       secret.value = await rotate(hours.value)
     })
   return (
@@ -35,7 +35,10 @@ export function Rotation({ title, rotate, samples, onClose }: RotationProps) {
       {secret.value !== undefined ? (
         <ShownOnce texts={[{ name: say('key.secret'), text: secret.value }]} />
       ) : (
-        <Form onSubmit={make} wrong={doing.fault.value && <FaultNote fault={doing.fault.value} />}>
+        <Form
+          onSubmit={make}
+          wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+        >
           <ChoiceField
             label={say('rotate.overlap')}
             hint={say('rotate.overlap_hint')}
@@ -45,7 +48,7 @@ export function Rotation({ title, rotate, samples, onClose }: RotationProps) {
               hours.value = Number(value)
             }}
           />
-          <Submit is_busy={doing.is_busy.value}>{say('key.rotate')}</Submit>
+          <Submit is_busy={submission.is_busy.value}>{say('key.rotate')}</Submit>
           <CodeSamples {...samples(hours.value)} />
         </Form>
       )}

@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal } from '@preact/signals'
 import { Fault } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
 import { named, say } from '../words/words.ts'
@@ -21,10 +21,10 @@ export function InviteForm({ token, invite, onJoined }: InviteFormProps) {
   const typed_name = useSignal(sign_in_name ?? '')
   const password = useSignal('')
   const code = useSignal('')
-  const doing = useDoing()
+  const submission = useSubmission()
   const join = async () => {
     const sign_in_name = typed_name.value.trim().toLowerCase()
-    await doing.run(async () => {
+    await submission.run(async () => {
       requireName(sign_in_name)
       if (by_passkey.value) onJoined(await joinByPasskey(token, sign_in_name))
       else {
@@ -33,9 +33,9 @@ export function InviteForm({ token, invite, onJoined }: InviteFormProps) {
       }
     })
     // The secret was shown too long ago: here is a new one.
-    if (isAbout(doing.fault.value, 'offer')) invite.value = await showLink(token)
+    if (isAbout(submission.fault.value, 'offer')) invite.value = await showLink(token)
   }
-  const fault = doing.fault.value
+  const fault = submission.fault.value
   return (
     <div class="stack narrow">
       <Greeting {...invite.value!} />
@@ -78,7 +78,7 @@ export function InviteForm({ token, invite, onJoined }: InviteFormProps) {
             />
           </>
         )}
-        <Submit is_busy={doing.is_busy.value}>
+        <Submit is_busy={submission.is_busy.value}>
           {by_passkey.value ? say('join.with_passkey') : say('join.with_password')}
         </Submit>
       </Form>
@@ -88,7 +88,7 @@ export function InviteForm({ token, invite, onJoined }: InviteFormProps) {
             type="button"
             onClick={() => {
               by_passkey.value = !by_passkey.value
-              doing.fault.value = undefined
+              submission.fault.value = undefined
             }}
           >
             {by_passkey.value ? say('join.password_instead') : say('join.passkey_instead')}

@@ -5,9 +5,9 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { Fault, post } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { begin } from '../calls/session.ts'
 import { startData } from '../calls/start_data.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote, Skeleton } from '../parts/answer.tsx'
 import { say } from '../words/words.ts'
@@ -17,14 +17,14 @@ import { RecoveryCodes } from './recovery_codes.tsx'
 
 export default function Join() {
   const { route } = useLocation()
-  const doing = useDoing()
+  const submission = useSubmission()
   const token = useSignal(location.hash.slice(1))
   const invite = useSignal<Invite | undefined>(undefined)
   const recovery_codes = useSignal<readonly string[] | undefined>(undefined)
   const enter = () => route(startData().base || '/', true)
   useEffect(() => {
     history.replaceState(null, '', location.pathname)
-    void doing.run(async () => {
+    void submission.run(async () => {
       if (token.value === '') throw new Fault({ code: 1, key: 'auth.link', error: '' })
       const shown = await showLink(token.value)
       if (shown.kind === 'invite') {
@@ -39,8 +39,8 @@ export default function Join() {
   return (
     <>
       <Title title={say('join')} />
-      {doing.fault.value ? (
-        <LinkRefused fault={doing.fault.value} />
+      {submission.fault.value ? (
+        <LinkRefused fault={submission.fault.value} />
       ) : recovery_codes.value ? (
         <RecoveryCodes codes={recovery_codes.value} onKept={enter} />
       ) : invite.value ? (

@@ -2,8 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { post } from '../calls/ask.ts'
-import { useDoing } from '../calls/doing.ts'
 import { begin } from '../calls/session.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
@@ -11,10 +11,10 @@ import { say } from '../words/words.ts'
 export function RecoveryForm() {
   const name = useSignal('')
   const code = useSignal('')
-  const doing = useDoing()
-  const { fault, is_busy } = doing
+  const submission = useSubmission()
+  const { fault, is_busy } = submission
   const enter = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       await post('/session/recovery', { sign_in_name: name.value.trim(), code: code.value.trim() })
       await begin()
     })

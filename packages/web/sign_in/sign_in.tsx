@@ -3,8 +3,8 @@
 
 import { useSignal } from '@preact/signals'
 import { Fault, post } from '../calls/ask.ts'
-import { type Submission, useDoing } from '../calls/doing.ts'
 import { begin, beginning } from '../calls/session.ts'
+import { type Submission, useSubmission } from '../calls/submission.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
@@ -13,10 +13,10 @@ import { say } from '../words/words.ts'
 import { RecoveryForm } from './recovery.tsx'
 
 export function SignIn() {
-  const doing = useDoing()
+  const submission = useSubmission()
   const said = beginning.value
   const withPasskey = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       const { signInByPasskey } = await import('../calls/presence.ts')
       await signInByPasskey()
       await begin()
@@ -27,15 +27,20 @@ export function SignIn() {
       <div class="stack narrow">
         {!said && <FaultNote fault={NOT_HEARD} again={() => location.reload()} />}
         {said?.why_not && <p class="note warn">{said.why_not}</p>}
-        {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+        {submission.fault.value && <FaultNote fault={submission.fault.value} />}
         {said?.passkeys_possible && (
           <p class="actions">
-            <button type="button" class="main" disabled={doing.is_busy.value} onClick={withPasskey}>
+            <button
+              type="button"
+              class="main"
+              disabled={submission.is_busy.value}
+              onClick={withPasskey}
+            >
               {say('sign_in.with_passkey')}
             </button>
           </p>
         )}
-        <PasswordForm doing={doing} />
+        <PasswordForm submission={submission} />
         <RecoveryForm />
       </div>
     </>
@@ -44,11 +49,11 @@ export function SignIn() {
 
 const NOT_HEARD = new Fault({ code: -1, key: 'offline', error: '' })
 
-function PasswordForm({ doing }: { doing: Submission }) {
+function PasswordForm({ submission }: { submission: Submission }) {
   const name = useSignal('')
   const proof = usePasswordProof()
   const enter = () =>
-    doing.run(async () => {
+    submission.run(async () => {
       await post('/session/password', {
         sign_in_name: name.value.trim(),
         ...typedProof(proof),
@@ -67,7 +72,7 @@ function PasswordForm({ doing }: { doing: Submission }) {
         }}
       />
       <PasswordFields proof={proof} />
-      <Submit is_busy={doing.is_busy.value}>{say('sign_in.with_password')}</Submit>
+      <Submit is_busy={submission.is_busy.value}>{say('sign_in.with_password')}</Submit>
     </Form>
   )
 }

@@ -2,8 +2,8 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { useDoing } from '../calls/doing.ts'
 import type { Proofs } from '../calls/presence.ts'
+import { useSubmission } from '../calls/submission.ts'
 import { FaultNote, Skeleton } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form, Submit } from '../parts/field.tsx'
@@ -18,7 +18,7 @@ export type StepUpProps = { settle: (is_proven: boolean) => void }
 
 export function StepUpDialog({ settle }: StepUpProps) {
   const proofs = useSignal<Proofs | undefined>(undefined)
-  const { is_busy, fault, run } = useDoing()
+  const { is_busy, fault, run } = useSubmission()
   const prove = (by: () => Promise<unknown>) =>
     run(async () => {
       await by()

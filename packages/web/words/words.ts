@@ -23,14 +23,12 @@ export type Parameters = Readonly<Record<string, string | number>>
 let catalogue: Readonly<Record<string, string>> = {}
 let language = 'en'
 let plurals = new Intl.PluralRules('en')
-let numbers = new Intl.NumberFormat('en')
 
 /** Called once, before anything is drawn. */
 export function speak(chosen: string, words: Readonly<Record<string, string>>): void {
   catalogue = words
   language = chosen
   plurals = new Intl.PluralRules(chosen)
-  numbers = new Intl.NumberFormat(chosen)
 }
 
 /** Words that come later, with the pages that say them. */
@@ -40,8 +38,14 @@ export function addWords(words: Readonly<Record<string, string>>): void {
 
 export const spokenLanguage = (): string => language
 
-/** A whole number as it is written here: `65,000`. */
-export const count = (number: number): string => numbers.format(number)
+const THIN_SPACE = '\u2009'
+
+/** Digits in groups of three, in every language alike: `65 000`. */
+export const inGroups = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE)
+
+/** A number as it is written here, to a thousandth: `65 000`, `9.5`. */
+export const count = (number: number): string =>
+  inGroups(String(Math.round(number * 1_000) / 1_000))
 
 /** The sentence of a key. Numbers among the parameters are written as they are here. */
 export function say(key: Key, parameters: Parameters = {}): string {
@@ -88,5 +92,5 @@ const fill = (text: string, parameters: Parameters): string =>
   text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = parameters[name]
     if (value === undefined) return whole
-    return typeof value === 'number' ? numbers.format(value) : nameText(value)
+    return typeof value === 'number' ? count(value) : nameText(value)
   })

@@ -11,7 +11,7 @@ export type Submission = {
   run(work: () => Promise<unknown>): Promise<boolean>
 }
 
-export function useDoing(): Submission {
+export function useSubmission(): Submission {
   const is_busy = useSignal(false)
   const fault = useSignal<Fault | undefined>(undefined)
   async function run(work: () => Promise<unknown>): Promise<boolean> {
