@@ -195,8 +195,11 @@ async function buyAll(rig: Rig): Promise<void> {
     const call = calls[number % calls.length]!
     const wish = { service: 'energy', params: { address, amount, duration: 1 } }
     const { code } = await call('/v1/transaction/new', wish)
-    if (code !== 0 && amount === SMALLEST) return
-    if (code !== 0) amount = Math.max(SMALLEST, Math.floor(amount / 2))
+    if (code === 0) continue
+    const room = await roomLeft(rig)
+    if (room < SMALLEST) return
+    // All but nothing: a rest just below the least that is sold would be above it with a block.
+    amount = room < 2 * SMALLEST ? Math.max(SMALLEST, room - 500) : Math.floor(amount / 2)
   }
   throw new Error(`the pool has no end: ${await roomLeft(rig)} are left`)
 }
