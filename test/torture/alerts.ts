@@ -32,7 +32,7 @@ type Deed = {
   by_status_alone?: boolean
 }
 
-type Told = { deed: string; alert: string; raised_ms: number; cleared_ms: number }
+type Timing = { deed: string; alert: string; raised_ms: number; cleared_ms: number }
 
 const DEEDS: Readonly<Record<string, Deed>> = {
   'the node is cut off': {
@@ -98,7 +98,7 @@ export async function run(args: string[]): Promise<boolean> {
       return [await front.listen()]
     },
   })
-  const told: Told[] = []
+  const told: Timing[] = []
   const findings: string[] = []
   try {
     await Promise.all(ROLES.map((role) => rig.start(role)))
@@ -121,7 +121,7 @@ export async function run(args: string[]): Promise<boolean> {
 }
 
 /** Brings it about and ends it; how long each took to be told. */
-async function tell(stage: Stage, deed: string, one: Deed): Promise<Told> {
+async function tell(stage: Stage, deed: string, one: Deed): Promise<Timing> {
   const { alert, cause, end, after_ms = 0, by_status_alone = false } = one
   const { rig } = stage
   const isRaised = async () => (await alertsOf(rig)).has(alert)

@@ -292,7 +292,7 @@ function roundings(labels: readonly Label[], from: string, time_ms: number): num
   return reference.label(from) ? 3 : 1
 }
 
-test('splitting a transfer changes each category by less than a unit for each rounding', () => {
+test('splitting a transfer changes each category by less than a unit a rounding', () => {
   const parts = fc.array(fc.bigInt(1n, 2n ** 45n), { minLength: 2, maxLength: 6 })
   fc.assert(
     fc.property(
