@@ -178,6 +178,8 @@ async function isTold({ sql }: Rig, what: string, alert: string, after: bigint):
 
 /** The least energy that is sold. */
 const SMALLEST = 32_000
+/** Each wallet is looked at again within this time. */
+const SURVEYED_MS = 3_000
 const PURCHASES_MAX = 5_000
 
 async function roomLeft({ sql }: Rig): Promise<number> {
@@ -196,12 +198,23 @@ async function buyAll(rig: Rig): Promise<void> {
     const wish = { service: 'energy', params: { address, amount, duration: 1 } }
     const { code } = await call('/v1/transaction/new', wish)
     if (code === 0) continue
+    // What is on its way may be counted twice, as what is sold and as what a wallet lacks.
+    if ((await roomLeft(rig)) < SMALLEST) await untilDelivered(rig)
     const room = await roomLeft(rig)
     if (room < SMALLEST) return
     // All but nothing: a rest just below the least that is sold would be above it with a block.
     amount = room < 2 * SMALLEST ? Math.max(SMALLEST, room - 500) : Math.floor(amount / 2)
   }
   throw new Error(`the pool has no end: ${await roomLeft(rig)} are left`)
+}
+
+/** Every order is at its end, and the wallets were looked at since. */
+async function untilDelivered(rig: Rig): Promise<void> {
+  await rig.until('the orders are not delivered', async () => {
+    const open = await rig.sql`select 1 from orders where state in ('new', 'pending') limit 1`
+    return open.length === 0
+  })
+  await delay(SURVEYED_MS)
 }
 
 const heldDeposits = ({ sql }: Rig) =>
