@@ -43,6 +43,18 @@ const BLOCKS_UNTIL_SOLID = 20
 /** What rests no longer than this runs after every block. */
 const BLOCK_MS = 3_000
 
+const xpubs = new Map<string, string>()
+
+/** The public key that deposit addresses are derived from; nearly all worlds have the same. */
+function depositXpub(seed: Uint8Array): string {
+  const name = Buffer.from(seed).toString('hex')
+  const known = xpubs.get(name)
+  if (known !== undefined) return known
+  const made = HDKey.fromMasterSeed(seed).derive("m/44'/195'/0'").publicExtendedKey
+  xpubs.set(name, made)
+  return made
+}
+
 const FAIR = {
   loses: () => false,
   onRequest: () => {},
@@ -218,8 +230,7 @@ export class World {
       activation: wallet(person('activation')),
       ...(refunds && { refund: wallet(person('refund')) }),
       recharge_address: this.recharge.address,
-      deposit_xpub: HDKey.fromMasterSeed(this.random.bytes(32)).derive("m/44'/195'/0'")
-        .publicExtendedKey,
+      deposit_xpub: depositXpub(this.random.bytes(32)),
     }
     this.node = tronNode({
       nodes: [{ url: 'http://devchain' }],

@@ -64,7 +64,6 @@ export type CheckReply = (entry: Pick<Entry, 'path' | 'reply'>, result: string) 
  *  without. */
 export async function replyChecker(): Promise<CheckReply> {
   const { Errors } = await import('typebox/schema')
-  const closed_schemas = new WeakMap<TSchema, object>()
   return ({ path, reply }, result) => {
     const schema = closed_schemas.get(reply) ?? (closed(reply) as object)
     closed_schemas.set(reply, schema)
@@ -76,6 +75,9 @@ export async function replyChecker(): Promise<CheckReply> {
     throw new Error(`the result of ${path} is not what is documented: ${where.join('; ')}`)
   }
 }
+
+/** A process has several servers of the same endpoints. */
+const closed_schemas = new WeakMap<TSchema, object>()
 
 /** The schema with every object closed to properties it does not declare. */
 function closed(schema: unknown): unknown {
