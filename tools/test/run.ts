@@ -17,16 +17,24 @@ import { cpuReport, reapedCpu, type Spent } from './cpu.ts'
 import { runFiles } from './lanes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** What takes longest is started first, so that no file is left to run alone at the end. */
+/** What has a file that takes ten seconds or more, the longest first, so that none is left to run
+ *  alone at the end; then what has one of some seconds. */
 const LONGEST_FIRST = [
   'test/faces/',
   'test/simulator/',
   'test/stories/',
-  'packages/playground/',
+  'test/faces/',
+  'packages/service/src/database_operators/',
   'test/',
-  'packages/devchain/cli',
+  'packages/service/src/commands/',
+  'packages/service/src/postgres/',
+  'packages/service/src/database/',
+  'packages/sdk/',
   'packages/devchain/package',
-  'packages/devchain/fuzz/',
+  'packages/devchain/cli',
+  'packages/tron/package',
+  'packages/service/src/signing/',
+  'packages/web/build/',
 ]
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
