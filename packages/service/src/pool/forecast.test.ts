@@ -166,8 +166,11 @@ test('a forecast holds when all that is open fails, and when all is used to the 
   world.network.loses = () => false
   await anna.buyEnergy(bob.address, 131_000)
   const open = await poolForecast(world.sql, STEADY)
+  await world.drain()
+  const delegating = await poolForecast(world.sql, STEADY)
   await surveyAgain(world)
   await assertWithin(world, open, { minutes: 5, when: 'delivered' })
+  await assertWithin(world, delegating, { minutes: 5, when: 'delegated' })
   // Then its hour is over 2 to 3 minutes before the last point.
   await later(world, 90)
   const used = await poolForecast(world.sql, STEADY)
