@@ -21,7 +21,7 @@ export type Story = {
 
 /** Tries the examples on a database of their own. */
 export async function tryExamples(): Promise<Story> {
-  const world = await openWorld({ seed: 'examples' })
+  const world = await openWorld({ seed: 'examples', together: true })
   try {
     await prepareExamples(world)
     const customer = await world.customer({ trx: 1_000, scopes: [...SCOPES] })

@@ -82,6 +82,9 @@ export type WorldOptions = {
   /** Outside screening services. */
   providers?: readonly Provider[]
   seed?: string
+  /** Whether one process does everything, each part of it under its own role; otherwise the
+   *  endpoints are those of an API's process, and the steps those of a worker's. */
+  together?: boolean
 }
 
 export type Answer = { status: number; body: string }
@@ -107,6 +110,7 @@ type ProcessOptions = {
   reads?: (node: Node) => Reads
   names?: readonly string[]
   again?: Again
+  together?: boolean
 }
 
 /** An answer of the API. `result` is what the endpoint documents. */
@@ -243,6 +247,7 @@ export class World {
   async build({
     pool_trx = POOL_TRX,
     pool_bandwidth_trx = POOL_BANDWIDTH_TRX,
+    together = false,
   }: WorldOptions): Promise<void> {
     for (const [i, trx] of pool_trx.entries()) {
       const wallet = person(`pool-${i}`)
@@ -256,7 +261,7 @@ export class World {
     }
     this.scene.devchain.fund(this.recharge.address, TRX)
     this.mine(BLOCKS_UNTIL_SOLID)
-    ;({ app: this.app, api: this.api } = await this.startProcess())
+    ;({ app: this.app, api: this.api } = await this.startProcess({ together }))
     await this.drain()
   }
 
@@ -266,6 +271,7 @@ export class World {
     reads,
     names = this.node_names,
     again,
+    together = false,
   }: ProcessOptions = {}): Promise<{ app: App; api: FastifyInstance }> {
     const sql = this.database.connect({ role: 'penstock_worker' })
     const api_sql = this.database.connect({ role: 'penstock_api' })
@@ -307,7 +313,9 @@ export class World {
       again,
     }
     const sealing = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
-    const app = buildApp({ ...outside, sealing })
+    const api_alone = { sql: api_sql, steps_sql: api_sql }
+    const app = buildApp({ ...outside, ...(together ? {} : api_alone), sealing })
+    if (!together) app.steps = buildApp({ ...outside, api_sql: sql, sealing }).steps
     // Of randomness of its own: what the others draw stays as it was.
     const own = repeatable('receipts')
     await makeSigningKey({ sql: this.sql, clock, random: own, seal: sealWith(sealing, own) })
