@@ -208,8 +208,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       [
         arrivals,
-        "readSolidBlocks(tx, 'deposits',",
-        "readBlocks(tx, { name: 'deposits', side: 'head' },",
+        "readSolidBlocks(sql, 'deposits',",
+        "readBlocks(sql, { name: 'deposits', side: 'head' },",
       ],
     ],
   },

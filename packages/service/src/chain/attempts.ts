@@ -272,9 +272,10 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
       const dead = verdicts.filter((one) => one.dead).map((one) => one.id)
       const undecided = verdicts.filter((one) => !one.dead).map((one) => one.id)
       // What cannot be decided yet lets the next ones through.
-      await sql`
-        update attempt set send_at = ${later(clock, RESEND_MS)} where id in (
-          select id from attempt where id = any(${undecided}) order by id for no key update)`
+      if (undecided.length > 0)
+        await sql`
+          update attempt set send_at = ${later(clock, RESEND_MS)} where id in (
+            select id from attempt where id = any(${undecided}) order by id for no key update)`
       const moved = await markDead(sql, dead)
       return given_up || moved
     },
@@ -291,6 +292,7 @@ async function isDead(node: Node, { tx_id, solid_number }: LateAttempt): Promise
 
 /** signed, sent -> dead. True when any of them was moved. */
 async function markDead(sql: Sql, ids: readonly string[]): Promise<boolean> {
+  if (ids.length === 0) return false
   const dead = await sql`
     update attempt set state = 'dead' where state in ('signed', 'sent') and id in (
       select id from attempt where id = any(${ids}) order by id for no key update)

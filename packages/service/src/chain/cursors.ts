@@ -7,16 +7,28 @@ import { type BlockRow, type StoredBlock, unpackRow } from './blocks.ts'
 /** Blocks of one reading: each portion is one transaction. */
 const PORTION = 20
 
-/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the
- *  transaction given, whatever crashes. Returns false when there is none. A cursor begins at the
- *  oldest block that is kept when it is first used. A block of the solid side is read exactly once;
- *  one of the head's side is read again, as it then is, when a fork takes it back. */
-export async function readBlocks(
-  tx: Tx,
-  reader: { name: string; side: 'head' | 'solid' },
-  work: (blocks: StoredBlock[]) => Promise<void>,
-): Promise<boolean> {
-  const { name, side } = reader
+type Reader = { name: string; side: 'head' | 'solid' }
+type Work = (tx: Tx, blocks: StoredBlock[]) => Promise<void>
+
+/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in one
+ *  transaction, whatever crashes. Returns false when there is none. A cursor begins at the oldest
+ *  block that is kept when it is first used. A block of the solid side is read exactly once; one of
+ *  the head's side is read again, as it then is, when a fork takes it back. */
+export async function readBlocks(sql: Sql, reader: Reader, work: Work): Promise<boolean> {
+  // Most looks find nothing: they lock nothing and write nothing.
+  return (await isBehind(sql, reader)) && sql.begin((tx) => readPortion(tx, reader, work))
+}
+
+/** Whether there may be blocks after the cursor. */
+async function isBehind(sql: Sql, { name, side }: Reader): Promise<boolean> {
+  const behind = await sql`
+    select from chain left join cursor on cursor.name = ${name}
+    where cursor.number is null
+      or cursor.number < case when ${side} = 'head' then head_number else confirmed_number end`
+  return behind.length > 0
+}
+
+async function readPortion(tx: Tx, { name, side }: Reader, work: Work): Promise<boolean> {
   const at = await lockCursor(tx, name)
   if (at === undefined) return false
   const rows = await tx<BlockRow>`
@@ -27,7 +39,7 @@ export async function readBlocks(
     order by number limit ${PORTION}`
   const last = rows.at(-1)
   if (!last) return false
-  await work(rows.map(unpackRow))
+  await work(tx, rows.map(unpackRow))
   await tx`update cursor set number = ${last.number} where name = ${name}`
   return true
 }
@@ -52,10 +64,6 @@ async function lockCursor(tx: Tx, name: string): Promise<bigint | undefined> {
 }
 
 /** readBlocks() of the solid side, as far as it is confirmed. */
-export function readSolidBlocks(
-  tx: Tx,
-  name: string,
-  work: (blocks: StoredBlock[]) => Promise<void>,
-): Promise<boolean> {
-  return readBlocks(tx, { name, side: 'solid' }, work)
+export function readSolidBlocks(sql: Sql, name: string, work: Work): Promise<boolean> {
+  return readBlocks(sql, { name, side: 'solid' }, work)
 }

@@ -249,11 +249,9 @@ async function readAll(
 ): Promise<StoredBlock[]> {
   const read: StoredBlock[] = []
   const once = () =>
-    sql.begin((tx) =>
-      readBlocks(tx, { name, side }, async (blocks) => {
-        read.push(...blocks)
-      }),
-    )
+    readBlocks(sql, { name, side }, async (_tx, blocks) => {
+      read.push(...blocks)
+    })
   while (await once()) {}
   return read
 }
@@ -291,11 +289,9 @@ test('a reader whose work fails reads the same blocks again', async (t) => {
   one.scene.mine(30)
   await one.catchUp()
   await assert.rejects(
-    one.sql.begin((tx) =>
-      readSolidBlocks(tx, 'reader', async () => {
-        throw new Error('crash')
-      }),
-    ),
+    readSolidBlocks(one.sql, 'reader', async () => {
+      throw new Error('crash')
+    }),
     /crash/,
   )
   const [first] = await readAll(one.sql, 'reader')

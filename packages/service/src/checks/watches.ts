@@ -130,16 +130,14 @@ export function tellFreezesStep({ sql }: Pick<Needs, 'sql'>): Step {
     after: ['follow', 'confirm'],
     before: ['publish'],
     run: () =>
-      sql.begin((tx) =>
-        readSolidBlocks(tx, 'freezes', async (blocks) => {
-          const freezes = blocks.flatMap((block) =>
-            block.contents.freezes.flatMap(({ kind, token, address }) =>
-              kind === 'destroyed' ? [] : [{ address, token, frozen: kind === 'added', block }],
-            ),
-          )
-          await noteFreezes(tx, freezes)
-        }),
-      ),
+      readSolidBlocks(sql, 'freezes', async (tx, blocks) => {
+        const freezes = blocks.flatMap((block) =>
+          block.contents.freezes.flatMap(({ kind, token, address }) =>
+            kind === 'destroyed' ? [] : [{ address, token, frozen: kind === 'added', block }],
+          ),
+        )
+        await noteFreezes(tx, freezes)
+      }),
   }
 }
 

@@ -50,8 +50,7 @@ export function creditStep(needs: Needs): Step {
     duty: 'blocks',
     after: ['follow', 'confirm'],
     before: ['publish'],
-    run: () =>
-      sql.begin((tx) => readSolidBlocks(tx, 'deposits', (blocks) => credit(tx, needs, blocks))),
+    run: () => readSolidBlocks(sql, 'deposits', (tx, blocks) => credit(tx, needs, blocks)),
   }
 }
 
@@ -159,17 +158,15 @@ export function arriveStep(needs: Needs): Step {
     after: ['follow'],
     before: ['publish'],
     run: () =>
-      sql.begin((tx) =>
-        readBlocks(tx, { name: 'arrivals', side: 'head' }, async (blocks) => {
-          const now = needs.clock.now()
-          const present = blocks.flatMap(arrivalsOf).map((one) => one.tx_id)
-          const numbers = blocks.map((block) => block.number)
-          await forgetMissing(tx, numbers, { present, now })
-          const arrivals = await arrivalsForUs(tx, needs, blocks)
-          const fated = await withFates(tx, needs, arrivals, false)
-          await noteArrived(tx, fated, { solid: false, now })
-        }),
-      ),
+      readBlocks(sql, { name: 'arrivals', side: 'head' }, async (tx, blocks) => {
+        const now = needs.clock.now()
+        const present = blocks.flatMap(arrivalsOf).map((one) => one.tx_id)
+        const numbers = blocks.map((block) => block.number)
+        await forgetMissing(tx, numbers, { present, now })
+        const arrivals = await arrivalsForUs(tx, needs, blocks)
+        const fated = await withFates(tx, needs, arrivals, false)
+        await noteArrived(tx, fated, { solid: false, now })
+      }),
   }
 }
 

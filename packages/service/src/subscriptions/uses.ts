@@ -41,12 +41,11 @@ export function useStep(needs: Needs): Step {
     after: ['follow', 'confirm'],
     before: ['publish'],
     async run() {
-      const read = await sql.begin((tx) =>
-        readBlocks(tx, { name: 'subscriptions', side: 'head' }, (blocks) =>
-          noteUses(tx, needs.clock, blocks),
-        ),
-      )
-      return read || (await sql.begin((tx) => confirmUses(tx, needs.clock)))
+      const reader = { name: 'subscriptions', side: 'head' } as const
+      const read = await readBlocks(sql, reader, (tx, blocks) => noteUses(tx, needs.clock, blocks))
+      if (read) return true
+      const open = await sql`select from subscription_use where not solid limit 1`
+      return open.length > 0 && sql.begin((tx) => confirmUses(tx, needs.clock))
     },
   }
 }

@@ -44,16 +44,12 @@ export function recordStep(needs: Needs): Step {
       for (const token of needs.tokens)
         if (!supplies.has(token)) supplies.set(token, await supplyOf(needs.node, token))
       const doubtful = new Set<Address>()
-      const moved = await sql
-        .begin((tx) =>
-          readSolidBlocks(tx, 'flow', (blocks) =>
-            recordBlocks(tx, blocks, { assets: known, supplies, doubtful }),
-          ),
-        )
-        .catch((thrown: unknown) => {
-          if (doubtful.size > 0) return 'doubtful' as const
-          throw thrown
-        })
+      const moved = await readSolidBlocks(sql, 'flow', (tx, blocks) =>
+        recordBlocks(tx, blocks, { assets: known, supplies, doubtful }),
+      ).catch((thrown: unknown) => {
+        if (doubtful.size > 0) return 'doubtful' as const
+        throw thrown
+      })
       if (moved !== 'doubtful') return moved
       // More was moved than there was when we last asked: a token may have been issued since. What
       // was destroyed since was real when it moved, so the largest supply ever seen counts.
@@ -61,10 +57,8 @@ export function recordStep(needs: Needs): Step {
         const supply = await supplyOf(needs.node, token)
         supplies.set(token, supply > supplies.get(token)! ? supply : supplies.get(token)!)
       }
-      return sql.begin((tx) =>
-        readSolidBlocks(tx, 'flow', (blocks) =>
-          recordBlocks(tx, blocks, { assets: known, supplies, doubtful: undefined }),
-        ),
+      return readSolidBlocks(sql, 'flow', (tx, blocks) =>
+        recordBlocks(tx, blocks, { assets: known, supplies, doubtful: undefined }),
       )
     },
   }
