@@ -105,8 +105,8 @@ async function fillPool(sql: Sql): Promise<void> {
     values ('attempt', 'delegate:part', '{}', now(), now())`
 }
 
-/** The wallet that cannot pay stands first. In a day the units for a stake may be 5 % more or fewer,
- *  for all of the 2,600,000 that there is room for. */
+/** The wallet that cannot pay stands first. In a day the units for a stake may be 5 % more or
+ *  fewer, for all of the 2,600,000 that there is room for. */
 async function lookAtPool(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Pool' }).click()
   await page.getByRole('heading', { name: 'Free, energy' }).waitFor()
