@@ -23,6 +23,7 @@ const Entry = {
 const deciding = (kind: 'allow' | 'deny', summary: string) =>
   change({
     path: `/operator/aml/${kind}`,
+    careful: kind === 'allow',
     summary,
     body: Type.Object({
       address: address('the address'),
@@ -61,6 +62,7 @@ export const entryOperations = [
   deciding('deny', 'count an address as blacklisted'),
   change({
     path: '/operator/aml/withdraw',
+    careful: true,
     summary: 'end an entry of `aml allow` or `aml deny`',
     body: Type.Object({ entry: text('ENTRY', 'its id') }),
     reply: Type.Object({ id: Text, withdrawn_at: Moment }),

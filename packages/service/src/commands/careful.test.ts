@@ -14,6 +14,7 @@ const CAREFUL = `
   keys issue, keys change, keys rotate, keys reseal, receipts rotate
   prices set, prices remove, fees set, plans set, plans remove, services on, signer go
   lists update, lists import, lists revert, lists schedule, aml publish
+  aml allow, aml withdraw
   webhooks add, webhooks rotate, webhooks allow
   users invite, users change, users recover, users remove
   operators invite, operators change, operators recover, operators remove
@@ -25,7 +26,7 @@ const CAREFUL = `
 const QUICK = `
   services off, signer stop, keys revoke, subscriptions stop, sessions end
   webhooks enable, webhooks disable, webhooks remove, webhooks deny
-  aml allow, aml deny, aml withdraw, aml watch, aml unwatch, aml reviews decide
+  aml deny, aml watch, aml unwatch, aml reviews decide
   aml backfill, aml rebuild
   offers set, events set, alerts seen
   incidents post, incidents update, incidents close, status-page set`
