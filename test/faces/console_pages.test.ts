@@ -111,7 +111,7 @@ async function lookAtPool(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Pool' }).click()
   await page.getByRole('heading', { name: 'Free, energy' }).waitFor()
   await page
-    .getByText(/Now 2 535 000; in 24 hours 2 405 000 to 2 730 000/)
+    .getByText(/Now 2\s535\s000; in 24 hours 2\s405\s000 to 2\s730\s000/)
     .first()
     .waitFor()
   const wallets = page.getByRole('region', { name: 'Wallets' }).locator('tbody tr')
@@ -125,7 +125,7 @@ async function lookAtPool(page: Page): Promise<void> {
 
 async function lookAtChain(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Chain' }).click()
-  await page.getByText('70 000 019').waitFor()
+  await page.getByText(/70\s000\s019/).waitFor()
   await page.getByText('delegate:part').waitFor()
   const nodes = page.getByRole('table', { name: 'Nodes' }).getByRole('row')
   await nodes.filter({ hasText: '0 blocks behind' }).waitFor()

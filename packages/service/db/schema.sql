@@ -2,6 +2,8 @@
 
 create sequence customer_deposit_index as integer start 0 increment 1;
 
+create sequence transaction_stamp as integer start 1 increment 1;
+
 create table account (
   id text not null,
   may_go_negative boolean not null,

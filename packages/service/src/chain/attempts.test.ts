@@ -4,7 +4,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Person, person } from 'penstock-devchain/scene.ts'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
-import { type Contract, contract } from 'penstock-tron/transaction.ts'
+import { addressToHex } from 'penstock-tron/address.ts'
+import { sign as signHash } from 'penstock-tron/keys.ts'
+import { type Contract, contract, decodeRawData, transactionId } from 'penstock-tron/transaction.ts'
 import { brokenConstraint } from '../database/sql.ts'
 import { Outage } from '../lib/fault.ts'
 import { silentLog } from '../lib/log.ts'
@@ -209,6 +211,66 @@ test('two equal operations at the same moment are two transactions', async (t) =
   await step(world, 'sign').run()
   const signed = await world.sql<Row>`select distinct tx_id from attempt where state = 'signed'`
   assert.equal(signed.length, 3)
+})
+
+test('two processes sign equal operations at the same moment as two transactions', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const customer = await world.customer({ trx: 100 })
+  const other = await world.startProcess()
+  await Promise.all([1, 2].map(() => customer.buyEnergy(bob.address, 65_000)))
+  await step(world, 'delegate').run()
+  await step(world, 'sign').run()
+  // What the first of a process has and the first of the other: their clocks show the same.
+  await customer.buyEnergy(bob.address, 65_000)
+  await step(world, 'delegate').run()
+  await other.app.steps.find(({ name }) => name === 'sign')!.run()
+  const signed = await world.sql<Row>`select distinct tx_id from attempt where state = 'signed'`
+  assert.equal(signed.length, 3)
+})
+
+test('one whose bytes another has is given up, its neighbours are signed', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const customer = await world.customer({ trx: 100 })
+  await Promise.all([1, 2, 3].map(() => customer.buyEnergy(bob.address, 65_000)))
+  await step(world, 'delegate').run()
+  const ids = await world.sql<{ id: string }>`select id from attempt order by id`
+  const [first, second] = ids.map(({ id }) => id)
+  // What processes whose signers share no log may come to; each would keep to it.
+  const sign: Signer = async (batch) => {
+    const same = batch.find(({ attempt }) => attempt === first)!.raw_data
+    return batch.map(({ attempt, raw_data }) => {
+      const signed = attempt === second ? same : raw_data
+      const { owner_address } = decodeRawData(signed).contract[0]!.parameter.value
+      const { private_key } = world.wallets.pool.find(
+        ({ address }) => addressToHex(address) === owner_address,
+      )!
+      const tx_id = transactionId(signed)
+      return {
+        state: 'signed',
+        raw_data: signed,
+        tx_id,
+        signature: signHash(tx_id, private_key!),
+        expires_at: new Date(Number(decodeRawData(signed).expiration)),
+      }
+    })
+  }
+  const clock = { now: () => world.now }
+  await signStep({ sql: world.sql, clock, node: world.node, log: silentLog, sign }).run()
+  const rows = await world.sql<Row>`select state, answer from attempt order by id`
+  assert.deepEqual(
+    rows.map(({ state, answer }) => [state, answer]),
+    [
+      ['signed', null],
+      ['dead', 'its bytes are of another'],
+      ['signed', null],
+    ],
+  )
+  // Its order gets another.
+  await world.settle()
+  const open = await world.sql`select 1 from orders where state <> 'success'`
+  assert.equal(open.length, 0)
 })
 
 test('of two processes that sign it, one has signed it: what is stored is sent', async (t) => {

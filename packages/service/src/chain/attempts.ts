@@ -38,7 +38,6 @@ const UNSIGNED_MS_MAX = 300_000
 const REFUSED_MS = 30_000
 /** So soon is it noticed that signing is not stopped any more. */
 const WAITS_MS = 2_000
-const HALF_DAY_MS = 43_200_000
 const AT_ONCE = 50
 
 /** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the
@@ -84,16 +83,6 @@ export function fromRow(contract: Contract): Contract {
 
 /** new -> signed. The bytes are stored here, before anything is sent. */
 export function signStep(needs: Needs): Step {
-  // TRON has no nonces: two equal operations in one block are one transaction unless their
-  // timestamps differ. They are our clock's, so that those of two processes differ too; for a chain
-  // that somebody has pushed ahead of it by days, half days are added.
-  let last_stamp_ms = 0
-  const stamp = (head_time: Date) => {
-    const now_ms = needs.clock.now().getTime()
-    const ahead_ms = Math.max(0, head_time.getTime() - now_ms)
-    last_stamp_ms = Math.max(now_ms + ahead_ms - (ahead_ms % HALF_DAY_MS), last_stamp_ms + 1)
-    return last_stamp_ms
-  }
   return {
     name: 'sign',
     rest_ms: 1_000,
@@ -103,12 +92,13 @@ export function signStep(needs: Needs): Step {
       const chain = await chainState(sql)
       if (!isCurrent(chain, clock)) return false
       const rows = await sql<UnsignedAttempt>`
-        select attempt.id, contract, block.id as reference from attempt, block
-        where attempt.state = 'new' and send_at <= ${clock.now()} and number = ${chain.solid_number}
-        order by send_at, attempt.id limit ${AT_ONCE}`
+        select id, contract, reference, nextval('transaction_stamp')::integer as number from (
+          select attempt.id, contract, block.id as reference from attempt, block
+          where attempt.state = 'new' and send_at <= ${clock.now()}
+            and number = ${chain.solid_number}
+          order by send_at, attempt.id limit ${AT_ONCE}) as unsigned`
       if (rows.length === 0) return false
-      const expires_at = new Date(chain.head_time.getTime() + LIFETIME_MS)
-      const batch = rows.map((row) => prepared(row, expires_at, stamp(chain.head_time)))
+      const batch = rows.map((row) => prepared(row, chain.head_time))
       const outcomes = await needs.sign(batch)
       await store(needs, batch, outcomes)
       return true
@@ -116,22 +106,30 @@ export function signStep(needs: Needs): Step {
   }
 }
 
-type UnsignedAttempt = { id: string; contract: Contract; reference: string }
+type UnsignedAttempt = {
+  id: string
+  contract: Contract
+  /** The id of the solid block. */
+  reference: string
+  /** No other transaction that is signed at this head has it. */
+  number: number
+}
 
 /** The bytes to sign. None for a row that nobody here has written: the signer says what is wrong
  *  with that. */
 function prepared(
-  { id, contract, reference }: UnsignedAttempt,
-  expires_at: Date,
-  timestamp: number,
+  { id, contract, reference, number }: UnsignedAttempt,
+  head_time: Date,
 ): SignInput {
+  const head_ms = head_time.getTime()
   try {
     const raw_data = encodeRawData({
       // The solid block, so that no small fork makes the transaction invalid.
       ref_block_bytes: reference.slice(12, 16),
       ref_block_hash: reference.slice(16, 32),
-      expiration: expires_at.getTime(),
-      timestamp,
+      expiration: head_ms + LIFETIME_MS,
+      // TRON has no nonces: two equal operations are one transaction unless these differ.
+      timestamp: head_ms - number,
       contract: [fromRow(contract)],
     })
     return { attempt: id, raw_data }
@@ -155,17 +153,42 @@ async function store(
   )
   const waiting = told.flatMap(({ id, outcome }) => (outcome.state === 'waits' ? [id] : []))
   for (const { id, why } of refused) log('signing_refused', { attempt: id, why })
+  const doubles = await withBytesOfAnother(sql, signed)
+  for (const id of doubles) log('bytes_of_another', { attempt: id })
+  if (doubles.size > 0) await withdrawAttempts(sql, [...doubles], 'its bytes are of another')
   await markSigned(
     sql,
-    signed.map(({ id, tx_id, expires_at, raw_data, signature }) => ({
-      id,
-      tx_id,
-      expires_at,
-      bytes: encodeTransaction(raw_data, [signature]),
-    })),
+    signed
+      .filter(({ id }) => !doubles.has(id))
+      .map(({ id, tx_id, expires_at, raw_data, signature }) => ({
+        id,
+        tx_id,
+        expires_at,
+        bytes: encodeTransaction(raw_data, [signature]),
+      })),
   )
   await markRefused(sql, refused, clock)
   await postponeUnsigned(sql, waiting, later(clock, WAITS_MS))
+}
+
+/** Which of those that were signed have the bytes of another attempt, which the network takes once.
+ *  A signer keeps to what it has signed for an attempt: such a one can only be given up, and its
+ *  subject gets another. */
+async function withBytesOfAnother(
+  sql: Sql,
+  signed: readonly { id: string; tx_id: string }[],
+): Promise<ReadonlySet<string>> {
+  if (signed.length === 0) return new Set()
+  const rows = await sql<{ id: string }>`
+    with signed as (
+      select * from unnest(${signed.map(({ id }) => id)}::text[],
+                           ${signed.map(({ tx_id }) => tx_id)}::text[]) as t (id, tx_id))
+    select s.id from signed as s join attempt as other on other.tx_id = s.tx_id
+      and other.id <> s.id
+    union
+    select s.id from signed as s join signed as first on first.tx_id = s.tx_id
+      and first.id < s.id`
+  return new Set(rows.map(({ id }) => id))
 }
 
 type SignedAttempt = { id: string; tx_id: string; expires_at: Date; bytes: Uint8Array }
