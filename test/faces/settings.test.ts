@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { giveAuthenticator, newContext } from 'penstock-test/harness/browser.ts'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 import { codeAt, PASSWORD } from 'penstock-test/harness/users.ts'
 
@@ -67,14 +68,19 @@ portal.test('it is said before a session ends, and one can go on', async () => {
   await page.clock.install()
   await page.goto(`${origin}/portal/settings`)
   await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
-  const about_to_end = new Date(Date.now() - 12 * 3_600_000 + 90_000)
-  await sandbox.sql`update user_session set used_at = ${about_to_end}`
-  // What was just read of a session is remembered for a second.
-  await page.waitForTimeout(1_200)
-  // So long nobody touches the page, and what it asks by itself counts for nothing.
-  await page.clock.fastForward('12:00:00')
   const warning = page.getByRole('alert', { name: 'End of the session' })
-  await warning.waitFor()
+  let about_to_end = new Date(0)
+  await eventually('the end of the session is told', async () => {
+    // What was asked while the page came may be answered only now, and is a use of the session.
+    about_to_end = new Date(Date.now() - 12 * 3_600_000 + 90_000)
+    await sandbox.sql`update user_session set used_at = ${about_to_end}`
+    // What was just read of a session is remembered for a second.
+    await page.waitForTimeout(1_200)
+    // So long nobody touches the page, and what it asks by itself counts for nothing.
+    await page.clock.fastForward('12:00:00')
+    await page.waitForTimeout(500)
+    return warning.isVisible()
+  })
   await warning.getByRole('button', { name: 'Stay signed in' }).click()
   await warning.waitFor({ state: 'detached' })
   const [session] = await sandbox.sql<{ used_at: Date }>`

@@ -43,9 +43,8 @@ const THIN_SPACE = '\u2009'
 /** Digits in groups of three, in every language alike: `65 000`. */
 export const inGroups = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE)
 
-/** A number as it is written here, to a thousandth: `65 000`, `9.5`. */
-export const count = (number: number): string =>
-  inGroups(String(Math.round(number * 1_000) / 1_000))
+/** A number as it is written here: `65 000`, `9.5`. */
+export const count = (number: number): string => inGroups(`${number}`)
 
 /** The sentence of a key. Numbers among the parameters are written as they are here. */
 export function say(key: Key, parameters: Parameters = {}): string {
