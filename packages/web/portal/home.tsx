@@ -4,6 +4,7 @@ import type { Result } from 'penstock-sdk'
 import type { LiveEvent } from '../calls/live.ts'
 import { useQuestion } from '../calls/question.ts'
 import { may } from '../calls/session.ts'
+import { lazy } from '../frame/lazy.tsx'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { lessBy, Money, sumOf } from '../parts/money.tsx'
@@ -14,7 +15,6 @@ import { path } from '../paths/portal.ts'
 import { BalanceChart, SpentChart } from '../portal_money/money_charts.tsx'
 import { orderColumns, orderOf, patchOrder } from '../portal_orders/order_facts.tsx'
 import { count, say } from '../words/words.ts'
-import { FirstCall } from './first_call.tsx'
 import { NeedsAHand } from './needs_a_hand.tsx'
 
 type Bucket = Result<'/v1/summary'>['buckets'][number]
@@ -26,6 +26,8 @@ const patchByMoney = <Known,>(known: Known, event: LiveEvent): Known | 'again' =
   concernsMoney(event) ? 'again' : known
 
 const SHOWN_ORDERS = 10
+/** Who has bought something does not need it. */
+const FirstCall = lazy(async () => (await import('./first_call.tsx')).FirstCall)
 
 export default function Home() {
   const balance = useQuestion('/v1/balance', {}, { patch: patchByMoney })

@@ -1,8 +1,10 @@
 // The customers' portal.
 
+import { lazy } from '../frame/lazy.tsx'
 import { start } from '../frame/start.tsx'
-import { LazySignIn } from '../sign_in/lazy_sign_in.tsx'
 import { find } from './find.ts'
 import { pages } from './pages.ts'
 
-await start({ pages, find, SignIn: LazySignIn })
+const SignIn = lazy(async () => (await import('../sign_in/sign_in.tsx')).SignIn)
+
+await start({ pages, find, SignIn })

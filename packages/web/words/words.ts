@@ -44,7 +44,7 @@ const THIN_SPACE = '\u2009'
 export const inGroups = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE)
 
 /** A number as it is written here: `65 000`, `9.5`. */
-export const count = (number: number): string => inGroups(`${number}`)
+export const count = (number: number): string => inGroups(String(number))
 
 /** The sentence of a key. Numbers among the parameters are written as they are here. */
 export function say(key: Key, parameters: Parameters = {}): string {
