@@ -12,7 +12,7 @@ import { startData } from '../calls/start_data.ts'
 import { FaultNote, Skeleton } from '../parts/answer.tsx'
 import { say } from '../words/words.ts'
 import type { PageProps, PageRow } from './face.ts'
-import { reloadOnce } from './reload.ts'
+import { reloadOnce } from './lazy.tsx'
 import { Title } from './title.tsx'
 
 type CurrentPage = { row: PageRow; Page: FunctionComponent<PageProps>; props: PageProps }

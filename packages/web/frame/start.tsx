@@ -11,7 +11,7 @@ import { startData } from '../calls/start_data.ts'
 import { speak } from '../words/words.ts'
 import type { Face } from './face.ts'
 import { Frame } from './frame.tsx'
-import { forgetReload } from './reload.ts'
+import { forgetReload } from './lazy.tsx'
 import { StepUp, stepUp } from './step_up.tsx'
 
 /** By then the page has long been there, and loads what may wait. */
