@@ -171,3 +171,21 @@ test('entries of a time that is summarised already are in the figures all the sa
     entries.filter(({ kind }) => kind === 'hold').length,
   )
 })
+
+test('an order of a clock that was a year behind is in the figures', async (t) => {
+  const world = await makeWorld(t)
+  const customer = await world.customer({ trx: 100, scopes: ['read', 'buy', 'money'] })
+  const { address } = world.person('bob', 1)
+  const year = 366 * 86_400
+  const began = new Date(world.now.getTime() - 1_000).toISOString()
+  world.wait(-year)
+  await customer.buyEnergy(address, 65_000)
+  await world.drain()
+  world.wait(year)
+  await world.settle()
+  await world.advance(3_600)
+  const body = { bucket: 'hour', since: began, until: world.now.toISOString() }
+  const { buckets } = await customer.get<{ buckets: Bucket[] }>('/v1/summary', body)
+  const took = buckets.filter(({ succeeded }) => succeeded > 0).map(({ p50_ms }) => p50_ms)
+  assert.deepEqual(took, [2 ** 31 - 1], 'no longer than can be told')
+})

@@ -121,6 +121,27 @@ test('a fork that takes activation and delegation: both are made again, paid onc
   assert.equal(await anna.balance(), 5.67)
 })
 
+test('two activations of one address that a fork took: one at a time is under way', async (t) => {
+  const world = await makeWorld(t)
+  const nina = world.person('nina')
+  const anna = await world.customer({ trx: 10 })
+  await anna.buy({ service: 'activate_address', params: { address: nina.address } })
+  await world.settle()
+  // One that a node knew nothing of was asked for a second time.
+  await world.sql`
+    insert into activation (id, address, state, attempt_id, made_at)
+    select 'again', address, state, attempt_id, made_at from activation`
+  world.network.loses = () => true
+  world.fork(4, { drop: true })
+  for (const name of ['follow', 'activated'])
+    await world.app.steps.find((step) => step.name === name)!.run()
+  const rows = await world.sql<{ state: string }>`select state from activation order by state`
+  assert.deepEqual(
+    rows.map(({ state }) => state),
+    ['activating', 'active'],
+  )
+})
+
 test('a delegation seen in its new block before the activation: settled with both', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')

@@ -10,7 +10,7 @@ import { type Contract, contract, decodeRawData, transactionId } from 'penstock-
 import { brokenConstraint } from '../database/sql.ts'
 import { Outage } from '../lib/fault.ts'
 import { silentLog } from '../lib/log.ts'
-import { tronNode } from '../node/node.ts'
+import { type Node, tronNode } from '../node/node.ts'
 import type { Signer } from '../signing/signer.ts'
 import type { Step } from '../steps/step.ts'
 import { enqueueAttempt, includeAttempts, judgeStep, signStep } from './attempts.ts'
@@ -198,6 +198,29 @@ test('a node that is behind, or has it, or is silent, keeps it alive', async (t)
   assert.equal((await look(world, id)).state, 'signed')
   assert.equal(await judge(agreeing, nodeWith(solid_number + 5, false)), true)
   assert.equal((await look(world, id)).state, 'dead')
+})
+
+test('a node that is silent about one keeps no other alive', async (t) => {
+  const world = await makeWorld(t)
+  const customer = await world.customer({ trx: 50 })
+  for (const { address } of [person('nina'), person('olga')])
+    await customer.buy({ service: 'activate_address', params: { address } })
+  await step(world, 'activate').run()
+  await step(world, 'sign').run()
+  const [first, second] = await world.sql<Row>`select * from attempt order by id`
+  world.mine(45)
+  for (let i = 0; i < 5; i++) await step(world, 'follow').run()
+  world.wait(6)
+  const node: Pick<Node, 'solidTransaction'> = {
+    async solidTransaction(tx_id) {
+      if (tx_id === first!.tx_id) throw new Outage('it does not answer')
+      return [{ found: false, solid_number: world.scene.devchain.solid.header.number }]
+    },
+  }
+  const judge = judgeStep({ sql: world.sql, clock: { now: () => world.now }, node: node as Node })
+  await assert.rejects(judge.run(), Outage)
+  assert.equal((await look(world, first!.id)).state, 'signed')
+  assert.equal((await look(world, second!.id)).state, 'dead')
 })
 
 test('two equal operations at the same moment are two transactions', async (t) => {

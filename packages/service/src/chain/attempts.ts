@@ -289,17 +289,22 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
         where state in ('signed', 'sent') and send_at <= ${clock.now()}
           and expires_at <= (select time from block where number = confirmed_number - 1)
         order by expires_at limit ${AT_ONCE}`
-      const verdicts = await Promise.all(
-        late.map(async (one) => ({ ...one, dead: await isDead(node, one) })),
-      )
-      const dead = verdicts.filter((one) => one.dead).map((one) => one.id)
-      const undecided = verdicts.filter((one) => !one.dead).map((one) => one.id)
+      const verdicts = await Promise.allSettled(late.map((one) => isDead(node, one)))
+      const ids = late.map(({ id }) => id)
+      const dead = ids.filter((_, i) => {
+        const verdict = verdicts[i]!
+        return verdict.status === 'fulfilled' && verdict.value
+      })
+      const undecided = ids.filter((id) => !dead.includes(id))
       // What cannot be decided yet lets the next ones through.
       if (undecided.length > 0)
         await sql`
           update attempt set send_at = ${later(clock, RESEND_MS)} where id in (
             select id from attempt where id = any(${undecided}) order by id for no key update)`
       const moved = await markDead(sql, dead)
+      // That a node is silent about one keeps nothing else, and the log hears of it.
+      const silent = verdicts.find((one) => one.status === 'rejected')
+      if (silent) throw silent.reason
       return given_up || moved
     },
   }

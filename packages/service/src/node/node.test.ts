@@ -172,7 +172,7 @@ test('a broadcast goes to every node with the same bytes, and each has its answe
     }
   const { node } = scripted({
     one: noting({ result: true, txid: 'x' }),
-    two: noting({ code: 'SERVER_BUSY', message: 'busy' }),
+    two: noting({ code: 'SERVER_BUSY', message: 'bu\0sy' }),
     three: SILENT,
     four: noting({ status: 500, body: '' }),
     five: noting({ result: 'true', code: 'SUCCESS' }),
@@ -183,7 +183,7 @@ test('a broadcast goes to every node with the same bytes, and each has its answe
     answers.map(({ accepted }) => accepted),
     [true, false, false, false, false],
   )
-  assert.equal(answers[1]!.said, 'SERVER_BUSY: busy')
+  assert.equal(answers[1]!.said, 'SERVER_BUSY: bu\uFFFDsy', 'what can be kept as text')
   assert.match(answers[2]!.said, /no answer/)
   assert.ok(answers.every(({ said }) => said.length <= 500))
 })

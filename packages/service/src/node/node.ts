@@ -448,7 +448,9 @@ function broadcaster(
         typeof answer.message === 'string' && answer.message !== ''
           ? `${code}: ${answer.message}`
           : code
-      return { accepted: answer.result === true, said: said.slice(0, 500) }
+      // No column of text takes a NUL.
+      const kept = said.replaceAll('\0', '\uFFFD').slice(0, 500)
+      return { accepted: answer.result === true, said: kept }
     } catch (thrown) {
       if (!(thrown instanceof Outage)) throw thrown
       silent.add(node)

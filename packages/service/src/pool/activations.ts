@@ -74,16 +74,18 @@ export async function retryActivations(sql: Query, ids: readonly string[]): Prom
       select id from activation where id = any(${ids}) order by id for update)`
 }
 
-/** active -> activating: a fork took the block of the attempt back. True when any was moved. */
+/** active -> activating: a fork took the block of the attempt back. One for an address at a time.
+ *  True when any was moved. */
 export async function revertActivations(sql: Query): Promise<boolean> {
   const reverted = await sql`
-    update activation set state = 'activating' from attempt
-    where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead')
-      and attempt.id = attempt_id
-      and activation.state = 'active'
-      and not exists (select 1 from activation as other
-                      where other.address = activation.address
-                        and other.state in ('new', 'activating'))
-    returning activation.id`
+    update activation set state = 'activating' where state = 'active' and id in (
+      select min(activation.id) from activation join attempt on attempt.id = attempt_id
+      where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead')
+        and activation.state = 'active'
+        and not exists (select 1 from activation as other
+                        where other.address = activation.address
+                          and other.state in ('new', 'activating'))
+      group by address)
+    returning id`
   return reverted.length > 0
 }

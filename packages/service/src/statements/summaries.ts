@@ -37,6 +37,9 @@ type Sums = Omit<Summary, 'balance_sun' | 'spendable_sun'> & { held_sun: bigint 
 
 export const BUCKET_MS: Readonly<Record<Bucket, number>> = { hour: 3_600_000, day: 86_400_000 }
 
+/** The longest time that a summary tells, some 25 days. */
+const MS_MAX = 2 ** 31 - 1
+
 /** Longer than a transaction that writes an entry may take, and than clocks differ. */
 const LATE_MS = 300_000
 
@@ -209,15 +212,17 @@ async function sumsOf(sql: Query, wanted: SumRange): Promise<Sums[]> {
         as deposited_sun,
       coalesce(sum(case side.kind when 'hold' then side.amount_sun when 'move' then 0
         else -hold.amount_sun end), 0)::bigint as held_sun,
-      percentile_disc(0.5) within group (order by
-        (extract(epoch from side.made_at - hold.made_at) * 1000)::integer)
-        filter (where o.id is not null) as p50_ms,
-      percentile_disc(0.95) within group (order by
-        (extract(epoch from side.made_at - hold.made_at) * 1000)::integer)
-        filter (where o.id is not null) as p95_ms
+      percentile_disc(0.5) within group (order by took.ms) filter (where o.id is not null)
+        as p50_ms,
+      percentile_disc(0.95) within group (order by took.ms) filter (where o.id is not null)
+        as p95_ms
     from side left join transfer as hold on hold.id = side.hold_id
       left join orders as o on side.kind = 'capture' and hold.id like 'order:%'
         and o.id = substr(hold.id, 7)
+      -- By a clock that was wrong an order takes years, or less than nothing.
+      cross join lateral (
+        select least(greatest(extract(epoch from side.made_at - hold.made_at) * 1000, 0),
+          ${MS_MAX})::integer as ms) as took
     where side.made_at >= ${begins_at} and side.made_at < ${ends_at}
       and (${account}::text is null or side.account = ${account})
     group by 1, 2 order by 2, 1`
