@@ -1,11 +1,13 @@
 // `npm run torture -- alerts`: real causes on real processes. A node is cut off, the workers are
-// killed, the pool is sold out, money is held, a row of the books is broken, signing is stopped:
+// killed, the stake goes, money is held, a row of the books is broken, signing is stopped:
 // how long until `status` and an event tell of it, and until they say that it is over. That every
 // alert can be brought about and ended at all is shown by packages/service/src/monitoring/.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { transact } from 'penstock-playground/sandbox.ts'
 import { HOUSE } from 'penstock-service/events/events.ts'
-import { signedCall } from '../../bench/parts/load.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { NodeFront } from './relays.ts'
 import { Rig, type Role } from './rig.ts'
@@ -55,11 +57,20 @@ const DEEDS: Readonly<Record<string, Deed>> = {
     },
     end: ({ rig }) => Promise.all([rig.start('worker'), rig.start('worker')]),
   },
-  'the pool is sold out': {
+  'the stake is taken out of the pool': {
     alert: 'pool_low',
-    cause: ({ rig }) => buyAll(rig),
+    async cause({ rig }) {
+      await changeStakes(rig, async (owner_address, address) => {
+        const unfreeze_balance = await rig.node.delegable(address, 'energy')
+        return [
+          'UnfreezeBalanceV2Contract',
+          { owner_address, unfreeze_balance, resource: 'ENERGY' },
+        ]
+      })
+      await rig.until('the pool is as it was', async () => (await roomLeft(rig)) < SMALLEST)
+    },
     async end({ rig }) {
-      rig.passAnHour()
+      await changeStakes(rig, (owner_address) => ['CancelAllUnfreezeV2Contract', { owner_address }])
       await rig.until('nothing comes back', async () => (await roomLeft(rig)) > SMALLEST)
     },
   },
@@ -178,9 +189,6 @@ async function isTold({ sql }: Rig, what: string, alert: string, after: bigint):
 
 /** The least energy that is sold. */
 const SMALLEST = 32_000
-/** Each wallet is looked at again within this time. */
-const SURVEYED_MS = 3_000
-const PURCHASES_MAX = 5_000
 
 async function roomLeft({ sql }: Rig): Promise<number> {
   const [row] = await sql<{ room: number }>`
@@ -188,33 +196,18 @@ async function roomLeft({ sql }: Rig): Promise<number> {
   return row!.room
 }
 
-/** Buys until nothing that is sold fits into what is left. */
-async function buyAll(rig: Rig): Promise<void> {
-  const calls = rig.customers.map((customer) => signedCall(rig.api_urls[0]!, customer))
-  const address = rig.sandbox.funded_accounts[0]!.address
-  let amount = 2_000_000
-  for (let number = 0; number < PURCHASES_MAX; number++) {
-    const call = calls[number % calls.length]!
-    const wish = { service: 'energy', params: { address, amount, duration: 1 } }
-    const { code } = await call('/v1/transaction/new', wish)
-    if (code === 0) continue
-    // What is on its way may be counted twice, as what is sold and as what a wallet lacks.
-    if ((await roomLeft(rig)) < SMALLEST) await untilDelivered(rig)
-    const room = await roomLeft(rig)
-    if (room < SMALLEST) return
-    // All but nothing: a rest just below the least that is sold would be above it with a block.
-    amount = room < 2 * SMALLEST ? Math.max(SMALLEST, room - 500) : Math.floor(amount / 2)
-  }
-  throw new Error(`the pool has no end: ${await roomLeft(rig)} are left`)
-}
+type Operation = Parameters<typeof transact>[2]
 
-/** Every order is at its end, and the wallets were looked at since. */
-async function untilDelivered(rig: Rig): Promise<void> {
-  await rig.until('the orders are not delivered', async () => {
-    const open = await rig.sql`select 1 from orders where state in ('new', 'pending') limit 1`
-    return open.length === 0
-  })
-  await delay(SURVEYED_MS)
+/** An operation of the owner of each pool wallet, with the owner's own key. */
+async function changeStakes(
+  { node, sandbox }: Rig,
+  operationOf: (owner_hex: string, address: Address) => Operation | Promise<Operation>,
+): Promise<void> {
+  const owners = sandbox.owners.slice(0, sandbox.wallets.pool.length)
+  for (const owner of owners) {
+    const operation = await operationOf(addressToHex(owner.address), owner.address)
+    await transact({ node, now: systemClock.now }, owner, operation)
+  }
 }
 
 const heldDeposits = ({ sql }: Rig) =>
