@@ -112,6 +112,9 @@ export async function readBackup(folder: string): Promise<KeptBackup | undefined
   if (text === undefined) return undefined
   try {
     const about = JSON.parse(text) as Backup & { made_at: string }
+    const { id, schema, server_version, archive_bytes } = about
+    const texts = [id, server_version].every((one) => typeof one === 'string')
+    if (!texts || ![schema, archive_bytes].every(Number.isSafeInteger)) throw new TypeError()
     // A day that none is throws here, and not where it is shown.
     return { ...about, made_at: new Date(new Date(about.made_at).toISOString()), folder }
   } catch {

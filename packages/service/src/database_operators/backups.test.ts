@@ -211,7 +211,10 @@ test('a backup whose own note is damaged is named, and hides no other', async (t
     const { code, out } = await at.type(...words, '--json')
     return { code, value: JSON.parse(out) as Result }
   }
-  for (const cut of ['', '{}', 'null', text.slice(0, -20), text.replace('made_at', 'made_it')]) {
+  const misspelt = ['made_at', 'id', 'archive_bytes', 'schema', 'server_version'].map((name) =>
+    text.replace(`"${name}"`, '"other"'),
+  )
+  for (const cut of ['', '{}', 'null', text.slice(0, -20), ...misspelt]) {
     await writeFile(about, cut)
     const said = await at.type('restore', join(parent, later), '--check')
     assert.deepEqual([said.code, said.err], [1, `${wrong}\n`])
