@@ -2,6 +2,8 @@
 // killed, the stake goes, money is held, a row of the books is broken, signing is stopped:
 // how long until `status` and an event tell of it, and until they say that it is over. That every
 // alert can be brought about and ended at all is shown by packages/service/src/monitoring/.
+// Counted is from when there is what an alert tells of, as a deposit that is held or a finding of
+// the books' check, which has times of its own.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { transact } from 'penstock-playground/sandbox.ts'

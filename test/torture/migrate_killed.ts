@@ -55,7 +55,9 @@ export async function killMigrations(rig: Rig, kills: number): Promise<KilledMig
   const codes = await Promise.all([ended(typed(url)), ended(typed(url))])
   if (codes.some((code) => code !== 0)) findings.push(`two at once ended with ${codes}`)
   await compare(url, 'two at once')
-  return { killed, stopped_at: stopped_at.filter((applied) => applied > 0), findings }
+  const amid = stopped_at.filter((applied) => applied > 0)
+  if (amid.length === 0) findings.push('it was never killed amid the migrations: nothing is shown')
+  return { killed, stopped_at: amid, findings }
 }
 
 let databases = 0
