@@ -14,24 +14,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startDevchain } from 'penstock-devchain/serve.ts'
-import {
-  deriveSandbox,
-  devchainControl,
-  prepareChain,
-  sandboxPhrase,
-} from 'penstock-playground/sandbox.ts'
-import { readConfig } from 'penstock-service/config.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
-import { silentLog } from 'penstock-service/lib/log.ts'
-import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 import { asRole } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
+import { prepareApi } from './parts/api.ts'
 import { ownCpuUs, serverCpuReader } from './parts/cpu.ts'
 import { median } from './parts/median.ts'
 import type { LoadFigures, Task } from './parts/order_load.ts'
@@ -86,32 +78,10 @@ export async function run({ json }: { json: boolean }): Promise<void> {
 }
 
 async function prepare(folder: string, url: string, node_url: string): Promise<Setting> {
-  const nodes = [{ url: node_url }]
-  const sandbox = deriveSandbox(await sandboxPhrase(folder))
-  const node = tronNode({ nodes, transport: httpTransport })
-  const control = devchainControl(node_url, httpTransport)
-  await prepareChain({ node, control, now: systemClock.now }, sandbox)
-  const { help: _, ...config } = readConfig(
-    ['--port', '0', '--data-dir', folder, '--role', 'api'],
-    {
-      PENSTOCK_REQUESTS_PER_SECOND: '0',
-      // Work is prepared over the same connections.
-      PENSTOCK_ALLOW_WIDE_ROLE: 'yes',
-    },
-  )
-  const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
-  const outside = {
-    config,
-    database_url: url,
-    nodes,
-    wallets: sandbox.wallets,
-    log: silentLog,
-    sealing,
-  }
-  const serving = await serve({ ...outside, recharge_at: 'solid' })
+  const { sandbox, outside } = await prepareApi(folder, node_url)
+  const serving = await serve({ ...outside, database_url: url })
   const { sql, app } = serving
-  const database_url = asRole(url, 'penstock_api')
-  const as_api = await serve({ ...outside, database_url, recharge_at: 'solid' })
+  const as_api = await serve({ ...outside, database_url: asRole(url, 'penstock_api') })
   // Only placing is measured: no steps run, so what they would keep up to date is set once.
   await app.steps.find((step) => step.name === 'follow')!.run()
   await sql`

@@ -56,6 +56,16 @@ async function startApi(
   node_url: string,
   env: Readonly<Record<string, string>>,
 ): Promise<RunningService> {
+  const { outside } = await prepareApi(folder, node_url, env)
+  return serve({ ...outside, database_url })
+}
+
+/** A sandbox on the chain, and what an API there is started with besides its database. */
+export async function prepareApi(
+  folder: string,
+  node_url: string,
+  env: Readonly<Record<string, string>> = {},
+) {
   const nodes = [{ url: node_url }]
   const sandbox = deriveSandbox(await sandboxPhrase(folder))
   const node = tronNode({ nodes, transport: httpTransport })
@@ -71,6 +81,6 @@ async function startApi(
     },
   )
   const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
-  const outside = { config, database_url, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
-  return serve({ ...outside, recharge_at: 'solid' })
+  const outside = { config, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
+  return { sandbox, outside: { ...outside, recharge_at: 'solid' as const } }
 }

@@ -5,12 +5,12 @@
 // Counted is from when there is what an alert tells of, as a deposit that is held or a finding of
 // the books' check, which has times of its own.
 
-import { setTimeout as delay } from 'node:timers/promises'
 import { transact } from 'penstock-playground/sandbox.ts'
 import { HOUSE } from 'penstock-service/events/events.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { readArguments } from '../../tools/arguments.ts'
+import { eventually } from '../harness/eventually.ts'
 import { NodeFront } from './relays.ts'
 import { Rig, type Role } from './rig.ts'
 
@@ -18,8 +18,6 @@ const ROLES: readonly Role[] = ['api', 'worker', 'worker']
 const BLOCK_MS = 500
 /** From when an alert's condition holds, and from when it does not hold any more. */
 const TOLD_MS_MAX = 15_000
-/** So long is waited before it is said that nothing is told. */
-const WAIT_MS_MAX = 120_000
 /** `chain_silent` is told of nodes that have been silent for so long. */
 const SILENT_MS = 30_000
 const HUGE_SUN = 50_000_000_000n
@@ -142,36 +140,24 @@ async function tell(stage: Stage, deed: string, one: Deed): Promise<Timing> {
   const before = await lastEvent(rig)
   await cause(stage)
   const caused_ms = performance.now() + after_ms
-  await until(
-    `${deed}: ${alert} is not raised`,
+  await eventually(
+    `${deed}: ${alert} is raised`,
     async () => (by_status_alone || (await isTold(rig, 'raised', alert, before))) && isRaised(),
   )
   const raised_ms = Math.max(0, Math.round(performance.now() - caused_ms))
   await end(stage)
   const ended_ms = performance.now()
-  await until(
-    `${deed}: ${alert} is not cleared`,
+  await eventually(
+    `${deed}: ${alert} is cleared`,
     async () =>
       (by_status_alone || (await isTold(rig, 'cleared', alert, before))) && !(await isRaised()),
   )
   return { deed, alert, raised_ms, cleared_ms: Math.round(performance.now() - ended_ms) }
 }
 
-async function until(otherwise: string, isSo: () => Promise<boolean>): Promise<void> {
-  const began_ms = performance.now()
-  while (!(await isSo())) {
-    if (performance.now() - began_ms > WAIT_MS_MAX) throw new Error(otherwise)
-    await delay(200)
-  }
-}
-
-/** What `status` shows. Its exit code is 1 when there is an alert. */
+/** What `status` shows. */
 async function alertsOf(rig: Rig): Promise<Set<string>> {
-  const printed = await rig.operate('status', '--json').catch((thrown: unknown) => {
-    const { stdout } = thrown as { stdout?: string }
-    if (!stdout) throw thrown
-    return stdout
-  })
+  const printed = await rig.report('status', '--json')
   const { alerts } = JSON.parse(printed) as { alerts: { alert: string }[] }
   return new Set(alerts.map(({ alert }) => alert))
 }

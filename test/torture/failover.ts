@@ -168,12 +168,7 @@ async function comeBack(servers: Servers, lost: Server): Promise<void> {
 
 /** The service's own check of its books: the journal's seals too. */
 async function brokenRules(rig: Rig): Promise<string[]> {
-  // What is broken is printed as well as what holds; only the exit code is another.
-  const printed = await rig.operate('books', 'check', '--json').catch((thrown: unknown) => {
-    const { stdout } = thrown as { stdout?: string }
-    if (!stdout) throw thrown
-    return stdout
-  })
+  const printed = await rig.report('books', 'check', '--json')
   const { rules } = JSON.parse(printed) as {
     rules: { rule: string; state: string; findings: { subject: string; found: string }[] }[]
   }

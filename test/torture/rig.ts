@@ -323,6 +323,15 @@ export class Rig {
     return stdout
   }
 
+  /** What an operator's command prints, also when it ends with 1 because of what it has found. */
+  report(...words: string[]): Promise<string> {
+    return this.operate(...words).catch((thrown: unknown) => {
+      const { stdout } = thrown as { stdout?: string }
+      if (!stdout) throw thrown
+      return stdout
+    })
+  }
+
   /** A file of wallets that a process may be started with, beside the right one. */
   async writeWallets(name: string, change: object): Promise<void> {
     await writeFile(

@@ -196,9 +196,7 @@ async function forgedRows(rig: Rig): Promise<Result> {
   const after = await node.account(thief)
   if (after.balance_sun !== before.balance_sun)
     findings.push(`the thief has ${after.balance_sun} sun`)
-  const alert = await rig
-    .operate('status', '--json')
-    .catch((thrown: { stdout?: string }) => thrown.stdout ?? '')
+  const alert = await rig.report('status', '--json')
   if (!alert.includes('signing_refused'))
     findings.push('no alert says that signatures were refused')
   await cleanUp(rig)

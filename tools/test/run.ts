@@ -23,7 +23,6 @@ const LONGEST_FIRST = [
   'test/faces/',
   'test/simulator/',
   'test/stories/',
-  'test/faces/',
   'packages/service/src/database_operators/',
   'test/',
   'packages/service/src/commands/',

@@ -223,12 +223,21 @@ test('a node that is silent about one keeps no other alive', async (t) => {
   assert.equal((await look(world, second!.id)).state, 'dead')
 })
 
-test('two equal operations at the same moment are two transactions', async (t) => {
+/** A world with so many equal delegations to sign, and what makes one more. */
+async function withEqualWishes(t: TestContext, count: number) {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const customer = await world.customer({ trx: 100 })
-  await Promise.all([1, 2, 3].map(() => customer.buyEnergy(bob.address, 65_000)))
-  await step(world, 'delegate').run()
+  async function buy(wanted: number): Promise<void> {
+    for (let bought = 0; bought < wanted; bought++) await customer.buyEnergy(bob.address, 65_000)
+    await step(world, 'delegate').run()
+  }
+  await buy(count)
+  return { world, buy }
+}
+
+test('two equal operations at the same moment are two transactions', async (t) => {
+  const { world } = await withEqualWishes(t, 3)
   const contracts = await world.sql`select distinct contract from attempt where state = 'new'`
   assert.equal(contracts.length, 1)
   await step(world, 'sign').run()
@@ -237,27 +246,18 @@ test('two equal operations at the same moment are two transactions', async (t) =
 })
 
 test('two processes sign equal operations at the same moment as two transactions', async (t) => {
-  const world = await makeWorld(t)
-  const bob = world.person('bob', 1)
-  const customer = await world.customer({ trx: 100 })
+  const { world, buy } = await withEqualWishes(t, 2)
   const other = await world.startProcess()
-  await Promise.all([1, 2].map(() => customer.buyEnergy(bob.address, 65_000)))
-  await step(world, 'delegate').run()
   await step(world, 'sign').run()
   // What the first of a process has and the first of the other: their clocks show the same.
-  await customer.buyEnergy(bob.address, 65_000)
-  await step(world, 'delegate').run()
+  await buy(1)
   await other.app.steps.find(({ name }) => name === 'sign')!.run()
   const signed = await world.sql<Row>`select distinct tx_id from attempt where state = 'signed'`
   assert.equal(signed.length, 3)
 })
 
 test('one whose bytes another has is given up, its neighbours are signed', async (t) => {
-  const world = await makeWorld(t)
-  const bob = world.person('bob', 1)
-  const customer = await world.customer({ trx: 100 })
-  await Promise.all([1, 2, 3].map(() => customer.buyEnergy(bob.address, 65_000)))
-  await step(world, 'delegate').run()
+  const { world } = await withEqualWishes(t, 3)
   const ids = await world.sql<{ id: string }>`select id from attempt order by id`
   const [first, second] = ids.map(({ id }) => id)
   // What processes whose signers share no log may come to; each would keep to it.
