@@ -53,6 +53,8 @@ const READY_MS_MAX = 60_000
 const TO_FOLLOW_MAX = 5
 /** So far may the service be behind while things are sold: more than the blocks of a fail-over. */
 const BEHIND_MAX = 100
+/** When no block is read for so long, and so many wait, none ever will be. */
+const STUCK_MS_MAX = 180_000
 
 export type RigOptions = {
   /** The address of the database that the service is given instead of the real one. */
@@ -145,7 +147,8 @@ export class Rig {
   readonly database_url: string
   private node_urls: readonly string[] = []
   private mining = true
-  private miner: Promise<void> = Promise.resolve()
+  /** Ends with the mining. Rejected when the service does not follow any more. */
+  miner: Promise<void> = Promise.resolve()
   private first_block = 0
   /** Ends all of it, once; an interrupted run does it too. */
   readonly close = atEnd(() => this.end())
@@ -384,17 +387,29 @@ export class Rig {
   }
 
   /** Makes a block every so often, until it is told not to. On a slow machine the chain does not
-   *  run away: it waits for the service at the limit. */
-  keepMining(every_ms: number): void {
+   *  run away: it waits for the service at the limit, and ends when that does not go on. */
+  keepMining(every_ms: number, stuck_ms_max = STUCK_MS_MAX): void {
     this.mining = true
     const loop = async () => {
+      let followed = this.followed
+      let stuck_ms = 0
       while (this.mining) {
-        if (this.behind() < BEHIND_MAX) this.mine()
+        const waits = this.behind() >= BEHIND_MAX
+        if (!waits) this.mine()
+        stuck_ms = waits && this.followed === followed ? stuck_ms + every_ms : 0
+        if (stuck_ms > stuck_ms_max)
+          throw new Error(
+            `the service has followed no block for ${stuck_ms / 1_000} s, ${this.behind()} wait: ` +
+              this.members.map(({ said }) => said).join('\n'),
+          )
+        followed = this.followed
         void this.readFollowed()
         await delay(every_ms)
       }
     }
     this.miner = loop()
+    // Whoever stops the mining hears of it.
+    this.miner.catch(() => {})
   }
 
   /** How many blocks the service has not read yet, as far as is known. */
@@ -417,6 +432,7 @@ export class Rig {
     this.reading = false
   }
 
+  /** Throws when the service has not followed. */
   async stopMining(): Promise<void> {
     this.mining = false
     await this.miner
@@ -521,7 +537,7 @@ export class Rig {
   }
 
   private async end(): Promise<void> {
-    await this.stopMining()
+    await this.stopMining().catch(() => {})
     await Promise.all([...this.members].map((member) => member.kill('SIGKILL')))
     await this.auditing?.client.end().catch(() => {})
     await this.sql.close().catch(() => {})

@@ -171,10 +171,11 @@ test('an index is built without a transaction, and one that was not finished is'
   // As when the process was killed between the statement and the note of it.
   await sql`delete from migration where number = 2`
   await run()
-  await assert.rejects(async () => {
-    await write('0003_c', '-- transaction: none\ncreate index concurrently a_m on a (n)')
-    await run()
-  }, /Migration 0003 has no transaction: it must say "if not exists"/)
+  for (const comment of ['', '-- if not exists: later', "/* one's\nif not exists */"]) {
+    const statement = `create index concurrently a_m on a (n) ${comment}`
+    await write('0003_c', `-- transaction: none\n${statement}`)
+    await assert.rejects(run(), /Migration 0003 has no transaction: it must say "if not exists"/)
+  }
   const [index] = await sql<{ valid: boolean }>`
     select indisvalid as valid from pg_index where indexrelid = 'a_n'::regclass`
   assert.equal(index?.valid, true)

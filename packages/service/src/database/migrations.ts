@@ -48,7 +48,7 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
     if (before?.number === Number(digits))
       throw new Error(`Two migrations have the number ${digits}.`)
     const in_transaction = !/^-- transaction: none$/m.test(text)
-    if (!in_transaction && !/\bif (not )?exists\b/i.test(text))
+    if (!in_transaction && !/\bif\s+(not\s+)?exists\b/i.test(statementsOf(text)))
       throw new Error(`Migration ${digits} has no transaction: it must say "if not exists".`)
     migrations.push({
       number: Number(digits),
@@ -61,6 +61,10 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
   }
   return migrations
 }
+
+/** A text of SQL without its comments, and without what stands in quotes. */
+const statementsOf = (text: string): string =>
+  text.replace(/--.*$|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"/gm, ' ')
 
 const KIND = /^-- kind: (?:(expand)|contract(?:, needs (\d+))?)$/m
 
