@@ -3,6 +3,7 @@
 // started.
 
 import { parseArgs } from 'node:util'
+import { columns } from './commands/columns.ts'
 import { readSealingKeys } from './customers/seal.ts'
 import { hostUrls } from './database/hosts.ts'
 import { Misuse } from './lib/fault.ts'
@@ -489,10 +490,8 @@ export function usage(command: string): string {
   const has = (name: string) => command !== 'serve' || !PLAYGROUND_ONLY.has(name)
   const options = Object.entries(OPTIONS)
     .filter(([name]) => has(name))
-    .map(([name, { value, help }]) => [`--${name} ${value}`.trim(), help])
+    .map(([name, { value, help }]) => [`--${name} ${value}`.trim(), help] as const)
   const variables = Object.entries(ENVIRONMENT).filter(([name]) => has(name))
-  const lines = (rows: string[][]) =>
-    rows.map(([left, right]) => `  ${left!.padEnd(34)} ${right}`).join('\n')
   return [
     'penstock: a marketplace for TRON resources',
     '',
@@ -501,10 +500,10 @@ export function usage(command: string): string {
     'npm run demo -- [--json]   one purchase from deposit to reclaim, shown and ended',
     '',
     'Options',
-    lines(options),
+    ...columns(options),
     '',
     'Environment',
-    lines(variables),
+    ...columns(variables),
     '',
   ].join('\n')
 }

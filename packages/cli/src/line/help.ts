@@ -4,9 +4,33 @@ import { type Command, fieldsOf } from './command.ts'
 import type { Field } from './endpoints.ts'
 import { COMMON, operandName, optionName } from './reading.ts'
 
-const columns = (rows: readonly (readonly [string, string])[]) => {
-  const width = Math.max(...rows.map(([left]) => left.length)) + 2
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`.trimEnd())
+const WIDTH = 100
+/** What is longer stands on lines of its own, and what it means below it. */
+const NAME_MAX = 36
+
+/** The lines of a text, broken at blanks, and behind a `|` between alternatives. */
+function wrapped(text: string, width = WIDTH): string[] {
+  const lines = ['']
+  for (const word of text.split(/(?<=[ |])/)) {
+    const line = `${lines.at(-1)}${word}`
+    if (line.trimEnd().length <= width) lines[lines.length - 1] = line
+    else lines.push(word)
+  }
+  return lines.map((line) => line.trimEnd())
+}
+
+/** The lines of a list of names with what each means, the meanings below one another. */
+function columns(rows: readonly (readonly [name: string, meaning: string])[]): string[] {
+  const short = rows.map(([name]) => name.length).filter((length) => length <= NAME_MAX)
+  const place = Math.max(0, ...short) + 4
+  return rows.flatMap(([name, meaning]) => {
+    const [first = '', ...others] = wrapped(name, WIDTH - 6)
+    const names = [`  ${first}`, ...others.map((line) => `      ${line}`)]
+    const meanings = wrapped(meaning, WIDTH - place)
+    const beside = name.length <= NAME_MAX ? `${names.pop()!.padEnd(place)}${meanings.shift()}` : ''
+    const below = meanings.map((line) => `${' '.repeat(place)}${line}`)
+    return [...names, beside, ...below].map((line) => line.trimEnd()).filter((line) => line !== '')
+  })
 }
 
 /** The help of one command. */
@@ -18,7 +42,8 @@ export function helpOf(command: Command): string {
   const options = [...all, ...COMMON].filter((one) => !operands.includes(one))
   const rows = [...operands.map(operandRow), ...options.map(optionRow)]
   const head = ['penstock', command.words, ...typed, '[options]'].join(' ')
-  return `${[head, '', `${command.summary}.`, '', ...columns(rows), ''].join('\n')}`
+  const summary = wrapped(`${command.summary}.`)
+  return [...wrapped(head), '', ...summary, '', ...columns(rows), ''].join('\n')
 }
 
 const operandRow = (one: Field): [string, string] => [operandName(one), meaning(one)]

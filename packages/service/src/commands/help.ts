@@ -2,11 +2,7 @@
 
 import type { Operation } from '../operation/operation.ts'
 import { type Parameter, parametersOf } from './arguments.ts'
-
-const columns = (rows: readonly (readonly [string, string])[]) => {
-  const width = Math.max(...rows.map(([left]) => left.length)) + 2
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`)
-}
+import { columns, wrapped } from './columns.ts'
 
 /** The help of one command. */
 export function helpOf(operation: Operation): string {
@@ -23,10 +19,10 @@ export function helpOf(operation: Operation): string {
     many ? `${help}; may be repeated` : help,
   ]
   return [
-    `penstock ${[cli.words, ...shown].join(' ')} [options]`,
+    ...wrapped(`penstock ${[cli.words, ...shown].join(' ')} [options]`),
     '',
-    `${summary}.`,
-    ...(description === undefined ? [] : ['', description]),
+    ...wrapped(`${summary}.`),
+    ...(description === undefined ? [] : ['', ...wrapped(description)]),
     ...(shown.length === 0
       ? []
       : ['', ...columns(operands.map(({ value, help }) => [value, help] as const))]),

@@ -108,9 +108,7 @@ export const eventOperations = [
     summary: 'what a customer, or the house, was told of, newest first',
     body: Type.Object({
       customer,
-      type: optional(
-        Type.Array(Type.String(), { title: 'TYPE', description: 'only this; may be repeated' }),
-      ),
+      type: optional(Type.Array(Type.String(), { title: 'TYPE', description: 'only this' })),
       subject: optional(text('SUBJECT', 'only about this, like order:01m7…')),
       before: optional(whole('NUMBER', 'only those before this one: the next page')),
       limit,

@@ -222,9 +222,7 @@ const house = [
     description: `It is told of ${HOUSE_TYPES.join(', ')}, unless --type names some of them.`,
     body: Type.Object({
       url: text('URL', 'https; plain http in a network that was allowed for the house'),
-      type: optional(
-        Type.Array(Type.String(), { title: 'TYPE', description: 'only this; may be repeated' }),
-      ),
+      type: optional(Type.Array(Type.String(), { title: 'TYPE', description: 'only this' })),
     }),
     reply: WithSecret,
     cli: { operands: ['url'] },

@@ -34,9 +34,7 @@ export const incidentOperations = [
     body: Type.Object({
       title: text('TITLE', 'what is wrong, in a few words'),
       what: text('TEXT', 'what it means to customers, and what is being done'),
-      part: optional(
-        Type.Array(oneOf(PARTS, 'a part of the service that it concerns; may be repeated')),
-      ),
+      part: optional(Type.Array(oneOf(PARTS, 'a part of the service that it concerns'))),
       since: optional(moment('when it began; now when left out')),
     }),
     reply: Type.Object(Incident),
