@@ -269,7 +269,8 @@ export function buildApp(world: World): App {
   const uses = lastUses({ sql, clock })
   const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
-  const brand = brandReader({ sql, clock })
+  const { wait } = world.webhooks
+  const brand = brandReader({ sql, clock, wait })
   const status = statusOf(for_customers, { prices, brand })
   const events = eventsOf(world, { new_id, seal })
   const sign_in = signInOf(for_customers, { new_id, seal, brand })
@@ -326,14 +327,14 @@ function pagesOf({ sql, node, about, web }: World, brand: Web['brand']): Page[] 
 
 /** The status page, and what draws it before anybody asks. */
 function statusOf(
-  { sql, clock, node, about, web }: World,
+  { sql, clock, node, about, web, webhooks: { wait } }: World,
   parts: Pick<SharedParts, 'prices'> & Pick<Web, 'brand'>,
 ) {
   const style = web && (async () => `/assets/${(await web.assets.face('portal')).style}`)
   const is_https = about.public_url?.startsWith('https:') ?? false
   const network = networkReader(node)
   const burnPrice = burnPriceReader(node, () => clock.now().getTime())
-  return statusPages({ sql, clock, ...parts, network, burnPrice, style, is_https })
+  return statusPages({ sql, clock, wait, ...parts, network, burnPrice, style, is_https })
 }
 
 /** What everything needs that signs people in. */

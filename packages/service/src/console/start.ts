@@ -88,7 +88,7 @@ export async function startConsole(
     consolePages({
       ...web,
       public_url: config.console_url,
-      brand: brandReader({ sql, clock }),
+      brand: brandReader({ sql, clock, wait: parts.wait }),
     })
   const { trusted_proxies } = config
   const needs = { clock, random, log, face, sign_in, live, operations, operation_needs, pages }

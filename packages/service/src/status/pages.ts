@@ -20,6 +20,7 @@ import {
 } from './report.ts'
 
 export type Needs = ReportNeeds & {
+  wait(ms: number): Promise<void>
   /** The address of the style sheet of the pages; undefined: they have none. */
   style: (() => Promise<string>) | undefined
   is_https: boolean

@@ -5,6 +5,7 @@
 import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
 import { type Clock, dayOf, wireTime } from '../lib/clock.ts'
+import { Outage } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
 import { printEnergyTier } from '../market/forms.ts'
 import type { Prices } from '../prices/prices.ts'
@@ -38,6 +39,9 @@ const INCIDENTS_MAX = 20
 /** Longer unmeasured than this is not measured for whoever asks: nobody was there. */
 const UNMEASURED_MS_MAX = 3_600_000
 const FRESH_MS = 15_000
+const WAITS_MS_MAX = 2_000
+/** For so long nobody says that what was so is over. */
+const HOLDS_MS = 60_000
 
 const StateForm = Type.Enum([...STATES])
 const Milliseconds = Type.Union([Type.Integer(), Type.Null()], {
@@ -133,21 +137,50 @@ export type Status = Static<typeof StatusForm>
 export type PartStatus = Status['parts'][number]
 export type LatencyStatus = Status['latencies'][number]
 
-/** Reads the status, and keeps it for a while; those who ask meanwhile wait for one reading. */
-export function statusReader(needs: Needs): () => Promise<Status> {
+type ReaderNeeds = Needs & { wait(ms: number): Promise<void> }
+
+/** Reads the status, and keeps it for a while. Those who ask meanwhile wait for one reading, and
+ *  not for long: while the database does not answer, what was read last is told. Throws Outage when
+ *  nothing was. */
+export function statusReader(needs: ReaderNeeds): () => Promise<Status> {
+  let last: Status | undefined
+  let reading: Promise<Status> | undefined
   let kept: { status: Promise<Status>; at_ms: number } | undefined
-  return () => {
-    const now_ms = needs.clock.now().getTime()
-    if (kept && Math.abs(now_ms - kept.at_ms) < FRESH_MS) return kept.status
-    const status = readStatus(needs)
-    const reading = { status, at_ms: now_ms }
-    kept = reading
-    // What failed is read again by the next who asks.
-    status.catch(() => {
-      if (kept === reading) kept = undefined
-    })
-    return status
+  async function read(): Promise<Status> {
+    last = await readStatus(needs)
+    return last
   }
+  function ask(now: Date): Promise<Status> {
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+    if (!last) return reading
+    const known = unread(last, now)
+    const read_now = reading.catch((thrown: unknown) => {
+      if (thrown instanceof Outage) return known
+      throw thrown
+    })
+    return Promise.race([read_now, needs.wait(WAITS_MS_MAX).then(() => known)])
+  }
+  return () => {
+    const now = needs.clock.now()
+    const now_ms = now.getTime()
+    if (kept && Math.abs(now_ms - kept.at_ms) < FRESH_MS) return kept.status
+    const one = { status: ask(now), at_ms: now_ms }
+    kept = one
+    // What failed is read again by the next who asks.
+    one.status.catch(() => {
+      if (kept === one) kept = undefined
+    })
+    return one.status
+  }
+}
+
+/** What is said now of what was read last: without the database nothing goes. */
+function unread(last: Status, now: Date): Status {
+  if (now.getTime() - Date.parse(last.at) < HOLDS_MS) return last
+  const parts = last.parts.map((part) => ({ ...part, state: 'down' as const }))
+  return { ...last, at: wireTime(now), parts }
 }
 
 /** What is so now, read anew. */

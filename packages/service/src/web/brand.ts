@@ -29,6 +29,7 @@ const DEFAULT_BRAND: Brand = {
 }
 
 const FRESH_MS = 5_000
+const WAITS_MS_MAX = 2_000
 const NAME_LENGTH_MAX = 40
 const SUPPORT_LENGTH_MAX = 200
 const URL_LENGTH_MAX = 1_000
@@ -38,12 +39,15 @@ export async function showBrand(sql: Sql | Tx): Promise<BrandRow> {
   return row!
 }
 
-/** Reads it at most every five seconds. Pages open whether the database answers or not: then it is
- *  what was read last. */
-export function brandReader({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<Brand> {
+type ReaderNeeds = { sql: Sql; clock: Clock; wait(ms: number): Promise<void> }
+
+/** Reads it at most every five seconds. Pages open whether the database answers or not, and soon:
+ *  then it is what was read last. */
+export function brandReader({ sql, clock, wait }: ReaderNeeds): () => Promise<Brand> {
   let known = DEFAULT_BRAND
   let read_at_ms = Number.NEGATIVE_INFINITY
-  let reading: Promise<void> | undefined
+  let is_reading = false
+  let reading: Promise<void> = Promise.resolve()
   const read = async () => {
     const { explorer, ...row } = await showBrand(sql)
     const found = { ...row, explorer: readExplorer(explorer ?? undefined) }
@@ -52,13 +56,15 @@ export function brandReader({ sql, clock }: { sql: Sql; clock: Clock }): () => P
   }
   return async () => {
     const now_ms = clock.now().getTime()
-    if (now_ms - read_at_ms >= FRESH_MS && !reading) {
+    if (now_ms - read_at_ms >= FRESH_MS && !is_reading) {
       read_at_ms = now_ms
-      reading = read()
+      is_reading = true
+      const read_now = read()
         .catch(() => {})
         .finally(() => {
-          reading = undefined
+          is_reading = false
         })
+      reading = Promise.race([read_now, wait(WAITS_MS_MAX)])
     }
     await reading
     return known
