@@ -586,6 +586,8 @@ create table deposit_outflow (
   block_number bigint not null,
   amount_sun bigint not null,
   fee_sun bigint,
+  seen_at timestamptz default now() not null,
+  due_at timestamptz default now() not null,
   constraint deposit_outflow_pkey primary key (tx_id),
   constraint deposit_outflow_not_negative check (amount_sun >= 0 and coalesce(fee_sun, 0::bigint) >= 0)
 );

@@ -314,3 +314,58 @@ test('what nobody saw come is alerted until the operator says that it is explain
   assert.match((await at.type('actions', 'list')).out, /a gift +deposits recount/)
   assert.equal((await at.type('books', 'check')).code, 0)
 })
+
+/** Time passes though a step fails. */
+async function passWithFailures(world: World): Promise<unknown[]> {
+  const thrown: unknown[] = []
+  for (let i = 0; i < 4; i++) {
+    await world.solidify().catch((one: unknown) => thrown.push(one))
+    await world.advance(65).catch((one: unknown) => thrown.push(one))
+  }
+  return thrown
+}
+
+test('an address that cannot be compared holds up no other', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const customers = []
+  for (let i = 0; i < 8; i++) customers.push(await world.customer())
+  await world.solidify()
+  const first = customers[0]!
+  // More than a number of the database can say.
+  await world.sql`
+    insert into deposit_outflow (tx_id, address, block_number, amount_sun, fee_sun)
+    select 'too much ' || i, ${first.deposit_address}, 1, 9000000000000000000, 0
+    from generate_series(1, 2) as i`
+  for (const { deposit_address } of customers)
+    call('send(address,uint256)', deposit_address, 5n * TRX)
+  const thrown = await passWithFailures(world)
+  assert.ok(thrown.length > 0)
+  const balances = await Promise.all(customers.map((one) => one.balance()))
+  assert.deepEqual(balances, [0, 5, 5, 5, 5, 5, 5, 5])
+  await world.sql`delete from deposit_outflow where tx_id like 'too much %'`
+  await world.advance(65)
+  await world.solidify()
+  assert.equal(await first.balance(), 5)
+})
+
+test('fees that no node tells hold up no other, and their own address for a day', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const [anna, carol] = [await world.customer(), await world.customer()]
+  call('send(address,uint256)', world.recharge.address, 50n * TRX)
+  await world.solidify()
+  await world.sql`
+    insert into deposit_outflow (tx_id, address, block_number, amount_sun, seen_at, due_at)
+    select 'unknown ' || i, ${anna.deposit_address}, 1, 0, now, now
+    from generate_series(1, 30) as i, (select ${world.now}::timestamptz as now) as t`
+  world.pay(world.person('cold').address, 40n * TRX, world.recharge)
+  for (const { deposit_address } of [anna, carol])
+    call('send(address,uint256)', deposit_address, 5n * TRX)
+  assert.deepEqual(await passWithFailures(world), [])
+  const [left] = await world.sql<{ fee_sun: bigint | null }>`
+    select fee_sun from deposit_outflow where address = ${world.recharge.address}`
+  assert.ok(left?.fee_sun !== null)
+  assert.deepEqual([await anna.balance(), await carol.balance()], [0, 5])
+  await world.sql`update deposit_outflow set seen_at = seen_at - interval '1 day'`
+  assert.deepEqual(await passWithFailures(world), [])
+  assert.equal(await anna.balance(), 5)
+})

@@ -109,9 +109,10 @@ async function book(tx: Tx, needs: Needs, arrivals: readonly OwnArrival[]): Prom
 /** Writes down what left addresses where deposits arrive; the fees are asked for later. */
 async function noteOutflows(
   tx: Tx,
-  { recharge_address }: Needs,
+  { clock, recharge_address }: Needs,
   blocks: readonly StoredBlock[],
 ): Promise<void> {
+  const now = clock.now()
   const outflows = blocks.flatMap(
     ({ number, contents: { moves, unfollowed, energy_uses, fees } }) => [
       ...[...moves, ...unfollowed]
@@ -137,8 +138,8 @@ async function noteOutflows(
   const ours = [...new Map(mine.map((one) => [one.tx_id, one])).values()]
   if (ours.length === 0) return
   await tx`
-    insert into deposit_outflow (tx_id, address, block_number, amount_sun)
-    select * from unnest(
+    insert into deposit_outflow (tx_id, address, block_number, amount_sun, seen_at, due_at)
+    select *, ${now}::timestamptz, ${now}::timestamptz from unnest(
       ${ours.map((one) => one.tx_id)}::text[], ${ours.map((one) => one.from)}::text[],
       ${ours.map((one) => one.number)}::bigint[], ${ours.map((one) => one.sun)}::bigint[])
     on conflict (tx_id) do nothing`

@@ -15,7 +15,7 @@ import { later } from '../lib/clock.ts'
 import { Outage, refusal } from '../lib/fault.ts'
 import { firstIdAt } from '../lib/ids.ts'
 import type { Node } from '../node/node.ts'
-import type { Step } from '../steps/step.ts'
+import { eachRow, type Step } from '../steps/step.ts'
 import { creditProven, type Needs as DepositNeeds } from './arrivals.ts'
 import { type Deposit, holdUnproven, placeOf } from './deposits.ts'
 import { DEPOSIT_COLUMNS } from './forms.ts'
@@ -32,6 +32,9 @@ const ALL_EVERY_MS = 3_600_000
 const YOUNG_MS = 600_000
 const AT_ONCE = 5
 const FEES_AT_ONCE = 20
+/** A fee that no node has told by then is not waited for: what it was counts as still being there,
+ *  so that too little is credited, and never too much. */
+const FEE_WAITS_MS_MAX = 86_400_000
 /** The solid chain goes on every three seconds: a balance is of one block when that is the same
  *  before and after. */
 const TRIES = 3
@@ -47,20 +50,33 @@ export function holdingsStep(needs: Needs): Step {
     rest_ms: 3_000,
     duty: 'blocks',
     before: ['publish'],
-    async run() {
-      const now = clock.now()
-      const all = now >= next_all_at
-      if (all) next_all_at = later(clock, ALL_EVERY_MS)
-      await addHoldings(needs, now, all ? '' : firstIdAt(later(clock, -YOUNG_MS)))
-      const asked = await askFees(needs)
-      const wanted = await dueAddresses(sql, now, now >= next_look_at)
-      if (wanted.some(({ needed_number }) => needed_number === null))
-        next_look_at = later(clock, BETWEEN_MS)
-      const read = await readAll(needs, wanted)
-      const compared = await compareAll(needs)
-      return asked || read || compared
-    },
+    // What cannot be asked of a node stops nothing that was asked before.
+    run: () =>
+      eachRow(
+        [askFees, readDue, compareAll],
+        (part) => part(needs),
+        async () => {},
+      ),
   }
+  async function readDue(): Promise<boolean> {
+    const now = clock.now()
+    const all = now >= next_all_at
+    if (all) next_all_at = later(clock, ALL_EVERY_MS)
+    await addHoldings(needs, now, all ? '' : firstIdAt(later(clock, -YOUNG_MS)))
+    const wanted = await dueAddresses(sql, now, now >= next_look_at)
+    if (wanted.some(({ needed_number }) => needed_number === null))
+      next_look_at = later(clock, BETWEEN_MS)
+    return eachRow(
+      wanted,
+      (due) => read(needs, due),
+      ({ address }) => postpone(needs, address),
+    )
+  }
+}
+
+/** What cannot be done at an address now is done later, after the others. */
+async function postpone({ sql, clock }: Needs, address: Address): Promise<void> {
+  await sql`update holding set due_at = ${later(clock, EVERY_MS)} where address = ${address}`
 }
 
 /** The rows of customers whose ids come after one, and that of the published address. */
@@ -89,35 +105,31 @@ async function dueAddresses(sql: Sql, now: Date, look: boolean): Promise<Due[]> 
       left join block as b on b.number = d.block_number left join unnest(b.read_from) as giver
         on true
     where d.state = 'unproven' and coalesce(h.number, -1) < d.block_number and h.compared
-    group by d.to_address limit ${AT_ONCE}`
+    group by d.to_address order by min(h.due_at), d.to_address limit ${AT_ONCE}`
   if (urgent.length > 0 || !look) return urgent
   return sql<Due>`
     select address, null::bigint as needed_number, '{}'::text[] as givers from holding
     where compared and due_at <= ${now} order by due_at, address limit 1`
 }
 
-async function readAll({ sql, clock, node }: Needs, wanted: readonly Due[]): Promise<boolean> {
-  let moved = false
-  for (const { address, needed_number, givers } of wanted) {
-    const found = await readBalance(node, {
-      address,
-      from_number: Number(needed_number ?? 0),
-      givers,
-    })
-    // Who has no balance to tell now is asked again later, after the others.
-    if (!found)
-      await sql`update holding set due_at = ${later(clock, EVERY_MS)} where address = ${address}`
-    else {
-      const { number, held_sun, name } = found
-      await sql`
-        update holding set number = ${number}, held_sun = ${held_sun}, read_from = ${name},
-          compared = false,
-          due_at = ${later(clock, EVERY_MS)}
-        where address = ${address} and compared`
-      moved = true
-    }
+/** The balance of an address, to be compared when all that came and went by then was seen. */
+async function read(needs: Needs, { address, needed_number, givers }: Due): Promise<boolean> {
+  const { sql, clock, node } = needs
+  const found = await readBalance(node, {
+    address,
+    from_number: Number(needed_number ?? 0),
+    givers,
+  })
+  if (!found) {
+    await postpone(needs, address)
+    return false
   }
-  return moved
+  const { number, held_sun, name } = found
+  await sql`
+    update holding set number = ${number}, held_sun = ${held_sun}, read_from = ${name},
+      compared = false, due_at = ${clock.now()}
+    where address = ${address} and compared`
+  return true
 }
 
 type BalanceInput = { address: Address; from_number: number; givers: readonly string[] }
@@ -146,50 +158,61 @@ async function balanceNow(node: Node, address: Address) {
   return before.id === after.id ? { number: before.number, held_sun } : undefined
 }
 
-/** What the network took for what left. */
-async function askFees({ sql, node }: Needs): Promise<boolean> {
-  const rows = await sql<{ tx_id: string }>`
-    select tx_id from deposit_outflow where fee_sun is null
-    order by block_number limit ${FEES_AT_ONCE}`
-  let moved = false
-  for (const { tx_id } of rows) {
-    const fee_sun = await node.feeOf(tx_id)
-    if (fee_sun === undefined) continue
-    await sql`update deposit_outflow set fee_sun = ${fee_sun} where tx_id = ${tx_id}`
-    moved = true
-  }
-  return moved
+/** What the network took for what left. All that is due is asked for at the same time, and what
+ *  nobody told is asked for again later, after the others. */
+async function askFees({ sql, clock, node }: Needs): Promise<boolean> {
+  const due = await sql<{ tx_id: string }>`
+    update deposit_outflow set due_at = ${later(clock, BETWEEN_MS)}
+    where tx_id in (
+      select tx_id from deposit_outflow where fee_sun is null and due_at <= ${clock.now()}
+      order by due_at, block_number limit ${FEES_AT_ONCE} for update skip locked)
+    returning tx_id`
+  const asked = await Promise.allSettled(
+    due.map(async ({ tx_id }) => {
+      const fee_sun = await node.feeOf(tx_id)
+      if (fee_sun === undefined) return false
+      await sql`update deposit_outflow set fee_sun = ${fee_sun} where tx_id = ${tx_id}`
+      return true
+    }),
+  )
+  const failed = asked.find((one) => one.status === 'rejected')
+  if (failed) throw failed.reason
+  return asked.some((one) => one.status === 'fulfilled' && one.value)
 }
 
 /** Compares the balances that were read with what was seen up to their blocks, when that has been
  *  seen. */
 async function compareAll(needs: Needs): Promise<boolean> {
-  const { sql } = needs
+  const { sql, clock } = needs
   const reached = await readCursor(sql, 'deposits')
   if (reached === undefined) return false
   const ready = await sql<{ address: Address }>`
     select address from holding as h
-    where not compared and number <= ${reached} and not exists (
+    where not compared and number <= ${reached} and due_at <= ${clock.now()} and not exists (
       select 1 from deposit_outflow as o
-      where o.address = h.address and o.block_number <= h.number and fee_sun is null)
-    limit ${AT_ONCE}`
-  for (const { address } of ready) await sql.begin((tx) => compare(tx, needs, address))
-  return ready.length > 0
+      where o.address = h.address and o.block_number <= h.number and fee_sun is null
+        and (o.seen_at > ${later(clock, -FEE_WAITS_MS_MAX)} or h.prior_sun is null))
+    order by due_at, address limit ${AT_ONCE}`
+  return eachRow(
+    ready,
+    ({ address }) => sql.begin((tx) => compare(tx, needs, address)),
+    ({ address }) => postpone(needs, address),
+  )
 }
 
 type Holding = { number: bigint; held_sun: bigint; prior_sun: bigint | null }
 
-async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
+async function compare(tx: Tx, needs: Needs, address: Address): Promise<boolean> {
   const [holding] = await tx<Holding>`
     select number, held_sun, prior_sun from holding
     where address = ${address} and not compared for update skip locked`
-  if (!holding) return
+  if (!holding) return false
   const { number, held_sun } = holding
   const [seen] = await tx<{ sun: bigint }>`
     select (coalesce((select sum(amount_sun) from deposit
               where to_address = ${address} and solid_at is not null
                 and block_number <= ${number}), 0)
-            - coalesce((select sum(amount_sun + fee_sun) from deposit_outflow
+            - coalesce((select sum(amount_sun + coalesce(fee_sun, 0)) from deposit_outflow
               where address = ${address} and block_number <= ${number}), 0))::bigint as sun`
   const prior_sun = holding.prior_sun ?? held_sun - seen!.sun
   let surplus_sun = held_sun - seen!.sun - prior_sun
@@ -207,8 +230,10 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   const others = unproven.filter((one) => !credited.has(placeOf(one)))
   await holdUnproven(tx, others, { reason: UNPROVEN, now: needs.clock.now() })
   await tx`
-    update holding set compared = true, prior_sun = ${prior_sun}, surplus_sun = ${surplus_sun}
+    update holding set compared = true, prior_sun = ${prior_sun}, surplus_sun = ${surplus_sun},
+      due_at = ${later(needs.clock, EVERY_MS)}
     where address = ${address}`
+  return true
 }
 
 /** From its next look on, what is at an address now is the beginning. Gives back what was not

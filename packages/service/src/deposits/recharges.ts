@@ -95,17 +95,20 @@ export function rechargeStep(needs: Needs): Step {
       const moved = await eachRow(
         due,
         (deposit) => deliver(needs, deposit),
-        ({ tx_id }) => postpone(needs, tx_id),
+        (deposit) => postpone(needs, deposit),
       )
       return moved || gone
     },
   }
 }
 
-async function postpone({ sql, clock }: Needs, tx_id: string): Promise<void> {
+async function postpone(
+  { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
+  { tx_id, position }: Deposit,
+): Promise<void> {
   await sql`
     update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)}
-    where tx_id = ${tx_id} and position = 0`
+    where tx_id = ${tx_id} and position = ${position}`
 }
 
 async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
@@ -114,7 +117,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   if (await takeOver(sql, deposit)) return true
   // Before its block is solid, and confirmed, one node alone could have made it up.
   if (deposit.solid_at === null && !(await needs.isWitnessed(tx_id))) {
-    await postpone(needs, tx_id)
+    await postpone(needs, deposit)
     return false
   }
   if (await isHeld(needs, sql, from_address)) return giveBack(sql, deposit, BLOCKED)
@@ -138,7 +141,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     const waited_ms = clock.now().getTime() - deposit.seen_at.getTime()
     if (!is(placed, ServiceUnavailable)) return giveBack(sql, deposit, placed.message)
     if (waited_ms > WAIT_MAX_MS) return giveBack(sql, deposit, 'the pool could not deliver it')
-    await postpone(needs, tx_id)
+    await postpone(needs, deposit)
     return false
   }
   await deliverDeposit(sql, deposit, placed.order)
@@ -186,7 +189,7 @@ export function refundStep(needs: Needs): Step {
       const moved = await eachRow(
         due,
         (deposit) => sql.begin((tx) => refund(tx, needs, deposit)),
-        async () => {},
+        (deposit) => postpone(needs, deposit),
       )
       return (await withdrawRefunds(needs)) || moved
     },
@@ -271,11 +274,11 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
       const unsent = await returnUnsent(sql)
       const due = await sql<Deposit>`
         select d.${DEPOSIT_COLUMNS} from deposit as d join attempt as a on a.id = d.refund_id
-        where d.state = 'refunding' and a.state = 'solid' limit ${AT_ONCE}`
+        where d.state = 'refunding' and a.state = 'solid' order by d.due_at limit ${AT_ONCE}`
       const moved = await eachRow(
         due,
         (deposit) => sql.begin((tx) => book(tx, clock, deposit)),
-        async () => {},
+        (deposit) => postpone({ sql, clock }, deposit),
       )
       return moved || unsent
     },
