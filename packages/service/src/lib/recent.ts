@@ -2,6 +2,8 @@
 // holds no more than comes in the time for which it is used: what is older goes when something is
 // put in.
 
+import type { Clock } from './clock.ts'
+
 export class Recent<Value> {
   private readonly age_ms_max: number
   /** In the order in which they were put in: the oldest is the first. */
@@ -33,5 +35,26 @@ export class Recent<Value> {
 
   private isRecent(at_ms: number, now_ms: number): boolean {
     return Math.abs(now_ms - at_ms) < this.age_ms_max
+  }
+}
+
+/** What `read` has answered to a question that began less than `age_ms_max` ago: those who ask
+ *  meanwhile share its answer. A failure is not kept. */
+export function recently<Value>(
+  age_ms_max: number,
+  { clock, read }: { clock: Clock; read: () => Promise<Value> },
+): () => Promise<Value> {
+  let began_ms = Number.NEGATIVE_INFINITY
+  let answer: Promise<Value> | undefined
+  return () => {
+    const now_ms = clock.now().getTime()
+    if (answer && Math.abs(now_ms - began_ms) < age_ms_max) return answer
+    began_ms = now_ms
+    const fresh = read()
+    fresh.catch(() => {
+      if (answer === fresh) answer = undefined
+    })
+    answer = fresh
+    return fresh
   }
 }

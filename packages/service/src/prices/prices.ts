@@ -4,6 +4,7 @@
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
+import { recently } from '../lib/recent.ts'
 import type { Resource } from '../node/node.ts'
 
 export const InvalidEnergyAmount: FaultKind = fault(
@@ -82,17 +83,5 @@ const FRESH_MS = 1_000
 
 /** Reads prices at most once a second. */
 export function priceReader({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<Prices> {
-  let read_at = Number.NEGATIVE_INFINITY
-  let reading: Promise<Prices> | undefined
-  return () => {
-    const now = clock.now().getTime()
-    if (reading && Math.abs(now - read_at) < FRESH_MS) return reading
-    read_at = now
-    const fresh = readPrices(sql)
-    fresh.catch(() => {
-      if (reading === fresh) reading = undefined
-    })
-    reading = fresh
-    return fresh
-  }
+  return recently(FRESH_MS, { clock, read: () => readPrices(sql) })
 }

@@ -7,6 +7,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
 import type { Clock } from '../lib/clock.ts'
 import { refusal } from '../lib/fault.ts'
+import { recently } from '../lib/recent.ts'
 import { NETWORKS } from './networks.ts'
 
 /** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it
@@ -212,16 +213,7 @@ const FRESH_MS = 1_000
 
 /** Reads the newest policy at most once a second. */
 export function policyReader({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<Policy> {
-  let read_at_ms = Number.NEGATIVE_INFINITY
-  let policy: Policy | undefined
-  return async () => {
-    const now_ms = clock.now().getTime()
-    if (policy === undefined || Math.abs(now_ms - read_at_ms) >= FRESH_MS) {
-      policy = await currentPolicy(sql)
-      read_at_ms = now_ms
-    }
-    return policy
-  }
+  return recently(FRESH_MS, { clock, read: () => currentPolicy(sql) })
 }
 
 /** Publishes a policy: checks made from now on follow it. Returns its version. Throws Refused

@@ -7,14 +7,29 @@ import type { Sql } from '../database/sql.ts'
 
 const CHANNEL = 'penstock_wake'
 const RETRY_MS = 1_000
+/** For each step: orders come by the thousand, and one run of a step takes up many. */
+const PAUSE_MS = 50
 
-/** Tells the processes that listen. Never throws and is not waited for. */
+/** Tells the processes that listen, at once; what is to be told of a step less than PAUSE_MS after
+ *  that is told together at the end of the pause. Never throws and is not waited for. */
 export function wakeOthers(sql: Sql): (step: string) => void {
-  const under_way = new Set<string>()
+  /** Steps that were told of a moment ago, and whether they are to be told of again. */
+  const paused = new Map<string, { again: boolean }>()
+  const end = (step: string) => {
+    const { again } = paused.get(step)!
+    paused.delete(step)
+    if (again) tell(step)
+  }
+  function tell(step: string): void {
+    paused.set(step, { again: false })
+    sql`select pg_notify(${CHANNEL}, ${step})`
+      .catch(() => {})
+      .finally(() => setTimeout(end, PAUSE_MS, step).unref())
+  }
   return (step) => {
-    if (under_way.has(step)) return
-    under_way.add(step)
-    sql`select pg_notify(${CHANNEL}, ${step})`.catch(() => {}).finally(() => under_way.delete(step))
+    const pause = paused.get(step)
+    if (pause) pause.again = true
+    else tell(step)
   }
 }
 
