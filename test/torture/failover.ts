@@ -7,68 +7,63 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Misuse } from 'penstock-service/lib/fault.ts'
 import { readArguments } from '../../tools/arguments.ts'
+import { asRole } from '../harness/database.ts'
 import { Dice } from '../simulator/dice.ts'
 import { Buyers } from './buyers.ts'
+import { type Loss, type Manager, ownManager } from './losses.ts'
+import { findPatroni, PatroniCluster } from './patroni.ts'
 import { isRight, letOneReturn, type Return } from './returns.ts'
-import { Rig, type Role } from './rig.ts'
-import { type Server, Servers } from './servers.ts'
+import { Rig } from './rig.ts'
+import { Servers } from './servers.ts'
 
-const ROLES: readonly Role[] = ['api', 'api', 'worker', 'worker']
+const ROLES = ['api', 'api', 'worker', 'worker'] as const
 const PEOPLE = 4
 const PAUSE_MS = 50
 const BLOCK_MS = 200
-/** For so long the standbys are away before the primary is lost too. */
-const CUT_MS = 10_000
-/** A manager sees that the primary is gone after about this long. */
-const NOTICED_MS = 300
 const SOLD_MS_MAX = 90_000
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
-
-/** How the primary is lost; what has to be done before another may be promoted. */
-const MANNERS: Readonly<Record<string, (servers: Servers) => Promise<void>>> = {
-  /** Every process of it is killed. */
-  kill: (servers) => servers.kill(servers.primary),
-  /** It stands still, with every connection open, and never goes on. */
-  hang: (servers) => servers.signal(servers.primary, 'SIGSTOP'),
-  /** The standbys are away, and commits wait for them, when it is killed. */
-  async cut(servers) {
-    const { standbys } = servers
-    for (const standby of standbys) await servers.kill(standby)
-    await delay(CUT_MS)
-    await servers.kill(servers.primary)
-    await Promise.all(standbys.map((standby) => servers.start(standby)))
-  },
-  /** It is asked to stop, and lets the standbys have everything. */
-  switchover: (servers) => servers.stopOne(servers.primary),
-}
 
 type Cycle = { recovery_ms: number; after_promotion_ms: number }
 
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, texts, json } = readArguments(args, {
     numbers: { cycles: 10, servers: 3 },
-    texts: ['manner', 'seed'],
+    texts: ['manner', 'seed', 'manager'],
   })
-  const { manner = 'kill', seed = 'failover' } = texts
-  if (manner === 'returns') return letReturn(numbers.cycles, json)
-  const lose = Object.hasOwn(MANNERS, manner) ? MANNERS[manner] : undefined
-  if (!lose) throw new Misuse(`--manner is one of ${Object.keys(MANNERS).join(', ')}, returns.`)
+  const { manner = 'kill', seed = 'failover', manager: name = 'own' } = texts
+  if (manner === 'returns') {
+    if (name !== 'own') throw new Misuse('--manner returns has no other --manager than own.')
+    return letReturn(numbers.cycles, json)
+  }
+  const manager = await openManager(name, numbers.servers)
+  if (!manager) {
+    const why = 'patroni, etcd, haproxy, openssl or PostgreSQL is not installed'
+    say(json ? JSON.stringify({ manager: 'patroni', not_run: why }) : `not run: ${why}`)
+    return true
+  }
+  const loss = Object.hasOwn(manager.losses, manner) ? manager.losses[manner] : undefined
+  if (!loss) {
+    await manager.postgres.stop()
+    throw new Misuse(`--manner is one of ${Object.keys(manager.losses).join(', ')}, returns.`)
+  }
   const dice = new Dice(seed)
-  const servers = await Servers.open(numbers.servers)
-  const rig = await Rig.open({ postgres: servers, env: { PENSTOCK_STANDBYS: '1' } })
+  const { postgres, proxy_url } = manager
+  const rig = await Rig.open({ postgres, env: { PENSTOCK_STANDBYS: '1' } })
   const buyers = new Buyers(rig)
   const findings = new Set<string>()
   const cycles: Cycle[] = []
   let lost = 0
   try {
-    await Promise.all(ROLES.map((role) => rig.start(role)))
+    await Promise.all(
+      ROLES.map((role, i) => rig.start(role, [], { env: wayOf(role, i, proxy_url) })),
+    )
     await rig.fund()
     buyers.begin(PEOPLE, PAUSE_MS)
     while (cycles.length < numbers.cycles && lost + findings.size === 0) {
       rig.keepMining(BLOCK_MS)
       await delay(dice.between(500, 2_000))
-      cycles.push(await loseOne(servers, buyers, lose))
+      cycles.push(await loseOne(manager, loss, buyers))
       await delay(500)
       await rig.stopMining()
       lost += await buyers.lost()
@@ -86,6 +81,7 @@ export async function run(args: string[]): Promise<boolean> {
     await rig.close()
   }
   const result = {
+    ...manager.described,
     manner,
     cycles: cycles.length,
     orders: buyers.accepted.size,
@@ -99,8 +95,7 @@ export async function run(args: string[]): Promise<boolean> {
     findings: [...findings].slice(0, 20),
   }
   say(JSON.stringify(result, null, json ? 0 : 2))
-  // Who names a purchase does not notice that another server takes over on purpose.
-  const noticed = manner === 'switchover' && buyers.failed > 0
+  const noticed = loss.unnoticed === true && buyers.failed > 0
   return lost === 0 && findings.size === 0 && !noticed && cycles.length === numbers.cycles
 }
 
@@ -126,24 +121,35 @@ async function letReturn(cycles: number, json: boolean): Promise<boolean> {
   return returns.every(isRight)
 }
 
-/** Loses the primary, promotes another, waits until an order was sold, and brings the lost one
+/** Undefined where the programs that it takes are not installed. */
+async function openManager(name: string, servers: number): Promise<Manager | undefined> {
+  if (name === 'own') return ownManager(await Servers.open(servers))
+  if (name !== 'patroni') throw new Misuse('--manager is one of own, patroni.')
+  const programs = await findPatroni()
+  return programs && (await PatroniCluster.open(programs))
+}
+
+/** Where there is a proxy, every other process goes by it, and the rest by the hosts. */
+function wayOf(
+  role: (typeof ROLES)[number],
+  i: number,
+  proxy_url: string | undefined,
+): Record<string, string> {
+  return proxy_url && i % 2 === 1 ? { DATABASE_URL: asRole(proxy_url, `penstock_${role}`) } : {}
+}
+
+/** Loses the primary, and waits until another takes writes, an order was sold, and the lost one is
  *  back. */
-async function loseOne(
-  servers: Servers,
-  buyers: Buyers,
-  lose: (servers: Servers) => Promise<void>,
-): Promise<Cycle> {
-  const before = servers.primary
-  await lose(servers)
+async function loseOne(manager: Manager, loss: Loss, buyers: Buyers): Promise<Cycle> {
+  await loss.lose()
   const lost_ms = performance.now()
-  await delay(NOTICED_MS)
-  await servers.promote()
-  const promoted_ms = performance.now()
+  await loss.replace()
+  const replaced_ms = performance.now()
   const sold_ms = await soldAt(buyers)
-  await comeBack(servers, before)
+  await manager.comeBack()
   return {
     recovery_ms: Math.round(sold_ms - lost_ms),
-    after_promotion_ms: Math.round(sold_ms - promoted_ms),
+    after_promotion_ms: Math.round(sold_ms - replaced_ms),
   }
 }
 
@@ -157,13 +163,6 @@ async function soldAt(buyers: Buyers): Promise<number> {
     await delay(5)
   }
   return performance.now()
-}
-
-/** What is left of the lost server is ended, and it follows the new primary as a copy of it. */
-async function comeBack(servers: Servers, lost: Server): Promise<void> {
-  await servers.kill(lost)
-  await servers.join(lost)
-  await servers.untilReplicated()
 }
 
 /** The service's own check of its books: the journal's seals too. */

@@ -286,8 +286,8 @@ async function writeAs({ folder }: Server, name: string, text: string): Promise<
   await promisify(execFile)('chown', [`${uid}:${gid}`, path])
 }
 
-/** The server, and what it has started. */
-async function processesOf({ folder }: Server): Promise<number[]> {
+/** The server whose data lies in this folder, and what it has started. */
+export async function processesOf({ folder }: { folder: string }): Promise<number[]> {
   const noted = await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8').catch(() => '')
   const server = Number.parseInt(noted, 10)
   if (!(server > 0)) return []

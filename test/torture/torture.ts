@@ -8,8 +8,8 @@
 //   kill       SIGKILL of every role under load; then each worker is paused
 //              [--cycles N] [--pause-seconds N] [--seed TEXT]
 //   failover   the machine of the database is lost under load, and a standby is promoted
-//              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover|returns]
-//              [--seed TEXT]
+//              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover|crash|returns]
+//              [--manager own|patroni] [--seed TEXT]
 //   restore    the whole database is lost, and restored to a moment
 //              [--orders N] [--manner stopped|beside]
 //   upgrade    the release before and this one together, rolled forward and back under load
