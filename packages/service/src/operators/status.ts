@@ -48,7 +48,7 @@ async function counts(sql: Sql) {
     select (select count(*) from orders where state in ('new', 'pending')) as orders_open,
            (select count(*) from attempt where state in ('new', 'signed', 'sent')) as attempts_open,
            (select count(*) from delegation
-             where state in ('active', 'reclaiming')) as delegations_live,
+             where state = 'active' or state = 'reclaiming') as delegations_live,
            (select count(*) from deposit where state = 'held') as deposits_held,
            (select count(*) from customer) as customers`
   return row!

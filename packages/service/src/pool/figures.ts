@@ -22,7 +22,8 @@ export async function poolRows(sql: Sql): Promise<PoolRow[]> {
            coalesce(sum(d.stake_sun), 0)::bigint as out_sun,
            1000 * p.total_limit / nullif(p.total_weight, 0) as units_per_1000_trx
     from pool as p left join delegation as d on d.resource = p.resource
-      and d.state in ('delegating', 'active', 'reclaiming')
+      -- Each of the states has an index; by a list of them all that ever was is read.
+      and (d.state = 'delegating' or d.state = 'active' or d.state = 'reclaiming')
     group by p.resource order by p.resource desc`
 }
 
@@ -45,7 +46,7 @@ export async function poolWallets(sql: Sql, address: string | null = null) {
            count(d.id) as delegations, w.block_number as surveyed_at_block
     from pool_wallet as w left join delegation as d
       on d.wallet = w.address and d.resource = w.resource
-        and d.state in ('delegating', 'active', 'reclaiming')
+        and (d.state = 'delegating' or d.state = 'active' or d.state = 'reclaiming')
     where ${address}::text is null or w.address = ${address}
     group by w.address, w.resource order by w.address, w.resource desc`
 }

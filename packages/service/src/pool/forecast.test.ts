@@ -3,8 +3,10 @@ import { test } from 'node:test'
 import type { Person } from 'penstock-devchain/scene.ts'
 import { sender, sendTokens } from 'penstock-test/harness/subscribers.ts'
 import { type Customer, makeWorld, type World } from 'penstock-test/harness/world.ts'
+import type { Sql } from '../database/sql.ts'
+import { ALERTS } from '../monitoring/alerts.ts'
 import { drain } from '../steps/step.ts'
-import { poolRows } from './figures.ts'
+import { poolRows, poolWallets } from './figures.ts'
 import { type ForecastPoint, poolForecast } from './forecast.ts'
 
 /** Nobody stakes on this network, so its units for a stake stay. */
@@ -225,3 +227,27 @@ async function surveyAgain(world: World): Promise<void> {
   world.mine()
   await world.drain()
 }
+
+test('what is delegated now is found by indexes, however much there has been', async (t) => {
+  const world = await makeWorld(t)
+  const overdue = (sql: Sql) => ALERTS.delegation_overdue!({ sql, now: world.now })
+  for (const look of [poolForecast, poolRows, poolWallets, overdue]) {
+    const scans = await world.sql.begin(async (tx) => {
+      // Where there is little, reading all of it is cheaper.
+      await tx`set local enable_seqscan = off`
+      const count = async () => {
+        const [row] = await tx<{ seq: bigint; by_index: bigint }>`
+          select pg_stat_get_xact_numscans('delegation'::regclass) as seq,
+            (select sum(pg_stat_get_xact_numscans(indexrelid)) from pg_index
+             where indrelid = 'delegation'::regclass)::bigint as by_index`
+        return row!
+      }
+      const before = await count()
+      await look(tx as unknown as Sql)
+      const after = await count()
+      return { seq: after.seq - before.seq, by_index: after.by_index - before.by_index }
+    })
+    assert.equal(scans.seq, 0n, look.name)
+    assert.ok(scans.by_index > 0n, look.name)
+  }
+})

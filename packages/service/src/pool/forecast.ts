@@ -137,7 +137,9 @@ async function readState(sql: Sql): Promise<State | undefined> {
                 as due_at,
               coalesce(d.delegated_at <= solid.time, false) and d.order_id not in (
                 select id from orders where state in ('new', 'pending')) as settled
-            from delegation as d where d.state in ('delegating', 'active', 'reclaiming')
+            -- Each of the states has an index; by a list of them all that ever was is read.
+            from delegation as d
+            where d.state = 'delegating' or d.state = 'active' or d.state = 'reclaiming'
             union all
             select d.resource, d.wallet, d.stake_sun, head_time, true
             from attempt as a join delegation as d on d.reclaim_id = a.id
