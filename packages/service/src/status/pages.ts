@@ -11,13 +11,7 @@ import type { Brand } from '../web/brand.ts'
 import { documentHeaders } from '../web/shell.ts'
 import { type Visitor, visitorOf } from '../web/visitor.ts'
 import { statusDocument } from './document.ts'
-import {
-  type Needs as ReportNeeds,
-  readStatus,
-  type Status,
-  StatusForm,
-  statusReader,
-} from './report.ts'
+import { type Needs as ReportNeeds, type Status, StatusForm, statusReader } from './report.ts'
 
 export type Needs = ReportNeeds & {
   wait(ms: number): Promise<void>
@@ -45,7 +39,7 @@ const POLICY = [
 type PrintedPage = { status: Status; brand: Brand; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
 
 /** The pages; and a step that draws the first of them in each language when the process begins,
- *  for nobody: what draws it is slow the first time, and nobody should wait for that. */
+ *  because what draws it is slow the first time. Who asks meanwhile waits for the same drawing. */
 export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
   const read = statusReader(needs)
   const printed = new Map<string, PrintedPage>()
@@ -70,8 +64,8 @@ export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
     name: 'draw_status',
     rest_ms: DRAWN_AGAIN_MS,
     async run() {
-      const [status, brand] = [await readStatus(needs), await needs.brand()]
-      for (const language of LANGUAGES) await print(status, brand, { language, theme: null })
+      const [status, brand] = [await read(), await needs.brand()]
+      for (const language of LANGUAGES) await printedFor(status, brand, { language, theme: null })
       return false
     },
   }
