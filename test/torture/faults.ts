@@ -4,7 +4,7 @@
 // and the auditor must find nothing.
 
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -26,13 +26,15 @@ export type Outcome = {
   findings: string[]
 }
 
+type Findings = { note: string; findings: string[] }
+
 /** What a scenario does to the rig while customers buy. Returns a note on what happened. */
 type Deed = (rig: Rig, buyers: Buyers) => Promise<string>
 
 type Scenario = {
   /** Why it cannot be run here. */
   unable?: () => Promise<string | undefined>
-  run(): Promise<{ note: string; findings: string[] }>
+  run(): Promise<Findings>
 }
 
 const BLOCK_MS = 200
@@ -40,11 +42,7 @@ const BLOCK_MS = 200
 const FULL_MS = 35_000
 
 /** Customers buy, the deed is done, all is well again; and then nothing may be missing or wrong. */
-async function underLoad(
-  options: RigOptions,
-  deed: Deed,
-  people = 4,
-): Promise<{ note: string; findings: string[] }> {
+async function underLoad(options: RigOptions, deed: Deed, people = 4): Promise<Findings> {
   const rig = await Rig.open(options)
   try {
     await Promise.all((['api', 'api', 'worker', 'worker'] as const).map((role) => rig.start(role)))
@@ -193,11 +191,15 @@ const clocksApart: Deed = async (rig, buyers) => {
   return `${APART_S} s ahead and behind for ${APART_MS / 1_000} s each, ${sold} sold meanwhile`
 }
 
-/** The database's disk is filled to the last byte, and has room again later. */
-async function fullDisk(): Promise<{ note: string; findings: string[] }> {
+/** Works on a disk of so many megabytes, which is gone afterwards. */
+async function onSmallDisk(
+  megabytes: number,
+  work: (folder: string) => Promise<Findings>,
+): Promise<Findings> {
   const folder = `/tmp/penstock-full-${process.pid}`
   await mkdir(folder)
-  if (!(await done('mount', '-t', 'tmpfs', '-o', 'size=400m,mode=0777', 'tmpfs', folder))) {
+  const options = `size=${megabytes}m,mode=0777`
+  if (!(await done('mount', '-t', 'tmpfs', '-o', options, 'tmpfs', folder))) {
     throw new Error('the small disk could not be mounted')
   }
   const end = atEnd(async () => {
@@ -205,27 +207,77 @@ async function fullDisk(): Promise<{ note: string; findings: string[] }> {
     await rm(folder, { recursive: true, force: true })
   })
   try {
-    return await underLoad({ postgres_folder: `${folder}/pg` }, (rig, buyers) =>
-      fillDisk(folder, rig, buyers),
-    )
+    return await work(folder)
   } finally {
     await end()
   }
 }
 
+/** Fills a folder's disk to the last byte. Returns what makes room again. */
+async function fill(folder: string): Promise<() => Promise<void>> {
+  const files: string[] = []
+  // Large pieces first, then what still fits.
+  for (const bytes of [1 << 20, 1 << 12]) {
+    const filler = Buffer.alloc(bytes)
+    for (let has_room = true; has_room; ) {
+      const file = `${folder}/fill-${files.length}`
+      files.push(file)
+      has_room = await writeFile(file, filler).then(
+        () => true,
+        () => false,
+      )
+    }
+  }
+  return async () => {
+    for (const file of files) await rm(file, { force: true })
+  }
+}
+
+/** What two workers keep in a data folder, and some of what they began to write. */
+const FILES_MAX = 20
+
+/** The disk of the only worker's data folder is full for a while. */
+const fullDataFolder = () =>
+  onSmallDisk(8, (folder) =>
+    underLoad({}, async (rig, buyers) => {
+      const workers = rig.members.filter(({ role }) => role === 'worker')
+      const worker = await rig.start('worker', [], { data_dir: `${folder}/data` })
+      for (const other of workers) await other.kill('SIGTERM')
+      await delay(2_000)
+      const makeRoom = await fill(folder)
+      const before = buyers.accepted.size
+      await delay(FULL_MS)
+      const sold = buyers.accepted.size - before
+      const isSaid = async () =>
+        (await rig.report('status', '--json')).includes('data_folder_unwritten')
+      if (!(await isSaid())) buyers.contradictions.push('status says nothing of a full disk')
+      if (!rig.members.includes(worker))
+        buyers.contradictions.push(`the worker has ended on a full disk: ${worker.said}`)
+      const started = await rig.start('worker', [], { data_dir: `${folder}/data` }).then(
+        () => 'another starts',
+        (thrown: Error) => thrown.message,
+      )
+      const written = await readdir(`${folder}/data`, { recursive: true })
+      if (written.length > FILES_MAX)
+        buyers.contradictions.push(`a full disk has ${written.length} files: ${written}`)
+      await makeRoom()
+      await rig.until('status says that the disk is full', async () => !(await isSaid()))
+      await rig.start('worker')
+      return `full for ${FULL_MS / 1_000} s, ${sold} sold meanwhile; on it ${started}`
+    }),
+  )
+
+/** The database's disk is filled to the last byte, and has room again later. */
+const fullDisk = () =>
+  onSmallDisk(400, (folder) =>
+    underLoad({ postgres_folder: `${folder}/pg` }, (rig, buyers) => fillDisk(folder, rig, buyers)),
+  )
+
 /** Nothing is written for a while, by customers' calls, by steps, and by the one that seals. With
  *  room again, what was entered by then is sealed. */
 async function fillDisk(folder: string, rig: Rig, buyers: Buyers): Promise<string> {
   await delay(1_000)
-  const filler = Buffer.alloc(1 << 20)
-  const files = Array.from({ length: 400 }, (_, i) => `${folder}/fill-${i}`)
-  for (const file of files) {
-    const has_room = await writeFile(file, filler).then(
-      () => true,
-      () => false,
-    )
-    if (!has_room) break
-  }
+  const makeRoom = await fill(folder)
   const before = { sold: buyers.accepted.size, unanswered: buyers.unanswered }
   await delay(FULL_MS)
   const sold = buyers.accepted.size - before.sold
@@ -234,7 +286,7 @@ async function fillDisk(folder: string, rig: Rig, buyers: Buyers): Promise<strin
     () => 'go on',
     () => 'fail',
   )
-  for (const file of files) await rm(file, { force: true })
+  await makeRoom()
   await delay(500)
   const restarted = await rig.reviveServer()
   const [newest] = await rig.sql<{ number: bigint }>`select max(number) as number from transfer`
@@ -295,6 +347,7 @@ export const SCENARIOS: Record<string, Scenario> = {
   'nodes that lie': nodes(['swallows', 'forgets'], 15_000),
   'clocks apart': { run: () => underLoad({}, clocksApart) },
   'disk full': { unable: noMount, run: fullDisk },
+  'data folder full': { unable: noMount, run: fullDataFolder },
   'crash points': { unable: noStrace, run: crashPoints },
   'crash points of the server': { unable: noStrace, run: serverCrashPoints },
 }

@@ -92,6 +92,8 @@ const OF_THE_SERVER: ReadonlySet<string | undefined> = new Set(['backup', 'resto
 type StartOptions = {
   /** Other wallets than those of the role. */
   wallets_file?: string
+  /** Another data folder than the rig's. */
+  data_dir?: string
   /** Variables of this process alone. */
   env?: Readonly<Record<string, string>>
 }
@@ -249,7 +251,7 @@ export class Rig {
   async start(
     role: Role,
     more: readonly string[] = [],
-    { wallets_file = walletsOf(role), env = {} }: StartOptions = {},
+    { wallets_file = walletsOf(role), data_dir = this.folder, env = {} }: StartOptions = {},
   ): Promise<Member> {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
@@ -265,7 +267,7 @@ export class Rig {
       ...nodes,
       ...more,
     ]
-    const child = spawn(process.execPath, [...args, '--data-dir', this.folder], {
+    const child = spawn(process.execPath, [...args, '--data-dir', data_dir], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,

@@ -1185,6 +1185,7 @@ create table process (
   standbys integer not null,
   clock_offset_ms bigint not null,
   unreplicated_commits bigint not null,
+  unwritten_since timestamptz,
   constraint process_pkey primary key (id),
   constraint process_counts check (least(beat, standbys::bigint, unreplicated_commits) >= 0)
 );

@@ -86,9 +86,14 @@ export async function writeOnce(file: string, text: string): Promise<void> {
 async function writeBeside(file: string, text: string): Promise<string> {
   const beside = `${file}.${randomBytes(6).toString('hex')}`
   const handle = await open(beside, 'wx', OWNER_ONLY)
-  await handle.writeFile(text)
-  await handle.sync()
-  await handle.close()
+  const written = handle.writeFile(text).then(() => handle.sync())
+  await written
+    .finally(() => handle.close())
+    .catch(async (thrown: unknown) => {
+      // On a full disk there is the file, and nothing in it.
+      await rm(beside, { force: true })
+      throw thrown
+    })
   return beside
 }
 

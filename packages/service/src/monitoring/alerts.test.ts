@@ -222,6 +222,15 @@ const CASES: Record<string, Case> = {
       values ('other', 'worker', 'other', '1', 1, ${world.now}, clock_timestamp(), 1, 1, 1001, 1)`,
     end: ({ world }) => world.sql`delete from process where id = 'other'`,
   },
+  'the disk of a worker is full': {
+    raises: ['data_folder_unwritten'],
+    cause: ({ world }) => world.sql`
+      insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+        clock_offset_ms, unreplicated_commits, unwritten_since)
+      values ('full', 'worker', 'other', '1', 1, ${world.now}, clock_timestamp(), 1, 0, 0, 0,
+        ${world.now})`,
+    end: ({ world }) => world.sql`delete from process where id = 'full'`,
+  },
   'a process allows what is refused otherwise': {
     raises: ['safety_loosened'],
     cause: ({ world }) => world.sql`

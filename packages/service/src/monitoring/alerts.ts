@@ -188,6 +188,13 @@ export const ALERTS: Record<
     where abs(clock_offset_ms) > 1000
       and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
     order by host, id`,
+  data_folder_unwritten: ({ sql }) => sql`
+    select unwritten_since as since, format('%s (%s) cannot write in its data folder', host, role)
+      as what
+    from process
+    where unwritten_since is not null
+      and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+    order by host, id`,
   safety_loosened: ({ sql, now }) => sql`
     select null as since, format('a process runs with %s', string_agg(name, ', '
       order by name)) as what

@@ -15,8 +15,9 @@ export type Marks = {
   read(): Promise<DatabaseMark[]>
   /** Removes those of processes that have ended: what they remember was compared. */
   removeEnded(marks: readonly DatabaseMark[], now: Date): Promise<void>
-  /** Writes the file of a process. Where that cannot be, it is logged once. */
-  write(mark: DatabaseMark): Promise<void>
+  /** Writes the file of a process. False where that cannot be: then it is logged, once until it can
+   *  be again. */
+  write(mark: DatabaseMark): Promise<boolean>
 }
 
 export function marksIn(folder: string, log: Log): Marks {
@@ -47,10 +48,15 @@ export function marksIn(folder: string, log: Log): Marks {
         made = true
         await writeWhole(fileOf(process_id), `${text}\n`)
       }
-      await write().catch((thrown: unknown) => {
-        if (!complained) log('database_mark_not_written', { folder, ...thrownFields(thrown) })
-        complained = true
-      })
+      const written = await write().then(
+        () => true,
+        (thrown: unknown) => {
+          if (!complained) log('database_mark_not_written', { folder, ...thrownFields(thrown) })
+          return false
+        },
+      )
+      complained = !written
+      return written
     },
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -31,7 +31,7 @@ async function beating(t: TestContext) {
     })
   }
   const found = async () => {
-    const wanted = ['standby_missing', 'commit_unreplicated', 'clock_off']
+    const wanted = ['standby_missing', 'commit_unreplicated', 'clock_off', 'data_folder_unwritten']
     const all = await alerts({ sql, now: clock.now() })
     return all.filter(({ alert }) => wanted.includes(alert)).map(({ what }) => what)
   }
@@ -39,7 +39,7 @@ async function beating(t: TestContext) {
   const age = (id: string, seconds: number) => sql`
     update process set seen_at = clock_timestamp() - make_interval(secs => ${seconds})
     where id = ${id}`
-  return { sql, start, found, names, age }
+  return { sql, folder, start, found, names, age }
 }
 
 test('a process is there while it says so; a row that is a day old is removed', async (t) => {
@@ -78,6 +78,20 @@ test('a wrong clock, a lonely commit and a missing standby are alerts', async (t
   // That commits stand alone outlives the process that saw it.
   await age('bad', 60)
   assert.deepEqual(await found(), ['commits that no standby has confirmed and that went on: 3'])
+})
+
+test('a process that cannot write in its data folder says so until it can', async (t) => {
+  const { folder, start, found } = await beating(t)
+  const one = start('one')
+  await one.run()
+  await rm(folder, { recursive: true })
+  await writeFile(folder, '')
+  for (let i = 0; i < 2; i++) await one.run()
+  assert.deepEqual(await found(), ["one's machine (worker) cannot write in its data folder"])
+  await rm(folder)
+  await mkdir(folder)
+  for (let i = 0; i < 2; i++) await one.run()
+  assert.deepEqual(await found(), [])
 })
 
 test('a server that asks no standby is refused where one is asked for', async (t) => {

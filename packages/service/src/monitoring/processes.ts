@@ -1,6 +1,6 @@
 // Who is there: a row for each process, raised once a second. It says what only the process itself
-// can know: how far its clock is off, what it was told to ask of the database, and whether commits
-// of it were not replicated.
+// can know: how far its clock is off, what it was told to ask of the database, whether commits of it
+// were not replicated, and whether it can write in its data folder.
 
 import type { Sql } from '../database/sql.ts'
 import type { CorrectedClock } from '../lib/clock.ts'
@@ -46,12 +46,14 @@ export function beatStep({ sql, corrected, unreplicated, facts, memory, marks }:
       on conflict (id) do update set beat = 1`
     return true
   }
+  let unwritten_since: Date | null = null
   const offset = () => BigInt(Math.round(corrected.offset_ms()))
   // A lower beat stays as it is: it says that the database went back.
   const goOn = async (acknowledged: bigint, beat: bigint) => {
     const rows = await sql`
       update process set beat = ${beat}, seen_at = clock_timestamp(),
-        clock_offset_ms = ${offset()}, unreplicated_commits = ${BigInt(unreplicated())}
+        clock_offset_ms = ${offset()}, unreplicated_commits = ${BigInt(unreplicated())},
+        unwritten_since = ${unwritten_since}::timestamptz
       where id = ${id} and beat >= ${acknowledged} returning 1`
     return rows.length > 0
   }
@@ -65,7 +67,8 @@ export function beatStep({ sql, corrected, unreplicated, facts, memory, marks }:
       const beat = acknowledged + 1n
       if (!(await (acknowledged === 0n ? begin() : goOn(acknowledged, beat)))) return false
       memory.noteBeat(beat)
-      await marks.write(memory.mark)
+      const written = await marks.write(memory.mark)
+      unwritten_since = written ? null : (unwritten_since ?? corrected.now())
       return false
     },
   }

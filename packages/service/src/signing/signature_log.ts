@@ -130,7 +130,9 @@ class FileLog implements SignatureLog {
       await write(this.own, entries.map(printed))
     } catch (thrown) {
       // Part of a line may be there: what comes next goes into another file.
+      const { handle } = this.own
       this.own = undefined
+      await handle.close()
       throw thrown
     }
     for (const { at } of entries) if (at > this.own.newest_at) this.own.newest_at = at
@@ -196,7 +198,14 @@ class FileLog implements SignatureLog {
     for (const [tx_id, { at }] of this.refunds)
       if (at < now - REFUNDS_KEPT_MS) this.refunds.delete(tx_id)
     const carried = old.length === 0 ? [] : [...this.refunds.values()]
-    await write(own, [JSON.stringify({ follows }), ...carried.map(printed)])
+    const lines = [JSON.stringify({ follows }), ...carried.map(printed)]
+    await write(own, lines).catch(async (thrown: unknown) => {
+      // On a full disk each try would leave a file; what others may have read of it stays.
+      const { size } = await handle.stat()
+      await handle.close()
+      if (size === 0) await rm(join(this.folder, name))
+      throw thrown
+    })
     await syncFolder(this.folder)
     for (const file of old) {
       await rm(join(this.folder, file), { force: true })
