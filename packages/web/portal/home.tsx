@@ -152,9 +152,7 @@ function Delivered({ buckets }: { buckets: readonly Bucket[] }) {
         {say('home.delivered_of', { some: count(succeeded), all: count(succeeded + failed) })}
       </p>
       {p50_ms !== null && p95_ms !== null && (
-        <p class="figure">
-          p50 {spanText(p50_ms)} · p95 {spanText(p95_ms)}
-        </p>
+        <p class="figure">{say('home.took', { p50: spanText(p50_ms), p95: spanText(p95_ms) })}</p>
       )}
       <p class="figure">
         {count(today.energy)} {say('home.energy')}

@@ -20,8 +20,9 @@ export function amountsText(amounts: { energy?: number; bandwidth?: number } | u
     .join(' + ')
 }
 
-/** How long it took to deliver, in milliseconds; undefined while it is not. Blocks know no
- *  milliseconds, and one can be a moment older than what asked for it. */
+/** How long after it was bought the block has its delivery, by the chain's clock, in milliseconds;
+ *  undefined while none has it. Blocks know no milliseconds, and one can be a moment older than
+ *  what asked for it. */
 const deliveryMs = ({ created_at, delivered_at }: ListedOrder): number | undefined =>
   delivered_at === null
     ? undefined
