@@ -1,6 +1,6 @@
 // Who is there: a row for each process, raised once a second. It says what only the process itself
-// can know: how far its clock is off, what it was told to ask of the database, whether commits of it
-// were not replicated, and whether it can write in its data folder.
+// can know: how far its clock is off, what it was told to ask of the database, whether commits of
+// it were not replicated, and whether it can write in its data folder.
 
 import type { Sql } from '../database/sql.ts'
 import type { CorrectedClock } from '../lib/clock.ts'

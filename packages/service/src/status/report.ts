@@ -184,7 +184,7 @@ function unread(last: Status, now: Date): Status {
 }
 
 /** What is so now, read anew. */
-export async function readStatus(needs: Needs): Promise<Status> {
+async function readStatus(needs: Needs): Promise<Status> {
   const { sql, clock, prices, network, burnPrice } = needs
   const now = clock.now()
   const since = new Date(floorTo('day', now).getTime() - (DAYS - 1) * SPAN_MS.day)
