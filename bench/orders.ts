@@ -5,8 +5,13 @@
 // disk; without the event that tells the customer of it; and as penstock_api, whose rights are
 // looked at with every statement and every row of the ledger. The load, the service and the
 // database share the machine's cores, and each measurement runs alone, in turns; what each of the
-// three takes of the processor for an order is said too, because it is the same while others use
-// the machine.
+// three takes of the processor for an order is said too, because rates say little while others use
+// the machine. Of what the service takes, HTTP alone is measured in turns with it: the same load on
+// a server of node:http that reads the body and answers a constant (bench/parts/http_floor.ts), as
+// fast as it can, and at the pace of the service. Fewer rounds end sooner, and say more of the
+// compiler's work: it goes on for some ten thousand orders.
+//
+//   npm run bench -- orders [--rounds N] [--json]
 
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -25,15 +30,16 @@ import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
 import { prepareApi } from './parts/api.ts'
 import { ownCpuUs, serverCpuReader } from './parts/cpu.ts'
+import { type HttpFloor, startHttpFloor } from './parts/http_floor.ts'
 import { median } from './parts/median.ts'
 import type { LoadFigures, Task } from './parts/order_load.ts'
 import { findPgbench, pgbenchRun, SECONDS } from './parts/pgbench.ts'
 
+export const OPTIONS = { rounds: { type: 'string', default: '3' } } as const
+
 const CUSTOMERS = 500
 const BATCH = 256
-const ROUNDS = 3
-/** Of two turns each. */
-const ROLE_ROUNDS = 5
+const WARM_UP_MS = 500
 const SLOW_FLUSH_MICROSECONDS = 1_000
 
 type Setting = {
@@ -47,9 +53,20 @@ type Setting = {
   customers: number
   address: string
   keys: Task['keys']
+  floor: HttpFloor
 }
 
-export async function run({ json }: { json: boolean }): Promise<void> {
+export async function run({
+  json,
+  numbers: { rounds = 3 },
+}: {
+  json: boolean
+  numbers: Readonly<Record<string, number>>
+}): Promise<void> {
+  // What there is to wait for is told to those who keep it in a file, too.
+  const { isTTY } = process.stderr
+  const say = (line: string) => void process.stderr.write(isTTY ? `\r\x1b[K${line}` : `${line}\n`)
+  say(`making ${CUSTOMERS} customers`)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const remove = atEnd(() => rm(folder, { recursive: true, force: true }))
   const postgres = await startPostgres({
@@ -62,13 +79,11 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   })
   const setting = await prepare(folder, postgres.url, devchain.url)
   try {
-    const figures = await measure(
-      setting,
-      (line) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`),
-    )
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    const figures = await measure(setting, rounds, say)
+    if (isTTY) process.stderr.write('\r\x1b[K')
     print(json, figures)
   } finally {
+    setting.floor.end()
     await setting.as_api.close()
     await setting.serving.close()
     await devchain.close()
@@ -112,6 +127,7 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
     customers: CUSTOMERS,
     address: sandbox.funded_accounts[0]!.address,
     keys,
+    floor: await startHttpFloor(),
   }
 }
 
@@ -145,6 +161,13 @@ type Figures = {
   service_us_per_order: number
   postgres_us_per_order: number
   load_us_per_order: number
+  /** A call to node:http that reads the body and answers a constant: as fast as it can, and with
+   *  answers as late as those of the service. */
+  http_at_once_us: number
+  http_floor_us: number
+  /** What the service takes more than the latter, and how many times as much it takes. */
+  ours_above_floor_us: number
+  ratio_http_floor: number
 }
 
 type CpuFigures = Pick<
@@ -152,7 +175,7 @@ type CpuFigures = Pick<
   'service_us_per_order' | 'postgres_us_per_order' | 'load_us_per_order'
 >
 
-async function measure(setting: Setting, say: Say): Promise<Figures> {
+async function measure(setting: Setting, rounds_max: number, say: Say): Promise<Figures> {
   const program = findPgbench()
   const rounds: {
     spread: Comparison
@@ -160,8 +183,8 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
     few: LoadFigures
     one_call: number | null
   }[] = []
-  for (let round = 1; round <= ROUNDS; round++) {
-    say(`round ${round} of ${ROUNDS}`)
+  for (let round = 1; round <= rounds_max; round++) {
+    say(`round ${round} of ${rounds_max}`)
     rounds.push({
       spread: await besides(setting, program, false),
       few: await load(setting, { clients: 64, hot: false }),
@@ -172,8 +195,8 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
           : await pgbenchRun(setting, program, { hot: true, batch: 1, clients: 16 }),
     })
   }
-  const events = await withAndWithoutEvents(setting, say)
-  const roles = await withAndWithoutRoles(setting, say)
+  const events = await withAndWithoutEvents(setting, 2 * rounds_max, say)
+  const roles = await withAndWithoutRoles(setting, 2 * rounds_max - 1, say)
   say('1 ms more for every flush')
   await slowFlushes(setting, SLOW_FLUSH_MICROSECONDS)
   const slow_spread = await besides(setting, program, false)
@@ -191,10 +214,10 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
   }
 }
 
-async function withAndWithoutEvents(setting: Setting, say: Say) {
+async function withAndWithoutEvents(setting: Setting, rounds: number, say: Say) {
   const rates = { without_events: [] as number[], with_events: [] as number[] }
-  for (let round = 1; round <= 2 * ROUNDS; round++) {
-    say(`with and without events, round ${round} of ${2 * ROUNDS}`)
+  for (let round = 1; round <= rounds; round++) {
+    say(`with and without events, round ${round} of ${rounds}`)
     const is_told = round % 2 === 0
     // As `events set` does, without its rest: nothing is under way here.
     await setting.serving.sql`
@@ -206,31 +229,59 @@ async function withAndWithoutEvents(setting: Setting, say: Say) {
   return { without_events: median(rates.without_events), with_events: median(rates.with_events) }
 }
 
-async function withAndWithoutRoles(setting: Setting, say: Say) {
-  const pairs: { api: LoadFigures & CpuFigures; owner: LoadFigures & CpuFigures }[] = []
+type Turns = {
+  api: LoadFigures & CpuFigures
+  owner: LoadFigures & CpuFigures
+  http_at_once_us: number
+  http_floor_us: number
+}
+
+async function withAndWithoutRoles(setting: Setting, rounds: number, say: Say) {
+  const all: Turns[] = []
   const turn = (serving: RunningService) =>
     load({ ...setting, serving }, { clients: BATCH, hot: false })
-  for (let round = 1; round <= ROLE_ROUNDS; round++) {
-    say(`as penstock_api and as the owner, round ${round} of ${ROLE_ROUNDS}`)
+  for (let round = 1; round <= rounds; round++) {
+    say(`as penstock_api, as the owner, and HTTP alone, round ${round} of ${rounds}`)
     // Anything that grows with time is against each of them as often.
     const api_first = round % 2 === 0 ? await turn(setting.as_api) : undefined
     const owner = await turn(setting.serving)
-    pairs.push({ owner, api: api_first ?? (await turn(setting.as_api)) })
+    const api = api_first ?? (await turn(setting.as_api))
+    const http = await httpAlone(setting, api)
+    all.push({ owner, api, ...http })
+    say(`${api.service_us_per_order} us of the service, HTTP alone ${http.http_floor_us} us`)
   }
-  const middle = (name: keyof CpuFigures) => median(pairs.map(({ api }) => api[name]))
+  const middle = (name: keyof CpuFigures) => median(all.map(({ api }) => api[name]))
   const hundredths = (value: number) => Math.round(100 * value) / 100
-  const ratios = pairs.map(({ api, owner }) => hundredths(api.per_second / owner.per_second))
-  const cpu = pairs.map(({ api, owner }) => owner.postgres_us_per_order / api.postgres_us_per_order)
+  const ratios = all.map(({ api, owner }) => hundredths(api.per_second / owner.per_second))
+  const cpu = all.map(({ api, owner }) => owner.postgres_us_per_order / api.postgres_us_per_order)
+  const above = all.map(({ api, http_floor_us }) => api.service_us_per_order - http_floor_us)
+  const times = all.map(({ api, http_floor_us }) => api.service_us_per_order / http_floor_us)
   return {
-    as_api: median(pairs.map(({ api }) => api.per_second)),
-    as_owner: median(pairs.map(({ owner }) => owner.per_second)),
+    as_api: median(all.map(({ api }) => api.per_second)),
+    as_owner: median(all.map(({ owner }) => owner.per_second)),
     ratio_roles: median(ratios),
     ratio_roles_spread: [Math.min(...ratios), Math.max(...ratios)] as [number, number],
     ratio_roles_cpu: hundredths(median(cpu)),
     service_us_per_order: middle('service_us_per_order'),
     postgres_us_per_order: middle('postgres_us_per_order'),
     load_us_per_order: middle('load_us_per_order'),
+    http_at_once_us: median(all.map(({ http_at_once_us }) => http_at_once_us)),
+    http_floor_us: median(all.map(({ http_floor_us }) => http_floor_us)),
+    ours_above_floor_us: Math.round(10 * median(above)) / 10,
+    ratio_http_floor: hundredths(median(times)),
   }
+}
+
+/** What HTTP alone takes of the processor for a call, in microseconds: as fast as it goes, and at
+ *  the pace at which the service has placed orders. */
+async function httpAlone({ floor, ...setting }: Setting, { per_second }: LoadFigures) {
+  floor.holdFor(Math.max(1, Math.round((1_000 * BATCH) / per_second)))
+  const turn = async (port: number) => {
+    const before_us = await floor.cpuUs()
+    const seen = await loadOf({ ...setting, port }, { clients: BATCH, hot: false, seconds: 1 })
+    return Math.round((10 * ((await floor.cpuUs()) - before_us)) / seen.answered) / 10
+  }
+  return { http_at_once_us: await turn(floor.port), http_floor_us: await turn(floor.held_port) }
 }
 
 async function besides(
@@ -271,25 +322,10 @@ async function load(
   setting: Setting,
   { clients, hot }: { clients: number; hot: boolean },
 ): Promise<LoadFigures & CpuFigures> {
-  const { serving, serverCpu, folder, address, keys } = setting
-  const port = Number(new URL(serving.api_url!).port)
-  const task: Task = {
-    port,
-    clients,
-    address,
-    warm_up_ms: 1_000,
-    measure_ms: 1_000 * SECONDS,
-    keys: hot ? keys.slice(0, 1) : keys,
-  }
-  const file = join(folder, 'task.json')
-  await writeFile(file, JSON.stringify(task))
+  const { serving, serverCpu } = setting
   const [own_before, server_before] = [process.cpuUsage(), await serverCpu()]
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    join(import.meta.dirname, 'parts/order_load.ts'),
-    file,
-  ])
-  const seen = JSON.parse(stdout) as LoadFigures
-  if (seen.refused > 0) throw new Error(`${seen.refused} purchases were refused`)
+  const port = Number(new URL(serving.api_url!).port)
+  const seen = await loadOf({ ...setting, port }, { clients, hot, seconds: SECONDS })
   const perOrder = (us: number) => Math.round((10 * us) / seen.answered) / 10
   return {
     ...seen,
@@ -297,6 +333,31 @@ async function load(
     postgres_us_per_order: perOrder((await serverCpu()) - server_before),
     load_us_per_order: perOrder(seen.cpu_us),
   }
+}
+
+/** The load alone, in a process of its own. */
+async function loadOf(
+  { port, folder, address, keys }: Pick<Setting, 'folder' | 'address' | 'keys'> & { port: number },
+  { clients, hot, seconds }: { clients: number; hot: boolean; seconds: number },
+): Promise<LoadFigures> {
+  const task: Task = {
+    port,
+    clients,
+    address,
+    warm_up_ms: WARM_UP_MS,
+    measure_ms: 1_000 * seconds,
+    keys: hot ? keys.slice(0, 1) : keys,
+  }
+  const file = join(folder, 'task.json')
+  await writeFile(file, JSON.stringify(task))
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, 'parts/order_load.ts'),
+    file,
+  ])
+  const seen = JSON.parse(stdout) as LoadFigures
+  const { refused, first_refusal } = seen
+  if (refused > 0) throw new Error(`${refused} purchases were refused, as with ${first_refusal}`)
+  return seen
 }
 
 function print(json: boolean, figures: Figures): void {
@@ -345,6 +406,9 @@ function print(json: boolean, figures: Figures): void {
       `of PostgreSQL's processor ${all.ratio_roles_cpu}`,
     `of the processor an order takes ${figures.service_us_per_order} us of the service, ` +
       `${figures.postgres_us_per_order} of PostgreSQL, ${figures.load_us_per_order} of the load`,
+    `HTTP alone takes ${figures.http_floor_us} us at that pace (${figures.http_at_once_us} as ` +
+      `fast as it can): ${figures.ours_above_floor_us} us are ours, in all ` +
+      `${figures.ratio_http_floor} times HTTP`,
     `64 clients: p50 ${figures.ours_64_p50_ms} ms, p99 ${figures.ours_64_p99_ms} ms`,
     ...(one_call_hot === null ? ['pgbench was not run: it is not on this machine (PG_BIN)'] : []),
   ]

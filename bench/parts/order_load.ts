@@ -19,6 +19,8 @@ export type LoadFigures = {
   p50_ms: number
   p99_ms: number
   refused: number
+  /** What the first of them was answered. */
+  first_refusal?: string | undefined
   /** Answered in all, before the measurement too, and what this process took of the processor. */
   answered: number
   cpu_us: number
@@ -32,6 +34,7 @@ const end_ms = from_ms + task.measure_ms
 const times: number[] = []
 let next = 0
 let refused = 0
+let first_refusal: string | undefined
 let answered = 0
 const cpu_before = process.cpuUsage()
 
@@ -67,7 +70,10 @@ function client(index: number): Promise<void> {
       const now_ms = performance.now()
       if (now_ms >= from_ms && now_ms < end_ms) times.push(now_ms - sent_ms)
       answered += 1
-      if (!chunk.includes('"code":0')) refused += 1
+      if (!chunk.includes('"code":0')) {
+        refused += 1
+        first_refusal ??= chunk.toString().split('\r\n\r\n')[1]
+      }
       send()
     })
   })
@@ -82,6 +88,7 @@ const seen: LoadFigures = {
   p50_ms: at(0.5),
   p99_ms: at(0.99),
   refused,
+  first_refusal,
   answered,
   cpu_us: cpu.user + cpu.system,
 }

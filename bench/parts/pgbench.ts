@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Of each run. */
-export const SECONDS = 3
+export const SECONDS = 2
 
 export function findPgbench(): string | undefined {
   const debian = '/usr/lib/postgresql'
