@@ -133,6 +133,18 @@ export async function worldOperator(world: World): Promise<Operator> {
   })
 }
 
+/** An operator at the database of a service that runs by the real time. */
+export const operatorAt = (sql: Sql, database_url: string): Operator =>
+  operator({
+    sql,
+    env: {
+      DATABASE_URL: asRole(database_url, 'penstock_admin'),
+      PENSTOCK_SECRET_KEY: SEALING_KEY,
+    },
+    now: () => new Date(),
+    transport: () => Promise.reject(new Error('no node')),
+  })
+
 /** An operator with one customer. */
 export async function operatorWithCustomer(
   t: TestContext,

@@ -24,6 +24,7 @@ const FLOORS = [
   ],
   ['audit', 'sign_in', 'uptime'],
   ['monitoring', 'portal', 'status'],
+  ['processes'],
   ['operation'],
   ['operators'],
   ['aml_operators', 'money_operators', 'user_operators', 'page_operators', 'database_operators'],

@@ -50,10 +50,12 @@ create table aml_answer (
   body bytea not null,
   sha256 text not null,
   received_at timestamptz not null,
+  error text,
   constraint aml_answer_pkey primary key (id),
   constraint aml_answer_of_check foreign key (check_id) references aml_check(id)
 );
 create index aml_answer_of_check on aml_answer (check_id);
+create index aml_answer_of_provider on aml_answer (provider, outcome, received_at);
 
 create table aml_check (
   id text not null,
@@ -1185,6 +1187,7 @@ create table process (
   standbys integer not null,
   clock_offset_ms bigint not null,
   unreplicated_commits bigint not null,
+  report jsonb default '{}'::jsonb not null,
   unwritten_since timestamptz,
   constraint process_pkey primary key (id),
   constraint process_counts check (least(beat, standbys::bigint, unreplicated_commits) >= 0)

@@ -106,7 +106,10 @@ import { recordStep } from './tracing/flow_log.ts'
 import {
   DEFAULT_CARRIED_BLOCKS,
   DEFAULT_CHECKPOINT_TRANSFERS,
+  type Needs as FlowNeeds,
   flowGenerations,
+  type Generations,
+  type IndexMemory,
   pruneIndexStep,
 } from './tracing/generations.ts'
 import { endingStep, remindStep, solidifyStep } from './transactions/reminders.ts'
@@ -243,6 +246,8 @@ export type App = {
   noteCall: (call: CallTiming) => void
   /** What is told of. */
   kinds: readonly EventKind[]
+  /** What the flow index of this process takes. */
+  indexMemory: () => IndexMemory[]
 }
 
 export function buildApp(world: World): App {
@@ -269,14 +274,15 @@ export function buildApp(world: World): App {
   const uses = lastUses({ sql, clock })
   const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
-  const { wait } = world.webhooks
-  const brand = brandReader({ sql, clock, wait })
+  const brand = brandReader({ sql, clock, wait: world.webhooks.wait })
   const status = statusOf(for_customers, { prices, brand })
   const events = eventsOf(world, { new_id, seal })
   const sign_in = signInOf(for_customers, { new_id, seal, brand })
   const placing = { sql, clock, new_id, again, told, wake }
   const { tryOrder, placeOrder } = orderPlacer({ ...placing, prices, receiver })
   const portal = portalFace(world.about.public_url, world.portal_sessions)
+  const generations = flowGenerations(flowNeeds(world))
+  const working = { new_id, sign, watch, reads, prices, tryOrder, generations }
   const endpoints = [
     ...paidOf(for_customers, { new_id, prices, receiver, placeOrder, reads }),
     ...listsOf(for_customers),
@@ -300,7 +306,7 @@ export function buildApp(world: World): App {
     ],
     sign_in,
     pages: [...pagesOf(for_customers, brand), ...status.pages],
-    steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
+    steps: [...stepsOf(world, working), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
     api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock }), status.drawStep],
     noteCall: purchases.note,
@@ -311,6 +317,7 @@ export function buildApp(world: World): App {
     streams: events.streams,
     refusals: refusalRecorder({ sql, clock, secretsOf: secretReader(seal) }),
     kinds: events.kinds,
+    indexMemory: generations.memory,
   }
 }
 
@@ -436,12 +443,11 @@ type SharedParts = Pick<App, 'new_id' | 'sign'> & {
   reads: Reads
   prices: ReturnType<typeof priceReader>
   tryOrder: OrderPlacer['tryOrder']
+  generations: Generations
 }
 
-function stepsOf(
-  world: World,
-  { new_id, sign, watch, reads, prices, tryOrder }: SharedParts,
-): Step[] {
+function stepsOf(world: World, working: SharedParts): Step[] {
+  const { new_id, sign, watch, prices, tryOrder } = working
   const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
   const { follow_sql = sql } = world
   const { recharge_address } = wallets
@@ -494,7 +500,7 @@ function stepsOf(
     useStep({ sql, clock }),
     supplyStep({ sql, clock, node, tryOrder }),
     withdrawSupplyStep({ sql, clock }),
-    ...screeningSteps(world, { new_id, reads }),
+    ...screeningSteps(world, working),
     sealStep({ sql: long_sql, clock }),
     summarizeStep({ sql: long_sql, clock }),
     issueInvoicesStep({ sql: long_sql, clock, issuer: world.about.issuer }),
@@ -516,17 +522,22 @@ const measuringSteps = (needs: Pick<World, 'sql' | 'clock'>): Step[] => [
   pruneMetricsStep(needs),
 ]
 
+const flowNeeds = ({ sql, clock }: World): FlowNeeds => ({
+  sql,
+  clock,
+  carried_blocks: DEFAULT_CARRIED_BLOCKS,
+  checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
+})
+
 /** What follows money, and answers checks from it. */
 function screeningSteps(
   world: World,
-  { new_id, reads }: Pick<SharedParts, 'new_id' | 'reads'>,
+  { new_id, reads, generations }: Pick<SharedParts, 'new_id' | 'reads' | 'generations'>,
 ): Step[] {
   const { clock, node, tokens, sql, steps_sql = sql } = world
   const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
-  const carried_blocks = DEFAULT_CARRIED_BLOCKS
-  const checkpoint_transfers = DEFAULT_CHECKPOINT_TRANSFERS
-  const flow = { sql, clock, carried_blocks, checkpoint_transfers }
-  const generations = flowGenerations(flow)
+  const flow = flowNeeds(world)
+  const { carried_blocks } = flow
   const answering = { sql, clock, reads, generations, carried_blocks, providers }
   return [
     recordStep({ sql: steps_sql, node, tokens }),

@@ -9,6 +9,7 @@ import { USDT } from 'penstock-tron/tokens.ts'
 import about from '../package.json' with { type: 'json' }
 import { type App, buildApp, type KeyRules, type WebhookCalls } from './app.ts'
 import { chainView } from './audit/chain.ts'
+import { DEFAULT_RETENTION_DAYS } from './checks/watches.ts'
 import { type Config, Misuse } from './config.ts'
 import { type RunningConsole, startConsole } from './console/start.ts'
 import { type Again, againFor } from './database/again.ts'
@@ -16,6 +17,7 @@ import { requireAnswering } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { schemaComplaint } from './database/migrations.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
+import { EVENT_DAYS } from './events/prune.ts'
 import { STREAMS } from './events/streams.ts'
 import { httpDownload } from './labels/lists.ts'
 import { type Root, readRoots } from './ledger/roots.ts'
@@ -27,13 +29,14 @@ import { type Log, thrownFields } from './lib/log.ts'
 import { httpTransport, type Node, tronNode } from './node/node.ts'
 import { readBudget } from './node/read_budget.ts'
 import { nodeReads, type Reads } from './node/reads.ts'
+import type { ReportSources } from './processes/report.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
 import { requireRights } from './program/rights.ts'
 import { hasApi, hasCallers, hasConsole, hasSteps } from './program/roles.ts'
 import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
-import { httpExchange } from './providers/guard.ts'
+import { type GuardedProvider, httpExchange } from './providers/guard.ts'
 import { fileLog, memoryLog, type SignatureLog } from './signing/signature_log.ts'
 import { holdDuties } from './steps/duties.ts'
 import { startSteps } from './steps/step.ts'
@@ -127,8 +130,9 @@ const READ_TIMEOUT_MS = 2_500
  *  what the follower asks, even where the nodes are the same. */
 function customersReads({ config, nodes: own_nodes }: Setup, watching: Monitor): Reads {
   const nodes = config.read_nodes ?? own_nodes
-  const transport = watching.transport(httpTransport, nodes)
-  const node = tronNode({ nodes, transport, timeout_ms: READ_TIMEOUT_MS })
+  const observer = watching.nodeObserver(nodes)
+  const options = { nodes, transport: httpTransport, timeout_ms: READ_TIMEOUT_MS, observer }
+  const node = tronNode(options)
   const { read_requests_per_second: per_second = READ_LIMITS.per_second } = config
   if (per_second === 0) return () => node
   return nodeReads(node, readBudget({ ...READ_LIMITS, per_second }, TIMER), TIMER)
@@ -147,7 +151,8 @@ export async function serve(setup: Setup): Promise<RunningService> {
 async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningService> {
   const { config, log, database_url, nodes } = setup
   const { api_database_url = database_url, direct_url = database_url } = config
-  const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
+  const observer = watching.nodeObserver(nodes)
+  const node = tronNode({ nodes, transport: httpTransport, observer })
   const { for_app, credentials_sql, ...connected } = connectAll(setup, watching)
   const { books_sql, console_sql, disconnect } = connected
   const { sql, api_sql } = for_app
@@ -180,7 +185,8 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       wake: (step) => (worker ? worker.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
-    await watching.begin({ database_url: direct_url, seal: app.seal, credentials_sql })
+    const reported = reportSources(config, app, outside.providers)
+    await watching.begin({ database_url: direct_url, seal: app.seal, credentials_sql, reported })
     const of_console = { app, node, sql: console_sql, watching, web: outside.web }
     const operators = await operatorsConsole(setup, of_console)
     const served = { database_url: api_database_url, direct_url, log, app, watching }
@@ -281,6 +287,19 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
   allow_wide_keys: config.allow_wide_keys,
   stopped_here: () => existsSync(stopFile(config.data_dir)),
 })
+
+/** What the process reports. Who runs no steps asks no provider, and deletes nothing. */
+function reportSources(
+  { role, event_days, retention_days }: Config,
+  { indexMemory }: App,
+  providers: readonly GuardedProvider[],
+): ReportSources {
+  const events = event_days ?? EVENT_DAYS
+  const evidence = retention_days ?? DEFAULT_RETENTION_DAYS
+  return hasSteps(role)
+    ? { indexMemory, providers, kept_days: { events, evidence } }
+    : { indexMemory, providers: [], kept_days: null }
+}
 
 /** What browsers are shown, put together from now on; nothing where no API is. */
 const webOf = ({ role, data_dir, explorer }: Config, log: Log) =>

@@ -1,14 +1,15 @@
-// How far back the flow index reaches: reading the past of the chain into its log, and computing it
-// anew.
+// The flow index: what it takes, and how far back it reaches, which is reading the past of the
+// chain into its log, and computing it anew.
 
 import { USDT } from 'penstock-tron/tokens.ts'
 import { Type } from 'typebox'
 import { misuse, refusal } from '../lib/fault.ts'
-import { undertaking } from '../operation/operation.ts'
+import { look, undertaking } from '../operation/operation.ts'
 import { tellBlocks } from '../operation/progress.ts'
+import { indexSizes } from '../processes/report.ts'
 import { screeningState } from '../screening/state.ts'
 import { backfill, setReach } from '../tracing/backfill.ts'
-import { Count, NOTHING, whole } from '../wire/schemas.ts'
+import { Count, Flag, ListOf, Moment, NOTHING, Text, Whole, whole } from '../wire/schemas.ts'
 
 const FOLLOWS =
   'The running service computes the next generation of the index beside the one in use.'
@@ -22,6 +23,37 @@ const reached = (made: Reach) => async () => ({
 })
 
 export const indexOperations = [
+  look({
+    path: '/operator/aml/index',
+    summary: 'what the flow index takes, in the memory of each worker and in the database',
+    description:
+      'A slot is a pair of an address and an asset. While an index is computed anew, a worker ' +
+      'has two. What is kept of it in the database: the log it is computed from, what transfers ' +
+      'carried, and its checkpoints, from which a worker goes on after a start.',
+    body: NOTHING,
+    reply: Type.Object({
+      memory: ListOf({
+        process_id: Text,
+        role: Text,
+        host: Text,
+        generation: Count,
+        label_set: Count,
+        in_use: Flag,
+        block_number: Count,
+        slots: Count,
+        memory_bytes: Count,
+      }),
+      checkpoints: ListOf({
+        generation: Count,
+        block_number: Whole,
+        made_at: Moment,
+        bytes: Whole,
+      }),
+      log_bytes: Whole,
+      carried_bytes: Whole,
+    }),
+    handle: async ({ sql }) => ({ value: await indexSizes(sql) }),
+  }),
   undertaking({
     path: '/operator/aml/backfill',
     role: 'admin',

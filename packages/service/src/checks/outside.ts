@@ -5,6 +5,7 @@
 
 import type { Tx } from '../database/sql.ts'
 import { categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
+import { errorText } from '../lib/fault.ts'
 import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
 import { canonical, type Fact, sha256Of } from '../screening/evidence.ts'
 import { EMBEDDED, type Policy, type Route } from '../screening/policy.ts'
@@ -12,8 +13,13 @@ import { factorsOf, levelOf, noExposure, type Outcome } from '../screening/scori
 import { ENGINE } from '../screening/screening.ts'
 import type { Check, Result } from './checks.ts'
 
-/** What an outside provider said, byte for byte. */
-export type OutsideAnswer = { provider: string; outcome: string; body: Uint8Array }
+/** What an outside provider said, byte for byte; `error`: why it is no answer. */
+export type OutsideAnswer = {
+  provider: string
+  outcome: string
+  body: Uint8Array
+  error: string | null
+}
 
 /** What became of a check: answered, failed for good, or to be looked at again. */
 export type Answer = (
@@ -97,8 +103,11 @@ async function askOne(
 ): Promise<ProviderOutcome> {
   const provider = providers.find((one) => one.name === name)
   if (!provider?.covers(check)) {
+    const error = provider
+      ? `it does not screen such a thing: ${check.network}/${check.type}`
+      : 'it is not configured'
     return {
-      answer: { provider: name, outcome: 'unsupported', body: new Uint8Array() },
+      answer: { provider: name, outcome: 'unsupported', body: new Uint8Array(), error },
       failure: 'unsupported',
     }
   }
@@ -115,13 +124,14 @@ async function askOne(
       body_sha256: sha256Of(answer.body),
     }
     return {
-      answer: { provider: name, outcome: 'answered', body: answer.body },
+      answer: { provider: name, outcome: 'answered', body: answer.body, error: null },
       found: { name, outcome, facts, embedded: undefined },
     }
   } catch (thrown) {
     if (!(thrown instanceof ProviderFailure)) throw thrown
+    const error = errorText(thrown.message)
     return {
-      answer: { provider: name, outcome: thrown.kind, body: thrown.body },
+      answer: { provider: name, outcome: thrown.kind, body: thrown.body, error },
       failure: thrown.kind,
     }
   }
@@ -224,11 +234,12 @@ export function storeAnswers(
 ): void {
   if (rows.length === 0) return
   tx.send`
-    insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
-    select check_id, provider, outcome, body, encode(sha256(body), 'hex'), ${now}
+    insert into aml_answer (check_id, provider, outcome, body, sha256, received_at, error)
+    select check_id, provider, outcome, body, encode(sha256(body), 'hex'), ${now}, error
     from unnest(${rows.map((row) => row.check_id)}::text[],
                 ${rows.map((row) => row.provider)}::text[],
                 ${rows.map((row) => row.outcome)}::text[],
-                ${rows.map((row) => Buffer.from(row.body))}::bytea[])
-      as a (check_id, provider, outcome, body)`
+                ${rows.map((row) => Buffer.from(row.body))}::bytea[],
+                ${rows.map((row) => row.error)}::text[])
+      as a (check_id, provider, outcome, body, error)`
 }

@@ -21,7 +21,8 @@ import { findOperation } from './words.ts'
 const WORDS: Record<string, string> = {
   status: '',
   processes: 'list',
-  nodes: 'list',
+  nodes: 'list requests',
+  retention: 'list',
   actions: 'prove list',
   figures: 'show',
   alerts: 'list seen',
@@ -48,7 +49,7 @@ const WORDS: Record<string, string> = {
   aml:
     'show replay report state days changes allow deny withdraw entries ' +
     'reviews/list reviews/show reviews/decide watch unwatch watches ' +
-    'policy policies publish backfill rebuild',
+    'policy policies publish providers index backfill rebuild',
   books: 'check findings roots compare',
   database: 'losses accept',
   migrate: '',

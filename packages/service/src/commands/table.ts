@@ -5,6 +5,7 @@ import { entryOperations } from '../aml_operators/entries.ts'
 import { indexOperations } from '../aml_operators/index_reach.ts'
 import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
+import { providerOperations } from '../aml_operators/providers.ts'
 import { reviewOperations } from '../aml_operators/reviews.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
 import { backupOperations } from '../database_operators/backups.ts'
@@ -30,7 +31,13 @@ import {
   subscriptionOperations,
 } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
-import { figureOperations, signerOperations, statusOperations } from '../operators/status.ts'
+import { processOperations } from '../operators/processes.ts'
+import {
+  actionOperations,
+  figureOperations,
+  signerOperations,
+  statusOperations,
+} from '../operators/status.ts'
 import { walletOperations } from '../operators/wallets.ts'
 import { webhookOperations } from '../operators/webhooks.ts'
 import { brandOperations } from '../page_operators/brand.ts'
@@ -40,6 +47,8 @@ import { operatorOperations, sessionOperations, userOperations } from '../user_o
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
+  ...processOperations,
+  ...actionOperations,
   ...figureOperations,
   ...customerOperations,
   ...correctionOperations,
@@ -64,6 +73,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...reviewOperations,
   ...watchOperations,
   ...policyOperations,
+  ...providerOperations,
   ...indexOperations,
   ...bookOperations,
   ...databaseOperations,

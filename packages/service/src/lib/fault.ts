@@ -83,3 +83,14 @@ export function failureOf(thrown: unknown): { sentence: string; exit_code: 1 | 2
   const sentence = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
   return { sentence, exit_code: 1 }
 }
+
+/** What somebody else says goes wrong is shown in so many characters at most. */
+const ERROR_LENGTH_MAX = 200
+
+/** What went wrong in the words of somebody else, as it may be kept and shown: one line, not long,
+ *  and without our secrets, which some repeat. */
+export function errorText(message: string, secrets: readonly string[] = []): string {
+  const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '...'), message)
+  const line = hidden.replace(/[\s\p{C}]+/gu, ' ').trim()
+  return line.slice(0, ERROR_LENGTH_MAX).toWellFormed()
+}

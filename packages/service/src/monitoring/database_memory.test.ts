@@ -24,7 +24,7 @@ async function remembering(t: TestContext) {
     const memory = new DatabaseMemory(clock, named)
     const facts = { ...named, version: '1', schema: 1, standbys: 0, started_at: clock.now() }
     const needs = { sql: by, corrected: correctedClock(systemClock), unreplicated: () => 0 }
-    const { run: beat } = beatStep({ ...needs, facts, memory, marks })
+    const { run: beat } = beatStep({ ...needs, report: () => '{}', facts, memory, marks })
     return { memory, beat, compare: (server = 'one') => memory.compare(sql, server) }
   }
   const went_back = async () => {

@@ -19,12 +19,14 @@ async function beating(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-marks-'))
   t.after(() => rm(folder, { recursive: true }))
   const clock = { now: () => new Date() }
+  let told = 0
   const start = (id: string, { offset_ms = 0, standbys = 0, unreplicated = 0 } = {}) => {
     const named = { id, host: `${id}'s machine`, role: 'worker' }
     return beatStep({
       sql,
       corrected: { ...clock, learn: () => {}, offset_ms: () => offset_ms },
       unreplicated: () => unreplicated,
+      report: () => JSON.stringify({ told: ++told }),
       facts: { ...named, version: '1.2.3', schema: 7, standbys, started_at: clock.now() },
       memory: new DatabaseMemory(clock, named),
       marks: marksIn(folder, silentLog),
@@ -63,6 +65,18 @@ test('a process is there while it says so; a row that is a day old is removed', 
     { id: 'other' },
     { id: 'third' },
   ])
+})
+
+test('what a process says of itself comes with the first of five beats', async (t) => {
+  const { sql, start } = await beating(t)
+  const step = start('one')
+  const told: unknown[] = []
+  for (let beat = 1; beat <= 7; beat++) {
+    await step.run()
+    const [row] = await sql<{ report: { told: number } }>`select report from process`
+    told.push(row!.report.told)
+  }
+  assert.deepEqual(told, [1, 1, 1, 1, 1, 2, 2])
 })
 
 test('a wrong clock, a lonely commit and a missing standby are alerts', async (t) => {

@@ -1,6 +1,7 @@
 // Who is there: a row for each process, raised once a second. It says what only the process itself
 // can know: how far its clock is off, what it was told to ask of the database, whether commits of
-// it were not replicated, and whether it can write in its data folder.
+// it were not replicated, whether it can write in its data folder, and its report, which is written
+// elsewhere.
 
 import type { Sql } from '../database/sql.ts'
 import type { CorrectedClock } from '../lib/clock.ts'
@@ -23,6 +24,8 @@ type Needs = {
   sql: Sql
   corrected: CorrectedClock
   unreplicated(): number
+  /** What else it says of itself, as JSON. */
+  report(): string
   facts: ProcessFacts
   /** Remembers which beat was acknowledged, and finds out when it is not there. */
   memory: DatabaseMemory
@@ -32,17 +35,22 @@ type Needs = {
 /** A process that has not said that it is there for this long is not. */
 export const GONE_SECONDS = 15
 
+/** The report comes with the first beat of so many. */
+const REPORT_BEATS = 5n
+
 /** Says that this process is there; run every second. */
-export function beatStep({ sql, corrected, unreplicated, facts, memory, marks }: Needs): Step {
+export function beatStep(needs: Needs): Step {
+  const { sql, corrected, unreplicated, report, facts, memory, marks } = needs
   const { id, role, host, version, schema, started_at, standbys } = facts
   const begin = async () => {
     // What has ended without a word is kept for a day: its alerts are.
     await sql`delete from process where seen_at < clock_timestamp() - interval '1 day'`
     await sql`
       insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
-        clock_offset_ms, unreplicated_commits)
+        clock_offset_ms, unreplicated_commits, report)
       values (${id}, ${role}, ${host}, ${version}, ${schema}, ${started_at}::timestamptz,
-        clock_timestamp(), 1, ${standbys}, ${offset()}, ${BigInt(unreplicated())})
+        clock_timestamp(), 1, ${standbys}, ${offset()}, ${BigInt(unreplicated())},
+        ${report()}::jsonb)
       on conflict (id) do update set beat = 1`
     return true
   }
@@ -50,10 +58,12 @@ export function beatStep({ sql, corrected, unreplicated, facts, memory, marks }:
   const offset = () => BigInt(Math.round(corrected.offset_ms()))
   // A lower beat stays as it is: it says that the database went back.
   const goOn = async (acknowledged: bigint, beat: bigint) => {
+    const told = beat % REPORT_BEATS === 1n ? report() : null
     const rows = await sql`
       update process set beat = ${beat}, seen_at = clock_timestamp(),
         clock_offset_ms = ${offset()}, unreplicated_commits = ${BigInt(unreplicated())},
-        unwritten_since = ${unwritten_since}::timestamptz
+        unwritten_since = ${unwritten_since}::timestamptz,
+        report = coalesce(${told}::jsonb, report)
       where id = ${id} and beat >= ${acknowledged} returning 1`
     return rows.length > 0
   }

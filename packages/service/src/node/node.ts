@@ -130,7 +130,18 @@ export type NodeOptions = {
   nodes: readonly { url: string; solid_url?: string; headers?: Record<string, string> }[]
   transport: Transport
   timeout_ms?: number
+  observer?: NodeObserver | undefined
 }
+
+/** Told how requests of nodes go; nodes by their names. */
+export type NodeObserver = {
+  /** A request begins. What it returns is told when it is over. */
+  begun(name: string, path: string): (end: RequestEnd) => void
+  /** This is the newest block of that node. */
+  headSeen(name: string, number: number): void
+}
+/** `status` of HTTP, undefined: no answer came. `error` undefined: the answer was of use. */
+export type RequestEnd = { status: number | undefined; error: string | undefined }
 
 const BLOCKS_MAX = 100
 /** Timeout for a node whose last broadcast timed out, while others respond. */
@@ -140,6 +151,7 @@ const SILENT_MS = 1_000
 const STANDING_MAX = 100
 
 type ConfiguredNode = NodeOptions['nodes'][number]
+type Question = { path: string; body: object; timeout_ms?: number }
 
 const nameOf = ({ url }: ConfiguredNode) => new URL(url).host
 
@@ -147,15 +159,17 @@ const nameOf = ({ url }: ConfiguredNode) => new URL(url).host
 class Nodes {
   readonly all: readonly ConfiguredNode[]
   readonly timeout_ms: number
+  readonly observer: NodeObserver | undefined
   readonly #transport: Transport
   /** The node that is asked first: one that hangs costs its time limit once, and not for every
    *  read. */
   preferred = 0
   avoided: ReadonlySet<string> = new Set()
 
-  constructor({ nodes, transport, timeout_ms = 5_000 }: NodeOptions) {
+  constructor({ nodes, transport, timeout_ms = 5_000, observer }: NodeOptions) {
     if (nodes.length === 0) throw new TypeError('at least one node is needed')
     this.all = nodes
+    this.observer = observer
     this.timeout_ms = timeout_ms
     this.#transport = transport
   }
@@ -164,28 +178,32 @@ class Nodes {
     return this.avoided.has(nameOf(this.all[i]!))
   }
 
-  /** Asks one node. Throws Outage when it does not answer, or refuses. */
-  async ask(
+  /** Asks one node. Throws Outage when it does not answer, refuses, or answers what makes no
+   *  sense. */
+  async ask<T>(
     node: ConfiguredNode,
-    path: string,
-    body: object,
-    timeout_ms = this.timeout_ms,
-  ): Promise<unknown> {
+    { path, body, timeout_ms = this.timeout_ms }: Question,
+    parse: (answer: unknown, from: string) => T,
+  ): Promise<T> {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
     const name = hostOf(side)
     const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms }
-    const answer = await this.#transport(request).catch((cause: unknown) => {
-      throw new Outage(`node ${name} does not answer ${path}`, { cause })
-    })
-    if (answer.status !== 200)
-      throw new Outage(`node ${name} answers ${path} with HTTP ${answer.status}`)
-    const value = parseNodeJson(answer.body, path)
-    const refusal =
-      typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
-    if (refusal !== undefined)
-      throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
-    return value
+    const end = this.observer?.begun(nameOf(node), path)
+    let status: number | undefined
+    try {
+      const answer = await this.#transport(request).catch((cause: unknown) => {
+        throw new Outage(`node ${name} does not answer ${path}`, { cause })
+      })
+      status = answer.status
+      if (status !== 200) throw new Outage(`node ${name} answers ${path} with HTTP ${status}`)
+      const value = parse(answerIn(answer.body, name, path), nameOf(node))
+      end?.({ status, error: undefined })
+      return value
+    } catch (thrown) {
+      end?.({ status, error: thrown instanceof Error ? thrown.message : String(thrown) })
+      throw thrown
+    }
   }
 
   /** The first node that gives a sensible answer gives the answer. */
@@ -201,7 +219,7 @@ class Nodes {
       order.sort((a, b) => Number(this.isAvoided(a)) - Number(this.isAvoided(b)))
     for (const i of order) {
       try {
-        const value = parse(await this.ask(all[i]!, path, body), nameOf(all[i]!))
+        const value = await this.ask(all[i]!, { path, body }, parse)
         if (i !== first) this.preferred = i
         return value
       } catch (thrown) {
@@ -239,22 +257,36 @@ export function tronNode(options: NodeOptions): Node {
   }
 }
 
+/** What a node says. Throws Outage when it is no JSON, or that it refuses. */
+function answerIn(body: string, name: string, path: string): unknown {
+  const value = parseNodeJson(body, path)
+  const refusal =
+    typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
+  if (refusal !== undefined)
+    throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
+  return value
+}
+
 /** Reads the head. One that stands still is what a node has that lost its peers: then the one that
  *  is furthest is asked first. */
 function headReader(nodes: Nodes): () => Promise<BlockHead> {
   const path = '/wallet/getblock'
   const body = { detail: false }
   let standing = { number: -1, times: 0 }
+  const parse = (answer: unknown, from: string) => {
+    const head = headOf(answer, 'getblock')
+    nodes.observer?.headSeen(from, head.number)
+    return head
+  }
   return async () => {
-    const found = await nodes.read(path, body, (answer) => headOf(answer, 'getblock'))
+    const found = await nodes.read(path, body, parse)
     standing = {
       number: found.number,
       times: found.number === standing.number ? standing.times + 1 : 0,
     }
     if (nodes.all.length === 1 || standing.times < STANDING_MAX) return found
     standing.times = 0
-    const askHead = async (node: ConfiguredNode) =>
-      headOf(await nodes.ask(node, path, body), 'getblock')
+    const askHead = (node: ConfiguredNode) => nodes.ask(node, { path, body }, parse)
     const heads = await Promise.all(nodes.all.map((node) => askHead(node).catch(() => found)))
     const furthest = heads.reduce(
       (best, one, i) => (one.number > heads[best]!.number && !nodes.isAvoided(i) ? i : best),
@@ -361,9 +393,9 @@ const accountQuestions = (nodes: Nodes): AccountQuestions => ({
       accountOf(answer, address),
     ),
   async accountEverywhere(address) {
-    const body = { address, visible: true }
-    const { found, lost } = await nodes.askEach(async (node) =>
-      accountOf(await nodes.ask(node, '/wallet/getaccount', body), address),
+    const question = { path: '/wallet/getaccount', body: { address, visible: true } }
+    const { found, lost } = await nodes.askEach((node) =>
+      nodes.ask(node, question, (answer) => accountOf(answer, address)),
     )
     if (found.length === 0) throw lost
     return found
@@ -417,10 +449,11 @@ function transactionQuestions(nodes: Nodes): TransactionQuestions {
     solidTransaction: (tx_id) => Promise.all(all.map((node) => findSolid(nodes, node, tx_id))),
     async isWitnessed(tx_id) {
       const path = '/wallet/gettransactionbyid'
-      const { found } = await nodes.askEach(async (node) => {
-        const answer = fieldsOf(await nodes.ask(node, path, { value: tx_id }), path)
-        return isSuccess(answer, tx_id) ? [nameOf(node)] : []
-      })
+      const { found } = await nodes.askEach((node) =>
+        nodes.ask(node, { path, body: { value: tx_id } }, (answer, from) =>
+          isSuccess(fieldsOf(answer, path), tx_id) ? [from] : [],
+        ),
+      )
       return new Set(found.flat()).size >= Math.min(2, new Set(all.map(nameOf)).size)
     },
   }
@@ -438,9 +471,10 @@ function broadcaster(
         ? Math.min(SILENT_MS, nodes.timeout_ms)
         : nodes.timeout_ms
     try {
-      const answer = fieldsOf(
-        await nodes.ask(node, '/wallet/broadcasthex', { transaction }, limit_ms),
-        'broadcasthex',
+      const answer = await nodes.ask(
+        node,
+        { path: '/wallet/broadcasthex', body: { transaction }, timeout_ms: limit_ms },
+        (said) => fieldsOf(said, 'broadcasthex'),
       )
       silent.delete(node)
       const code = typeof answer.code === 'string' ? answer.code : 'SUCCESS'
@@ -461,13 +495,15 @@ function broadcaster(
 
 async function findSolid(nodes: Nodes, node: ConfiguredNode, tx_id: string): Promise<SolidFinding> {
   // The height first: the transaction is looked for in a chain that reaches at least that far.
-  const reached = headOf(
-    await nodes.ask(node, '/walletsolidity/getblock', { detail: false }),
-    'getblock',
+  const reached = await nodes.ask(
+    node,
+    { path: '/walletsolidity/getblock', body: { detail: false } },
+    (answer) => headOf(answer, 'getblock'),
   )
-  const found = fieldsOf(
-    await nodes.ask(node, '/walletsolidity/gettransactionbyid', { value: tx_id }),
-    'gettransactionbyid',
+  const found = await nodes.ask(
+    node,
+    { path: '/walletsolidity/gettransactionbyid', body: { value: tx_id } },
+    (answer) => fieldsOf(answer, 'gettransactionbyid'),
   )
   return { found: 'raw_data' in found || 'txID' in found, solid_number: reached.number }
 }
@@ -477,17 +513,22 @@ async function findAnywhere(
   node: ConfiguredNode,
   tx_id: string,
 ): Promise<Whereabouts> {
-  const solid = fieldsOf(
-    await nodes.ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }),
-    'transaction',
+  const body = { value: tx_id }
+  const solid_number = await nodes.ask(
+    node,
+    { path: '/walletsolidity/gettransactioninfobyid', body },
+    (answer) => {
+      const solid = fieldsOf(answer, 'transaction')
+      return 'id' in solid ? Number(integer(solid.blockNumber, 'blockNumber')) : undefined
+    },
   )
-  if ('id' in solid)
-    return { found: 'solid', block_number: Number(integer(solid.blockNumber, 'blockNumber')) }
-  const head = fieldsOf(
-    await nodes.ask(node, '/wallet/gettransactionbyid', { value: tx_id }),
-    'gettransactionbyid',
+  if (solid_number !== undefined) return { found: 'solid', block_number: solid_number }
+  const is_head = await nodes.ask(
+    node,
+    { path: '/wallet/gettransactionbyid', body },
+    (answer) => 'txID' in fieldsOf(answer, 'gettransactionbyid'),
   )
-  return 'txID' in head ? { found: 'head' } : { found: 'nowhere' }
+  return { found: is_head ? 'head' : 'nowhere' }
 }
 
 /** A node as it may be named anywhere: some have a key in the path of their address. */

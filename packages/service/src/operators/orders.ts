@@ -17,6 +17,7 @@ import {
 import { change, LIMIT, look, momentOf, paging } from '../operation/operation.ts'
 import { poolRows, poolWallets } from '../pool/figures.ts'
 import { poolForecast } from '../pool/forecast.ts'
+import { demandAt, readDemand } from '../quotes/demand.ts'
 import { type EndedSubscription, endSubscription } from '../subscriptions/ending.ts'
 import {
   listAllSubscriptions,
@@ -365,18 +366,28 @@ export const chainOperations = [
       'least: all of it is used, which recovers over a day after it has come back, and open ' +
       'orders are delivered. There is a point each 5 minutes of the first hour, then each 15. ' +
       'What no forecast knows: a service that stands still, stakes of the wallets that change, ' +
-      'subscriptions that end early.',
+      'subscriptions that end early. `least_order` is the smallest order that is on sale: from ' +
+      'where `free_if_used` is below it, the pool could run short. `most_sold` is the most that ' +
+      'was sold in that hour of one of the last seven days.',
     body: Type.Object({
       hours: optional(whole('N', 'for so many hours (1)', { max: 24 })),
       every: optional(whole('MINUTES', 'only the points at multiples of it', { max: 1_440 })),
     }),
-    reply: ListOf({ resource: Text, minutes: Count, free: Whole, free_if_used: Whole }),
+    reply: ListOf({
+      resource: Text,
+      minutes: Count,
+      free: Whole,
+      free_if_used: Whole,
+      least_order: OrNull(Whole),
+      most_sold: Whole,
+    }),
     async handle({ sql, body: { hours, every = 1 } }) {
       const points = await poolForecast(sql, { hours })
+      const demand = await readDemand(sql)
       return {
         value: points
           .filter(({ minutes }) => minutes % every === 0)
-          .map(({ at: _, ...point }) => point),
+          .map(({ at, ...point }) => ({ ...point, ...demandAt(demand, point.resource, at) })),
       }
     },
   }),

@@ -3,7 +3,6 @@
 
 import { type Static, Type } from 'typebox'
 import { proveRecords } from '../audit/records.ts'
-import { reportNodes } from '../chain/node_report.ts'
 import { showChain } from '../chain/progress.ts'
 import type { Sql } from '../database/sql.ts'
 import { listActions } from '../ledger/actions.ts'
@@ -34,6 +33,7 @@ import {
   whole,
 } from '../wire/schemas.ts'
 import { PoolRows } from './orders.ts'
+import { Processes } from './processes.ts'
 
 const Counts = {
   orders_open: Whole,
@@ -64,16 +64,6 @@ export const ScreeningState = Type.Object({
   behind: OrNull(Whole),
   hubs: Whole,
   lists: Type.Union([Text, Type.Array(Text)]),
-})
-
-const Processes = ListOf({
-  id: Text,
-  role: Text,
-  host: Text,
-  version: Text,
-  started_at: Moment,
-  clock_offset_ms: Whole,
-  duties: Type.Array(Text),
 })
 
 export const statusOperations = [
@@ -126,36 +116,9 @@ export const statusOperations = [
       return { value, ok, note: ok ? 'No alerts.' : undefined }
     },
   }),
-  look({
-    path: '/operator/processes/list',
-    summary: 'the processes that run, how far their clocks are off, and which duties each holds',
-    description: 'A duty is what one process at a time does for all: chain, blocks, upkeep.',
-    body: NOTHING,
-    reply: Processes,
-    handle: async ({ sql }) => ({ value: await runningProcesses(sql) }),
-  }),
-  look({
-    path: '/operator/nodes/list',
-    summary: 'what each node says now: how far it is, how long it took, why it did not answer',
-    description:
-      'Nodes are named by their hosts: an address may have a key in it. Each is asked for its ' +
-      'head and its newest solid block. The exit code is 1 when one of them does not answer.',
-    body: NOTHING,
-    reply: ListOf({
-      name: Text,
-      head_number: OrNull(Count),
-      head_time: OrNull(Moment),
-      solid_number: OrNull(Count),
-      behind_blocks: OrNull(Count),
-      answered_ms: OrNull(Count),
-      error: OrNull(Text),
-    }),
-    cli: { node: 'solid' },
-    async handle({ clock, node }) {
-      const value = await reportNodes({ node: node(), clock })
-      return { value, ok: value.every(({ error }) => error === null) }
-    },
-  }),
+]
+
+export const actionOperations = [
   look({
     path: '/operator/actions/prove',
     summary: 'what operators have changed with what proves the record whole, newest first',

@@ -1,4 +1,5 @@
-// How a process is watched: whether it is ready, always; and, with an admin port, its numbers. The
+// How a process is watched: whether it is ready, and what it reports, always; and, with an admin
+// port, its numbers. The
 // port is open from the first moment of a start, so that anyone who waits for the process sees that
 // it is starting.
 
@@ -14,15 +15,17 @@ import { marksIn } from '../monitoring/database_marks.ts'
 import { type Measures, measureStep } from '../monitoring/metrics.ts'
 import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
 import { watchAlertsStep } from '../monitoring/watch_alerts.ts'
-import type { Transport } from '../node/node.ts'
+import type { NodeObserver, NodeOptions } from '../node/node.ts'
+import { nodeTally } from '../processes/node_tally.ts'
+import { type ReportSources, writeReport } from '../processes/report.ts'
 import { type Step, type StepRunner, startSteps } from '../steps/step.ts'
 import { type DatabaseWatch, watchDatabase } from './database_watch.ts'
 import {
   measuredLog,
   measuredStep,
-  measuredTransport,
   measureRuntime,
   newMeasures,
+  nodeObserver,
   poolObserver,
 } from './instruments.ts'
 import { listening } from './listen.ts'
@@ -37,7 +40,8 @@ export type Monitor = DatabaseWatch & {
   /** The paths that requests are counted by. */
   endpoints: Set<string>
   steps(steps: readonly Step[]): readonly Step[]
-  transport(transport: Transport, nodes: readonly { url: string; solid_url?: string }[]): Transport
+  /** What counts the requests to these nodes. */
+  nodeObserver(nodes: NodeOptions['nodes']): NodeObserver
   /** Begins to look, and returns when the database has answered once. */
   begin(needs: LookNeeds): Promise<void>
   readiness(): Readiness
@@ -53,6 +57,7 @@ type LookNeeds = {
   seal: Seal
   /** Connections that may read what customers prove themselves with; undefined: nobody calls. */
   credentials_sql: Sql | undefined
+  reported: ReportSources
 }
 
 export type WatchConfig = {
@@ -81,19 +86,16 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
   const loads: (() => void)[] = []
   const log = measures ? measuredLog(given_log, measures, endpoints) : given_log
   const schema = (await readMigrations()).at(-1)!.number
-  measures?.set('build_info', 1, {
-    version: about.version,
-    node: process.version,
-    schema,
-    role: config.role,
-  })
+  const { role } = config
+  measures?.set('build_info', 1, { version: about.version, node: process.version, schema, role })
   let watch: ReturnType<typeof watchReadiness> | undefined
   let running: StepRunner | undefined
   let disconnect = async () => {}
   let read_at: () => Date | undefined = () => undefined
   const readiness = () => watch?.readiness() ?? STARTING
   let started = false
-  const database = watchDatabase(config.role, measures)
+  const database = watchDatabase(role, measures)
+  const tally = nodeTally(systemClock)
   const port =
     measures &&
     (await openPort(config, { measures, loads, readiness, started: () => started, prepare }))
@@ -116,12 +118,12 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       const resting = steps.map((step) => restingStep(step, database.given.wentBack))
       return measures ? resting.map((step) => measuredStep(step, measures)) : resting
     },
-    transport: (transport, nodes) =>
-      measures ? measuredTransport(transport, nodes, measures) : transport,
-    async begin({ database_url: url, seal, credentials_sql }) {
-      const { role, standbys, loosened } = config
+    nodeObserver: (nodes) => nodeObserver(nodes, { tally, measures }),
+    async begin({ database_url: url, seal, credentials_sql, reported }) {
+      const { standbys, loosened } = config
       const marks = marksIn(join(config.data_dir, MARKS_FOLDER), given_log)
-      const seen = database.open({ url, schema, standbys, marks })
+      const report = () => writeReport(tally, reported)
+      const seen = database.open({ url, schema, standbys, marks, report })
       const { sql, corrected, drop, beat, memory } = seen
       disconnect = async () => void (await seen.close())
       const known = { clock: systemClock, known_schema: schema, credentials_sql }

@@ -36,6 +36,8 @@ type DatabaseSource = {
   standbys: number | undefined
   /** Where processes note what they remember. */
   marks: Marks
+  /** What the process says of itself. */
+  report(): string
 }
 
 type WatchedDatabase = {
@@ -83,7 +85,7 @@ export function watchDatabase(role: string, measures: Measures | undefined): Wat
   }
   return {
     given,
-    open({ url, schema, standbys = 0, marks }) {
+    open({ url, schema, standbys = 0, marks, report }) {
       const sql = connect({ url, ...LOOKING })
       // A commit may have to wait for a standby; who looks must not wait for that.
       const beating = connect({ url, connections_max: 1 })
@@ -104,6 +106,7 @@ export function watchDatabase(role: string, measures: Measures | undefined): Wat
           sql: beating,
           corrected,
           unreplicated: () => commits,
+          report,
           facts,
           memory,
           marks,

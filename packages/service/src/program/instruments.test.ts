@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { connect } from '../database/sql.ts'
+import { systemClock } from '../lib/clock.ts'
 import { silentLog } from '../lib/log.ts'
+import { tronNode } from '../node/node.ts'
+import { nodeTally } from '../processes/node_tally.ts'
 import {
   measuredLog,
   measuredStep,
-  measuredTransport,
   measureRuntime,
   newMeasures,
+  nodeObserver,
   poolObserver,
 } from './instruments.ts'
 
@@ -78,23 +81,30 @@ test('a node is named by its place, and its address is nowhere', async () => {
     { url: 'https://one.example/KEY1/' },
     { url: 'https://two.example', solid_url: 'https://two.example/KEY2' },
   ]
-  const transport = measuredTransport(
-    async ({ url }) => {
+  const tally = nodeTally(systemClock)
+  const node = tronNode({
+    nodes,
+    observer: nodeObserver(nodes, { tally, measures }),
+    async transport({ url }) {
       if (url.includes('one')) return { status: 200, body: '{}' }
       throw new Error('no answer')
     },
-    nodes,
-    measures,
-  )
-  const ask = (url: string) => transport({ url, body: '', headers: {}, timeout_ms: 1 })
-  await ask('https://one.example/KEY1/wallet/getblock')
-  await assert.rejects(ask('https://two.example/KEY2/walletsolidity/getblock'))
+  })
+  await assert.rejects(node.head(), /two.example does not answer/)
+  await assert.rejects(node.only('two.example').solidHead())
   const text = measures.text()
+  const of_head = 'path="/wallet/getblock"'
   assert.deepEqual(lines(text, 'node_requests_total'), [
-    'penstock_node_requests_total{node="1",path="/wallet/getblock",outcome="200"} 1',
+    `penstock_node_requests_total{node="1",${of_head},outcome="200"} 1`,
+    `penstock_node_requests_total{node="2",${of_head},outcome="no answer"} 1`,
     'penstock_node_requests_total{node="2",path="/walletsolidity/getblock",outcome="no answer"} 1',
   ])
   assert.ok(!/KEY|example/.test(text))
+  const counts = tally.counts().map(({ name, requests, failures }) => [name, requests, failures])
+  assert.deepEqual(counts, [
+    ['one.example', 1, 1],
+    ['two.example', 2, 2],
+  ])
 })
 
 test('connections, transactions and database failures are counted by pool', async (t) => {

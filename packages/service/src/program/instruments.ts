@@ -1,6 +1,7 @@
 // Puts meters on what a process is made of: its log, steps, connections to the database and to
 // nodes. Each takes the thing and gives one like it that counts. Without an admin port nothing is
-// measured, and nothing is wrapped.
+// measured, and nothing is wrapped; requests to nodes are counted all the same, for the report of
+// the process.
 
 import type { Server } from 'node:http'
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks'
@@ -8,7 +9,8 @@ import type { Observer } from '../database/sql.ts'
 import type { Log } from '../lib/log.ts'
 import { type Declarations, type Metrics, makeMetrics } from '../lib/metrics.ts'
 import { METRICS, type Measures } from '../monitoring/metrics.ts'
-import type { Transport } from '../node/node.ts'
+import { hostOf, type NodeObserver, type NodeOptions } from '../node/node.ts'
+import type { NodeTally } from '../processes/node_tally.ts'
 import type { Step } from '../steps/step.ts'
 
 const PREFIX = 'penstock_'
@@ -111,28 +113,27 @@ export function poolObserver(pool: string, measures: Measures, loads: (() => voi
   }
 }
 
-/** Counts requests to nodes by the place of the node: its address may have a key in it. */
-export function measuredTransport(
-  transport: Transport,
-  nodes: readonly { url: string; solid_url?: string }[],
-  measures: Measures,
-): Transport {
-  const sides = nodes.flatMap(({ url, solid_url = url }, i) =>
-    [url, solid_url].map((side) => ({ side: side.replace(/\/+$/, ''), node: i + 1 })),
-  )
-  return async (request) => {
-    const node = sides.find(({ side }) => request.url.startsWith(`${side}/`))?.node ?? 0
-    const path = /\/wallet(?:solidity)?\/\w+$/.exec(request.url)?.[0] ?? 'other'
-    const began_ms = performance.now()
-    let outcome = 'no answer'
-    try {
-      const answer = await transport(request)
-      outcome = String(answer.status)
-      return answer
-    } finally {
-      measures.count('node_requests_total', { node, path, outcome })
-      measures.observe('node_seconds', secondsSince(began_ms), { node })
-    }
+/** Counts requests to nodes: for the report by their names, and, where there are measures, by the
+ *  place of the node. */
+export function nodeObserver(
+  nodes: NodeOptions['nodes'],
+  { tally, measures }: { tally: NodeTally; measures: Measures | undefined },
+): NodeObserver {
+  tally.add(nodes)
+  const names = nodes.map(({ url }) => hostOf(url))
+  return {
+    begun(name, path) {
+      const began_ms = performance.now()
+      const node = names.indexOf(name) + 1
+      return ({ status, error }) => {
+        const seconds = secondsSince(began_ms)
+        tally.ended(name, { ms: seconds * 1_000, error })
+        const outcome = String(status ?? 'no answer')
+        measures?.count('node_requests_total', { node, path, outcome })
+        measures?.observe('node_seconds', seconds, { node })
+      }
+    },
+    headSeen: tally.headSeen,
   }
 }
 

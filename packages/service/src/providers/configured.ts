@@ -3,7 +3,7 @@
 
 import { amlbot } from './amlbot.ts'
 import { chainalysis } from './chainalysis.ts'
-import { type GuardOptions, guarded } from './guard.ts'
+import { type GuardedProvider, type GuardOptions, guarded } from './guard.ts'
 import { misttrack } from './misttrack.ts'
 import type { Outside, Provider } from './provider.ts'
 
@@ -20,10 +20,14 @@ export type ProviderKeys = {
 export function configuredProviders(
   keys: ProviderKeys,
   outside: Outside & Omit<GuardOptions, 'wait'>,
-): Provider[] {
+): GuardedProvider[] {
   const found: Provider[] = []
   if (keys.amlbot) found.push(amlbot(outside, keys.amlbot))
   if (keys.misttrack) found.push(misttrack(outside, { api_key: keys.misttrack }))
   if (keys.chainalysis) found.push(chainalysis(outside, { api_key: keys.chainalysis }))
-  return found.map((provider) => guarded(provider, outside))
+  const { access_id, access_key } = keys.amlbot ?? {}
+  const secrets = [access_id, access_key, keys.misttrack, keys.chainalysis].filter(
+    (key) => key !== undefined,
+  )
+  return found.map((provider) => guarded(provider, { ...outside, secrets }))
 }

@@ -3,6 +3,7 @@
 // questions in a row have failed.
 
 import type { Clock } from '../lib/clock.ts'
+import { errorText } from '../lib/fault.ts'
 import { type Http, type Outside, type Provider, ProviderFailure, pauseOf } from './provider.ts'
 
 export type GuardOptions = {
@@ -16,6 +17,8 @@ export type GuardOptions = {
   /** Questions that fail in a row before the breaker opens, and for how long it stays open. */
   failures_max?: number
   open_ms?: number
+  /** What no failure may say: some repeat what they were asked with. */
+  secrets?: readonly string[]
 }
 
 export type GuardedProvider = Provider & { readonly state: () => 'closed' | 'open' }
@@ -31,6 +34,7 @@ export function guarded(provider: Provider, options: GuardOptions): GuardedProvi
     tries_max = 3,
     failures_max = 5,
     open_ms = 30_000,
+    secrets = [],
   } = options
   let failures = 0
   let open_until_ms = 0
@@ -82,6 +86,7 @@ export function guarded(provider: Provider, options: GuardOptions): GuardedProvi
           failures = 0
           open_until_ms = clock.now().getTime() + open_ms
         }
+        failure.message = errorText(failure.message, secrets)
         throw failure
       } finally {
         budget.abort()

@@ -206,7 +206,8 @@ export async function leftOut(sql: Sql, customer_id: string): Promise<number> {
   return sum!.left_out
 }
 
-const KEPT_MS = 7 * 86_400_000
+export const REFUSAL_DAYS = 7
+const KEPT_MS = REFUSAL_DAYS * 86_400_000
 const PRUNED_AT_ONCE = 5_000
 
 /** Deletes what is older than a week. */

@@ -26,7 +26,8 @@ const WAIT_SECONDS_MAX = 900
 /** Of one network, but what can be guessed at counts in any case. */
 const NOTED_MAX = 60
 const NOTED_MS = 60_000
-const KEPT_MS = 180 * 24 * 3_600_000
+export const SIGN_IN_DAYS = 180
+const KEPT_MS = SIGN_IN_DAYS * 24 * 3_600_000
 const PRUNED_AT_ONCE = 1_000
 
 export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }

@@ -66,9 +66,25 @@ export type Generation = {
   saved_sequence: number
 }
 
+/** What an index in the memory of this process takes. */
+export type IndexMemory = {
+  generation: number
+  label_set: number
+  /** Screenings use it; else it is computed, to take the place of the one that is used. */
+  in_use: boolean
+  /** The last block applied; 0 before the first. */
+  block_number: number
+  /** One for each pair of an address and an asset. */
+  slots: number
+  /** In use by slots, their categories and the table that finds them. */
+  memory_bytes: number
+}
+
 export type Generations = {
   /** The generation that screenings use; undefined until the first has caught up. */
   current(): Generation | undefined
+  /** Of the generations that are here: none, one or two. */
+  memory(): IndexMemory[]
   step: Step
 }
 
@@ -115,9 +131,19 @@ export function flowGenerations(needs: Needs): Generations {
 
   return {
     current: () => current,
+    memory: () => [current, next].flatMap((one) => (one ? [memoryOf(one, one === current)] : [])),
     step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], run },
   }
 }
+
+const memoryOf = ({ number, label_set, index }: Generation, in_use: boolean): IndexMemory => ({
+  generation: number,
+  label_set,
+  in_use,
+  block_number: index.block_number,
+  slots: index.memory.slot_count,
+  memory_bytes: index.memory.bytes_used,
+})
 
 /** A checkpoint of a large index takes seconds: while there is more to apply, only every tenth is
  *  made. */
@@ -436,6 +462,9 @@ async function saveCheckpoint(
   })
 }
 
+/** What was carried is kept for so many times as far back as screenings look. */
+export const WINDOWS_KEPT = 2
+
 /** Forgets what only generations out of use have, and what was carried long before the window that
  *  screenings look at. */
 export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
@@ -457,7 +486,7 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
         delete from flow_carried where (generation, number) in (
           select generation, number from flow_carried
           where generation < ${oldest.number}
-            or number < ${Number(newest.number) - 2 * carried_blocks} limit 2000)
+            or number < ${Number(newest.number) - WINDOWS_KEPT * carried_blocks} limit 2000)
         returning 1`
       await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
       await sql`delete from flow_checkpoint where generation < ${oldest.number}`

@@ -228,7 +228,8 @@ export function listSessions(
     order by s.id desc limit ${limit}`
 }
 
-const KEPT_MS = 180 * 24 * 3_600_000
+export const SESSION_DAYS = 180
+const KEPT_MS = SESSION_DAYS * 24 * 3_600_000
 const PRUNED_AT_ONCE = 1_000
 
 /** Forgets sessions half a year after they began. */

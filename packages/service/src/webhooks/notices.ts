@@ -355,7 +355,7 @@ export async function retryNotice(
   return again.length > 0
 }
 
-const CALL_DAYS = 14
+export const CALL_DAYS = 14
 const PRUNED_AT_ONCE = 5_000
 const DAY_MS = 86_400_000
 
