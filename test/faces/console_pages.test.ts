@@ -10,6 +10,7 @@ import type { Page } from 'playwright-core'
 import { noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
+import { insertWorker } from '../harness/process_rows.ts'
 
 test('an operator makes a customer, and looks at the pool and the chain', {
   skip: noBrowser(),
@@ -91,7 +92,8 @@ async function fillPool(sql: Sql): Promise<void> {
     insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
     values (70000019, 'a', now(), 70000000, 69999999, now())`
   await sql`
-    insert into pool (resource, room, reserved) values ('energy', 2600000, 65000)
+    insert into pool (resource, room, reserved)
+    values ('energy', 2600000, 65000), ('bandwidth', 310, 0)
     on conflict (resource) do update set room = excluded.room, reserved = excluded.reserved`
   for (const [name, carries] of [
     ['rich', 40],
@@ -103,10 +105,29 @@ async function fillPool(sql: Sql): Promise<void> {
   await sql`
     insert into attempt (id, subject, contract, send_at, made_at)
     values ('attempt', 'delegate:part', '{}', now(), now())`
+  await sql`
+    insert into summary (customer_id, bucket, at, orders, succeeded, failed, energy, bandwidth,
+      spent_sun, deposited_sun, balance_sun, spendable_sun)
+    select id, 'hour', date_trunc('hour', now() - interval '1 day'), 9, 9, 0, 585123, 0, 0, 0, 0, 0
+    from customer`
+  const never = { answered_at: null, failed_at: null, error: null, head_number: null }
+  const fast = { p50_ms: 12, p95_ms: 80 }
+  const good = { name: 'good.example', requests: 900, failures: 0, ...fast, ...never }
+  const error = 'node bad.example answers /wallet/getblock with HTTP 503'
+  const none = { p50_ms: null, p95_ms: null }
+  const bad = { name: 'bad.example', requests: 40, failures: 39, ...none, ...never }
+  const now = new Date()
+  await insertWorker(sql, {
+    nodes: [
+      { ...good, head_number: 70_000_019, answered_at: now },
+      { ...bad, failed_at: now, error },
+    ],
+  })
 }
 
 /** The wallet that cannot pay stands first. In a day the units for a stake may be 5 % more or
- *  fewer, for all of the 2,600,000 that there is room for. */
+ *  fewer, for all of the 2,600,000 that there is room for; of bandwidth that makes less than the
+ *  smallest order. */
 async function lookAtPool(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Pool' }).click()
   await page.getByRole('heading', { name: 'Free, energy' }).waitFor()
@@ -114,6 +135,16 @@ async function lookAtPool(page: Page): Promise<void> {
     .getByText(/Now 2\s535\s000; in 24 hours 2\s405\s000 to 2\s730\s000/)
     .first()
     .waitFor()
+  await page.getByText(/There is enough for an order of 32\s000 all the time/).waitFor()
+  await page.getByText(/It could run short at \d\d:\d\d: then there may be less than/).waitFor()
+  const energy = page.getByRole('figure', { name: 'Free, energy' })
+  await energy.getByText('Show as table').click()
+  await energy
+    .getByRole('row')
+    .filter({ hasText: /585\s123/ })
+    .first()
+    .waitFor()
+  await energy.getByText('Show as table').click()
   const wallets = page.getByRole('region', { name: 'Wallets' }).locator('tbody tr')
   await wallets.first().waitFor()
   assert.match((await wallets.first().textContent())!, new RegExp(person('poor').address))
@@ -132,4 +163,9 @@ async function lookAtChain(page: Page): Promise<void> {
   const away = nodes.filter({ hasText: 'node 127.0.0.1:9 does not answer' })
   await away.waitFor()
   assert.doesNotMatch((await away.textContent())!, /key/)
+  const asked = page.getByRole('table', { name: 'Requests to nodes in the last hour' })
+  const bad = asked.getByRole('row').filter({ hasText: 'bad.example' })
+  await bad.filter({ hasText: /worker machine-1.*40.*39.*never.*with HTTP 503/ }).waitFor()
+  const good = asked.getByRole('row').filter({ hasText: 'good.example' })
+  await good.filter({ hasText: /900.*12 ms.*80 ms.*70\s000\s019.*none/ }).waitFor()
 }

@@ -18,6 +18,7 @@ import { noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
 import { doJob, type Hands, keyboard, mouse } from '../harness/hands.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
+import { insertWorker } from '../harness/process_rows.ts'
 
 const clock = systemClock
 const new_id = idMaker(clock, systemRandom)
@@ -85,6 +86,8 @@ test('an operator decides an answer, loads a list and looks at the events', {
   const other = await highAnswer(sql, person('other').address)
   await publish()
   await rows.nth(1).waitFor()
+  await tellProviders(sql, check)
+  await lookAtProviders(page)
   const paths = ['', `/reviews/${check}`, `/reviews/${other}`, '/lists/operator']
   const found = await faultsOfLooks({ context, page, origin: url }, [
     ...paths.map((path) => ({ path: `/console/screening${path}` })),
@@ -93,6 +96,33 @@ test('an operator decides an answer, loads a list and looks at the events', {
   assert.deepEqual(found, [])
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
 })
+
+/** What a worker writes that can ask a provider, which has answered once and then no more. */
+async function tellProviders(sql: Sql, check: string): Promise<void> {
+  await sql`
+    insert into aml_answer (check_id, provider, outcome, body, sha256, received_at, error)
+    select ${check}, 'misttrack', outcome, '', '', now() - make_interval(mins => minutes), error
+    from (values ('answered', 90, null), ('transient', 5, 'HTTP 503 without JSON'),
+      ('quota', 2, 'ExpiredPlan')) as one (outcome, minutes, error)`
+  const block = { label_set: 1, in_use: true, block_number: 70_000_019 }
+  await insertWorker(sql, {
+    providers: [{ name: 'misttrack', left_alone: true }],
+    indexes: [{ generation: 3, ...block, slots: 1_234_567, memory_bytes: 250_000_000 }],
+  })
+}
+
+async function lookAtProviders(page: Page): Promise<void> {
+  await page.getByRole('link', { name: 'Screening' }).click()
+  const providers = page.getByRole('table', { name: 'Providers of answers' }).getByRole('row')
+  const said = [
+    /misttrack.*left alone by 1 process/,
+    /2 asked, 0 answered, 2 failed.*3 asked, 1 answered, 2 failed/,
+    /what was paid for is used up: ExpiredPlan/,
+  ]
+  for (const text of said) await providers.filter({ hasText: text }).waitFor()
+  const memory = page.getByRole('table', { name: 'In the memory of each worker' }).getByRole('row')
+  await memory.filter({ hasText: /worker machine-1.*3, in use.*1\s234\s567.*250 MB/ }).waitFor()
+}
 
 /** Says why in the dialog that is open. */
 async function sayWhy(page: Page): Promise<void> {

@@ -55,10 +55,23 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
   )
   const open = await sql`select 1 from user_session where ended_at is null`
   assert.equal(open.length, 1)
+  await lookAtRetention(sql, page)
   const found = await faultsOfLooks({ context, page, origin: url }, [{ path: '/console/settings' }])
   assert.deepEqual(found, [])
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
 })
+
+/** What should have been deleted two days ago is so said; what is kept for ever, too. */
+async function lookAtRetention(sql: Sql, page: Page): Promise<void> {
+  await sql`
+    insert into metric (span, at, metric, counts)
+    values ('minute', now() - interval '15 days 12 hours', 'order_sent', '{1}')`
+  await page.reload()
+  const rules = page.getByRole('table', { name: 'What is kept' }).getByRole('row')
+  await rules.filter({ hasText: /Figures of minutes.*14 days.*late by up to 2 days/ }).waitFor()
+  await rules.filter({ hasText: /Orders.*for ever.*none.*never/ }).waitFor()
+  await rules.filter({ hasText: /Sessions.*180 days.*as it should be/ }).waitFor()
+}
 
 test('an operator tells of an incident, hides the pool, and names the house', {
   skip: noBrowser(),

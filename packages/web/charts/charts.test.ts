@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOX, scalesOf, ticksAcross, ticksUp } from './scales.ts'
-import { bandPath, barsOf, linePath } from './shapes.ts'
+import { bandPath, barsOf, crossingBelow, linePath } from './shapes.ts'
 
 const at = (day: number) => new Date(Date.UTC(2026, 10, day))
 const points = [10, 30, 20].map((value, i) => ({ at: at(i + 1), value }))
@@ -31,6 +31,16 @@ test('a line goes through its points, a line of steps along them', () => {
 test('a band lies between the least and the most', () => {
   const spans = [1, 2].map((day) => ({ at: at(day), least: 0, most: 30 }))
   assert.equal(bandPath(scales, spans), 'M48,12L228,12L228,146L48,146Z')
+})
+
+test('where a line goes below a value is on the line', () => {
+  const falling = [30, 20, 10].map((value, i) => ({ at: at(i + 1), value }))
+  const noon = new Date(at(2).getTime() + 12 * 3_600_000)
+  assert.deepEqual(crossingBelow(falling, 15), { at: noon, value: 15 })
+  assert.deepEqual(crossingBelow(falling, 20), { at: at(2), value: 20 })
+  assert.deepEqual(crossingBelow(falling, 40), falling[0])
+  assert.equal(crossingBelow(falling, 10), undefined)
+  assert.equal(crossingBelow([], 10), undefined)
 })
 
 test('bars stand side by side on zero, those below zero hang from it', () => {

@@ -46,3 +46,13 @@ export function barsOf({ up }: Scales, points: readonly Point[], box = BOX): Bar
     height: rounded(Math.abs(zero - up(value))),
   }))
 }
+
+/** The first point of a line that is below a value, on the line itself; undefined: none is. */
+export function crossingBelow(points: readonly Point[], value: number): Point | undefined {
+  const i = points.findIndex((point) => point.value < value)
+  const [before, below] = [points[i - 1], points[i]]
+  if (!before || !below) return below
+  const share = (before.value - value) / (before.value - below.value)
+  const ms = below.at.getTime() - before.at.getTime()
+  return { at: new Date(before.at.getTime() + share * ms), value }
+}

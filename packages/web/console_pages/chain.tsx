@@ -1,12 +1,14 @@
-// The chain as it is followed, what each node says of it, who reads its blocks, and our
-// transactions that are not in one yet.
+// The chain as it is followed, what each node says of it and how it answers, who reads its blocks,
+// and our transactions that are not in one yet.
 
 import { useRun } from '../console_calls/calls.ts'
 import { Rows } from '../console_calls/rows.tsx'
+import { Nodes } from '../console_nodes/nodes.tsx'
+import { NodeRequests } from '../console_nodes/requests.tsx'
 import { Title } from '../frame/title.tsx'
 import { shortText } from '../parts/address.tsx'
 import { Answer } from '../parts/answer.tsx'
-import { Shape, State } from '../parts/state.tsx'
+import { State } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { spanText, Time } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
@@ -20,16 +22,6 @@ type Chain = {
   silent_seconds: number
   behind_seconds: number
   readers: { name: string; number: number; behind_blocks: number }[]
-}
-/** Numbers are null where it has not answered. */
-type Node = {
-  name: string
-  head_number: number | null
-  head_time: string | null
-  solid_number: number | null
-  behind_blocks: number | null
-  answered_ms: number | null
-  error: string | null
 }
 type Attempt = {
   id: string
@@ -63,6 +55,7 @@ export default function ChainPage() {
           )}
         </Answer>
         <Nodes />
+        <NodeRequests />
         <Rows
           question={attempts}
           none={say('chain.no_attempts')}
@@ -106,67 +99,6 @@ const Readers = ({ readers }: Chain) => (
     ]}
   />
 )
-
-/** Each look is some requests of every node: they are asked when the page opens and when somebody
- *  wants it, not with every tick. */
-function Nodes() {
-  const nodes = useRun<Node[]>('nodes list')
-  return (
-    <section>
-      <Rows
-        question={nodes}
-        none={say('none')}
-        caption={say('nodes')}
-        caption_shown
-        keyOf={({ name }) => name}
-        columns={NODE_COLUMNS()}
-      />
-      <p class="actions">
-        <button type="button" class="small" onClick={() => void nodes.again()}>
-          {say('nodes.again')}
-        </button>
-      </p>
-    </section>
-  )
-}
-
-/** As fresh as the furthest node, but for a block that is just on its way. */
-const BEHIND_USUAL = 1
-
-const NODE_COLUMNS = () => [
-  { title: say('name'), cell: ({ name }: Node) => <code>{name}</code> },
-  { title: say('nodes.says'), cell: (node: Node) => <WhatItSays {...node} /> },
-  {
-    title: say('chain.head'),
-    is_figure: true,
-    cell: ({ head_number }: Node) => (head_number === null ? '' : count(head_number)),
-  },
-  {
-    title: say('chain.solid'),
-    is_figure: true,
-    cell: ({ solid_number }: Node) => (solid_number === null ? '' : count(solid_number)),
-  },
-  {
-    title: say('nodes.answered'),
-    is_figure: true,
-    cell: ({ answered_ms: n }: Node) => (n === null ? '' : say('time.ms', { n })),
-  },
-]
-
-function WhatItSays({ error, behind_blocks, head_time }: Node) {
-  if (behind_blocks === null)
-    return (
-      <>
-        <Shape mark="failed" /> {error}
-      </>
-    )
-  return (
-    <>
-      <Shape mark={behind_blocks > BEHIND_USUAL ? 'look' : 'done'} />{' '}
-      {say('nodes.behind', { n: behind_blocks })}, <Time at={head_time!} relative />
-    </>
-  )
-}
 
 const ATTEMPT_COLUMNS = () => [
   { title: say('time'), cell: ({ made_at }: Attempt) => <Time at={made_at} relative /> },

@@ -1,14 +1,15 @@
 // The pool: what can be delivered now and in the coming day, and what each wallet has out.
 
 import { Chart } from '../charts/chart.tsx'
-import { scalesOf } from '../charts/scales.ts'
-import { bandPath, linePath } from '../charts/shapes.ts'
+import { rounded, scalesOf } from '../charts/scales.ts'
+import { bandPath, crossingBelow, linePath, type Point } from '../charts/shapes.ts'
 import { trx, useRun } from '../console_calls/calls.ts'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { Money } from '../parts/money.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
+import { clockText } from '../parts/time.tsx'
 import { path } from '../paths/console.ts'
 import { count, named, say } from '../words/words.ts'
 
@@ -24,7 +25,16 @@ type Wallet = {
   out_sun: number
   delegations: number
 }
-type Point = { resource: string; minutes: number; free: number; free_if_used: number }
+type ForecastPoint = {
+  resource: string
+  minutes: number
+  free: number
+  free_if_used: number
+  /** The smallest that is on sale; null: nothing is. */
+  least_order: number | null
+  /** The most in that hour of one of seven days. */
+  most_sold: number
+}
 
 const HOURS = 24
 const MINUTE_MS = 60_000
@@ -35,7 +45,7 @@ export default function PoolPage() {
     {},
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
   )
-  const forecast = useRun<Point[]>('pool forecast', { hours: HOURS })
+  const forecast = useRun<ForecastPoint[]>('pool forecast', { hours: HOURS })
   const now = forecast.answered_at.value
   return (
     <>
@@ -70,43 +80,75 @@ export default function PoolPage() {
   )
 }
 
-type ForecastProps = { resource: string; points: readonly Point[]; now: number }
+type ForecastProps = { resource: string; points: readonly ForecastPoint[]; now: number }
 
-/** Between what is free if all that is out was used, and if nothing was. */
+/** Between what is free if all that is out was used, and if nothing was; with what was sold in such
+ *  hours, and from when on there could be too little for an order. */
 function Forecast({ resource, points, now }: ForecastProps) {
-  const spans = points.map(({ minutes, free, free_if_used }) => ({
-    at: new Date(now + minutes * MINUTE_MS),
-    least: free_if_used,
-    most: free,
+  const atOf = ({ minutes }: ForecastPoint) => new Date(now + minutes * MINUTE_MS)
+  const spans = points.map((point) => ({
+    at: atOf(point),
+    least: point.free_if_used,
+    most: point.free,
   }))
+  const sold = points.map((point) => ({ at: atOf(point), value: point.most_sold }))
   const scales = scalesOf(
     spans.map(({ at }) => at),
-    spans.map(({ most }) => most),
+    [...spans.map(({ most }) => most), ...sold.map(({ value }) => value)],
   )
   const last = points.at(-1)!
+  const { least_order } = last
+  const enough = least_order ?? 1
+  const floor = spans.map(({ at, least }) => ({ at, value: least }))
+  const short = crossingBelow(floor, enough)
   return (
     <Chart
       title={say('pool.forecast', { resource: named('resource', resource) })}
-      sentence={say('pool.forecast.sentence', {
-        now: points[0]!.free,
-        least: last.free_if_used,
-        most: last.free,
-      })}
+      sentence={[
+        say('pool.forecast.sentence', {
+          now: points[0]!.free,
+          least: last.free_if_used,
+          most: last.free,
+        }),
+        shortText(short, { now, enough }),
+      ].join(' ')}
       scales={scales}
-      columns={[say('pool.if_used'), say('pool.if_unused')]}
-      readings={spans.map(({ at, least, most }) => ({ at, texts: [count(least), count(most)] }))}
+      columns={[say('pool.if_used'), say('pool.if_unused'), say('pool.most_sold')]}
+      readings={points.map((point) => ({
+        at: atOf(point),
+        texts: [point.free_if_used, point.free, point.most_sold].map(count),
+      }))}
     >
       <path class="band" d={bandPath(scales, spans)} />
-      <path
-        class="line"
-        d={linePath(
-          scales,
-          spans.map(({ at, least }) => ({ at, value: least })),
-        )}
-      />
+      <path class="line" d={linePath(scales, floor)} />
+      <path class="line second" d={linePath(scales, sold, { steps: true })} />
+      {least_order !== null && (
+        <path class="line third" d={linePath(scales, levelOf(spans, least_order))} />
+      )}
+      {short && (
+        <circle
+          class="crossing"
+          cx={rounded(scales.across(short.at))}
+          cy={rounded(scales.up(short.value))}
+          r="4"
+        />
+      )}
     </Chart>
   )
 }
+
+/** When there could be too little for an order. */
+function shortText(short: Point | undefined, at: { now: number; enough: number }): string {
+  const { enough: units } = at
+  if (!short) return say('pool.not_short', { units })
+  return short.at.getTime() === at.now
+    ? say('pool.short_now', { units })
+    : say('pool.short', { at: clockText(short.at), units })
+}
+
+/** A line as high as the value, from the first time to the last. */
+const levelOf = (spans: readonly { at: Date }[], value: number) =>
+  [spans[0]!, spans.at(-1)!].map(({ at }) => ({ at, value }))
 
 const Resources = ({ resources }: Pick<Pool, 'resources'>) => (
   <Table

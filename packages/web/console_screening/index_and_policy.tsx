@@ -5,6 +5,7 @@ import { Answer } from '../parts/answer.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
+import { IndexSizes } from './index_sizes.tsx'
 
 type State = {
   policy: string
@@ -42,6 +43,7 @@ export function Index() {
           />
         )}
       </Answer>
+      <IndexSizes />
     </section>
   )
 }

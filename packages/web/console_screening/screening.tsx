@@ -12,6 +12,7 @@ import { count, say } from '../words/words.ts'
 import { ChecksByDay } from './checks_by_day.tsx'
 import { Decide } from './decide.tsx'
 import { Index, Policy } from './index_and_policy.tsx'
+import { Providers } from './providers.tsx'
 import { LevelChanges, Watches } from './watches.tsx'
 
 export type Review = {
@@ -44,6 +45,7 @@ export default function Screening() {
         <Reviews />
         <ChecksByDay />
         <Lists />
+        <Providers />
         <Index />
         <Policy />
         <Watches />

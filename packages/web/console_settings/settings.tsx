@@ -9,6 +9,7 @@ import { BrandSettings } from './brand.tsx'
 import { Incidents, StatusPage } from './incidents.tsx'
 import { Operators } from './operators.tsx'
 import { OrderEvents } from './order_events.tsx'
+import { Retention } from './retention.tsx'
 import { Sessions } from './sessions.tsx'
 
 export default function Settings() {
@@ -28,6 +29,7 @@ export default function Settings() {
         <Operators />
         <Proposals />
         <Sessions />
+        <Retention />
       </div>
     </>
   )

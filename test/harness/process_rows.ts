@@ -1,0 +1,13 @@
+// A process that is there, as its row tells others of it, where a test starts none.
+
+import type { Sql } from 'penstock-service/database/sql.ts'
+import type { ProcessReport } from 'penstock-service/processes/report.ts'
+
+/** A worker that has just said that it is there, and this of itself. */
+export async function insertWorker(sql: Sql, report: Partial<ProcessReport>): Promise<void> {
+  await sql`
+    insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+      clock_offset_ms, unreplicated_commits, report)
+    values ('worker', 'worker', 'machine-1', '1.2.3', 1, now(), now() + interval '1 hour', 1, 0, 0,
+      0, ${JSON.stringify(report)}::jsonb)`
+}
