@@ -5,8 +5,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setSwitches, switches } from 'penstock-service/prices/switches.ts'
 import { drain, type Step } from 'penstock-service/steps/step.ts'
-import { BOUNDS_MS, percentile, sum } from 'penstock-service/uptime/histograms.ts'
+import { BOUNDS_MS, percentile, sum, total } from 'penstock-service/uptime/histograms.ts'
 import { stateMetric } from 'penstock-service/uptime/measuring.ts'
+import { addToMinutes } from 'penstock-service/uptime/metrics.ts'
 import type { Latency, Part, State } from 'penstock-service/uptime/states.ts'
 import { PARTS, STATES } from 'penstock-service/uptime/states.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
@@ -92,14 +93,49 @@ test('what was not measured for weeks was down, hour by hour, and is measured ag
   await live(world, 66)
   const [progress] = await world.sql<{ begun_at: Date; until: Date }>`
     select begun_at, until from metric_progress`
+  const days = await screeningByDay(world)
+  const minutes = (progress!.until.getTime() - progress!.begun_at.getTime()) / MINUTE_MS
+  assert.ok(minutes > 20 * 1_440)
+  assert.equal(days.minutes, BigInt(minutes), 'every minute is counted once')
+  assert.equal(days.up, 2n)
+})
+
+/** The minutes that all days together count, and those of them in which screening was up. */
+async function screeningByDay(world: World): Promise<{ minutes: bigint; up: bigint }> {
   const [days] = await world.sql<{ minutes: bigint; up: bigint }>`
     select sum(c)::bigint as minutes, sum(counts[1])::bigint as up from metric,
       lateral (select sum(c) as c from unnest(counts) as c) as s
     where span = 'day' and metric = 'state_screening'`
+  return days!
+}
+
+test('hours in which nobody was there have no minutes, one with somebody in it has', async (t) => {
+  const world = await makeWorld(t)
+  await toMinute(world)
+  await live(world, 60)
+  const gone_at = await toMinute(world)
+  world.scene.wait(6 * 3_600)
+  world.mine()
+  const after = (hours: number) => new Date(gone_at.getTime() + hours * 60 * MINUTE_MS)
+  // A process that cannot measure.
+  const there = { metric: 'working', at: after(3), counts: Array<number>(12).fill(1) }
+  await addToMinutes(world.sql, [there])
+  await live(world, 66)
+  const kept = await world.sql<{ at: Date; counts: number[] }>`
+    select at, counts from metric
+    where span = 'minute' and metric = 'state_screening' and at >= ${after(1)} and at < ${after(5)}
+    order by at`
+  const hour_ms = 60 * MINUTE_MS
+  assert.equal(kept[0]?.at.getTime(), Math.floor(there.at.getTime() / hour_ms) * hour_ms)
+  const up = kept.filter(({ counts }) => counts[STATES.indexOf('up')] === 1)
+  assert.deepEqual(
+    up.map(({ at }) => at),
+    [there.at],
+  )
+  const [progress] = await world.sql<{ begun_at: Date; until: Date }>`
+    select begun_at, until from metric_progress`
   const minutes = (progress!.until.getTime() - progress!.begun_at.getTime()) / MINUTE_MS
-  assert.ok(minutes > 20 * 1_440)
-  assert.equal(days!.minutes, BigInt(minutes), 'every minute is counted once')
-  assert.equal(days!.up, 2n)
+  assert.deepEqual(await screeningByDay(world), { minutes: BigInt(minutes), up: 3n })
 })
 
 /** The smallest bound above the sample at the rank, as it is worked out from a list. */
@@ -171,6 +207,26 @@ test('percentiles are those that the rows give, failures among them', async (t) 
       latency,
     )
   }
+})
+
+test('what happened in hours in which nobody was counted is measured all the same', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const counting = ['attend', 'count_purchases', 'measure_minutes']
+  const others = world.app.steps.filter(({ name }) => !counting.includes(name))
+  const work = async () => {
+    world.mine()
+    await drain(others)
+  }
+  world.scene.wait(3 * 3_600)
+  await work()
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await drain(others)
+  await work()
+  world.scene.wait(3 * 3_600)
+  world.mine()
+  await live(world, 66)
+  assert.equal(total(await counts(world, 'order_in_block')), 1)
 })
 
 const person = (world: World) => world.person('screened', 1).address

@@ -12,6 +12,7 @@ import {
   addUp,
   ceilTo,
   fillHours,
+  firstMinute,
   floorTo,
   KEPT_DAYS,
   type Metric,
@@ -60,10 +61,28 @@ async function measureNext(tx: Tx, clock: Clock): Promise<boolean> {
 /** Measures from there on for as long as it goes in one go, and says how far it has come. */
 async function measureFrom(tx: Tx, progress: Progress, now: Date): Promise<Date> {
   const kept_from = floorTo('hour', new Date(now.getTime() - MEASURED_MS))
-  if (progress.until >= kept_from) return measureDay(tx, progress, { from: kept_from, until: now })
+  const from = progress.until < kept_from ? progress.until : kept_from
   const hour = ceilTo('hour', progress.until)
-  if (hour > progress.until) return measureDay(tx, progress, { from: progress.until, until: hour })
-  return fillGap(tx, { from: hour, until: kept_from })
+  const empty_until = await emptyUntil(tx, { from: hour, until: now })
+  const gap_until = empty_until < kept_from ? kept_from : empty_until
+  if (gap_until <= hour) return measureDay(tx, progress, { from, until: now })
+  if (progress.until < hour) return measureDay(tx, progress, { from, until: hour })
+  await fillGap(tx, { from: hour, until: gap_until })
+  // In one go: what is measured once more next time must not reach into hours without minutes.
+  return measureDay(tx, { ...progress, until: gap_until }, { from: gap_until, until: now })
+}
+
+/** Up to which hour nothing was counted and nothing happened; where the range begins when that is
+ *  less than an hour. */
+async function emptyUntil(tx: Tx, range: Range): Promise<Date> {
+  const last = floorTo('hour', new Date(range.until.getTime() - AGAIN_MS))
+  if (last <= range.from) return range.from
+  const [counted, samples] = await Promise.all([
+    firstMinute(tx, range.from),
+    readSamples(tx, { from: range.from, until: last }),
+  ])
+  const times_ms = [counted, last, ...samples.map(({ at }) => at)].map((at) => at?.getTime())
+  return floorTo('hour', new Date(Math.min(...times_ms.filter((ms) => ms !== undefined))))
 }
 
 /** Measures a day of the range, from where it has come to, and the minutes before once more. */
@@ -78,12 +97,11 @@ async function measureDay(tx: Tx, progress: Progress, range: Range): Promise<Dat
   return until
 }
 
-/** No minute is kept of hours so long ago; nobody was there in them, so every part was down. */
-async function fillGap(tx: Tx, range: Range): Promise<Date> {
+/** Hours of which no minute is kept, or in which nobody was there: every part was down. */
+async function fillGap(tx: Tx, range: Range): Promise<void> {
   const counts = STATES.map((state) => (state === 'down' ? 60 : 0))
   await fillHours(tx, { metrics: PARTS.map(stateMetric), counts, ...range })
   await addUp(tx, { span: 'day', ...range })
-  return range.until
 }
 
 /** What is measured of whole minutes, from rows: what took how long, and the state of each part. */

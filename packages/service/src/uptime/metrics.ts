@@ -101,6 +101,13 @@ export async function readMetrics(
     where span = ${span} and at >= ${from} and at < ${until} order by at, metric`
 }
 
+/** The first minute from there on of which anything is written; undefined when there is none. */
+export async function firstMinute(sql: Query, from: Date): Promise<Date | undefined> {
+  const [first] = await sql<{ at: Date }>`
+    select at from metric where span = 'minute' and at >= ${from} order by at limit 1`
+  return first?.at
+}
+
 export type Progress = { begun_at: Date; until: Date }
 
 /** Undefined before anything was measured. */
