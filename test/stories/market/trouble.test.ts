@@ -59,15 +59,15 @@ test('a delegation that the node drops is made again when dead, and delivered on
   assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
 })
 
-test('a lost answer, a busy node, a false duplicate: the same bytes go out again', async (t) => {
-  for (const kind of [
-    'lose_answer',
-    'busy',
-    'false_dup',
-    'timeout',
-    'rate_limit',
-    'overload',
-  ] as const) {
+for (const kind of [
+  'lose_answer',
+  'busy',
+  'false_dup',
+  'timeout',
+  'rate_limit',
+  'overload',
+] as const)
+  test(`after the fault ${kind} of the node the same bytes go out again`, async (t) => {
     const world = await makeWorld(t)
     const bob = world.person('bob', 1)
     const anna = await world.customer({ trx: 10 })
@@ -85,8 +85,7 @@ test('a lost answer, a busy node, a false duplicate: the same bytes go out again
     assert.equal((await world.attempts('delegate')).length, 1, kind)
     const limit = await world.energyLimit(bob.address)
     assert.ok(limit >= 65_000 && limit < 67_000, `${kind}: ${limit}`)
-  }
-})
+  })
 
 test('a delegation that waits in the pool for long is included and delivered once', async (t) => {
   const world = await makeWorld(t)

@@ -181,11 +181,11 @@ test('an order placed before a crash is found again, though sales have ended', a
   )
 })
 
-test('too little to send back is held, and so is all without a refund wallet', async (t) => {
-  for (const { sun, refunds, reason } of [
-    { sun: 100_000n, refunds: true, reason: /too little/ },
-    { sun: 1_000_000n, refunds: false, reason: /no wallet/ },
-  ]) {
+for (const { held, sun, refunds, reason } of [
+  { held: 'too little to send back', sun: 100_000n, refunds: true, reason: /too little/ },
+  { held: 'all without a refund wallet', sun: 1_000_000n, refunds: false, reason: /no wallet/ },
+])
+  test(`${held} is held`, async (t) => {
     const world = await makeWorld(t, { refunds })
     const sam = world.person('sam', 100)
     const tx_id = world.pay(world.recharge.address, sun, sam)
@@ -194,8 +194,7 @@ test('too little to send back is held, and so is all without a refund wallet', a
     const deposit = await depositOf(world, tx_id)
     assert.equal(deposit.state, 'held')
     assert.match(String(deposit.reason), reason)
-  }
-})
+  })
 
 test('what no refund may send, or would send to itself, is held with the reason', async (t) => {
   const world = await makeWorld(t)
