@@ -12,6 +12,8 @@ import {
   type Page,
 } from 'playwright-core'
 
+/** Chromium without the windows around its pages, which are a third of its CPU time. */
+const WITHOUT_WINDOWS = '/usr/bin/chromium-headless-shell'
 const PLACES = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -20,9 +22,10 @@ const PLACES = [
 ]
 
 /** The program: what CHROMIUM names, else one of the usual places. */
-export function browserProgram(): string | undefined {
+export function browserProgram({ windows = true } = {}): string | undefined {
   const { CHROMIUM, REQUIRE_BROWSER } = process.env
-  const found = [CHROMIUM ?? '', ...PLACES].find((place) => place !== '' && existsSync(place))
+  const places = windows ? [...PLACES, WITHOUT_WINDOWS] : [WITHOUT_WINDOWS, ...PLACES]
+  const found = [CHROMIUM ?? '', ...places].find((place) => place !== '' && existsSync(place))
   if (found === undefined && REQUIRE_BROWSER === '1')
     throw new Error('There is no Chromium, and REQUIRE_BROWSER=1. CHROMIUM names the program.')
   return found
@@ -31,10 +34,11 @@ export function browserProgram(): string | undefined {
 /** Why tests with a browser are left out; false when they are not. */
 export const noBrowser = (): string | false =>
   browserProgram() === undefined &&
-  'no Chromium is installed: apt-get install chromium, or CHROMIUM names the program'
+  'no Chromium is installed: apt-get install chromium-headless-shell, or CHROMIUM names one'
 
-export const startBrowser = (args: string[] = []): Promise<Browser> =>
-  chromium.launch({ executablePath: browserProgram()!, args })
+/** `windows`: the program that people use, rather than the cheaper one without windows. */
+export const startBrowser = (args: string[] = [], { windows = true } = {}): Promise<Browser> =>
+  chromium.launch({ executablePath: browserProgram({ windows })!, args })
 
 /** Until something is seen. No measure: an end for what hangs, on a machine that is busy. */
 const PATIENCE_MS = 120_000
