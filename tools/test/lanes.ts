@@ -40,20 +40,22 @@ export type Lanes = {
   spent?: ((spent: Spent) => void) | undefined
 }
 
-/** Runs the files, the first ones first, and counts the tests that were run and that failed. */
+/** Runs the files, the first ones first, and counts the tests that were run and that failed. Those
+ *  that get a process of their own come before all others: later, each would end one that has
+ *  loaded the service and has its databases. */
 export async function runFiles(lanes: Lanes): Promise<Count> {
-  const next = queueOf(lanes.files)
+  const alone = await filesAlone(lanes)
+  const next = queueOf([...alone, ...lanes.files.filter((file) => !alone.has(file))])
   const counts: Count[] = []
   async function work(): Promise<void> {
     let lane: ChildProcess | undefined
     let folder: string | undefined
     for (let file = next(); file !== undefined; file = next(folder)) {
-      const alone = CHANGES_ITS_PROCESS.test(await readFile(join(lanes.root, file), 'utf8'))
-      if (alone || folder !== sharedFolderOf(file)) await end(lane)
+      if (alone.has(file) || folder !== sharedFolderOf(file)) await end(lane)
       if (lane?.connected !== true) lane = openLane()
       folder = sharedFolderOf(file)
       counts.push(await runFile(lanes, lane, file))
-      if (alone) await end(lane)
+      if (alone.has(file)) await end(lane)
     }
     await end(lane)
   }
@@ -62,6 +64,13 @@ export async function runFiles(lanes: Lanes): Promise<Count> {
     (sum, { tests, failed }) => ({ tests: sum.tests + tests, failed: sum.failed + failed }),
     { tests: 0, failed: 0 },
   )
+}
+
+async function filesAlone({ root, files }: Lanes): Promise<Set<string>> {
+  const alone = new Set<string>()
+  for (const file of files)
+    if (CHANGES_ITS_PROCESS.test(await readFile(join(root, file), 'utf8'))) alone.add(file)
+  return alone
 }
 
 /** Hands out the files, the first ones first. It is told the shared folder of the caller's file
