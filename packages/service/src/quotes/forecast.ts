@@ -2,7 +2,7 @@
 // what others buy, and not at all when the operator hides it.
 
 import { Type } from 'typebox'
-import type { Sql } from '../database/sql.ts'
+import type { Query, Sql } from '../database/sql.ts'
 import { wireTime } from '../lib/clock.ts'
 import { poolForecast } from '../pool/forecast.ts'
 import type { Prices } from '../prices/prices.ts'
@@ -31,7 +31,7 @@ function largestOrder(free: bigint, { tiers }: Prices, resource: string): number
 /** The largest order of each resource that is delivered now; none of a pool that nobody has looked
  *  at yet. */
 export async function largestOrders(
-  sql: Sql,
+  sql: Query,
   prices: Prices,
 ): Promise<{ resource: string; largest_order: number }[]> {
   const pools = await sql<{ resource: string; free: bigint }>`

@@ -3,7 +3,7 @@
 // seconds, however many ask.
 
 import { type Static, Type } from 'typebox'
-import type { Sql } from '../database/sql.ts'
+import type { Query, Sql } from '../database/sql.ts'
 import { type Clock, dayOf, wireTime } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
@@ -188,19 +188,18 @@ async function readStatus(needs: Needs): Promise<Status> {
   const { sql, clock, prices, network, burnPrice } = needs
   const now = clock.now()
   const since = new Date(floorTo('day', now).getTime() - (DAYS - 1) * SPAN_MS.day)
-  const [progress, settings, incidents, offered, name, burned_sun] = await Promise.all([
-    readProgress(sql),
-    readStatusPage(sql),
-    recentIncidents(sql, { since, limit: INCIDENTS_MAX }),
-    prices(),
-    network(),
-    burnPrice(),
-  ])
-  const measured = await metricsSince(sql, {
-    since,
-    begun_at: progress?.begun_at,
-    until: progress?.until ?? now,
-    now,
+  const [offered, name, burned_sun] = await Promise.all([prices(), network(), burnPrice()])
+  // By one connection: whoever asks now and then would wait for several to be opened.
+  const { progress, settings, incidents, measured, pool } = await sql.begin(async (tx) => {
+    const [progress, settings, incidents, pool] = await Promise.all([
+      readProgress(tx),
+      readStatusPage(tx),
+      recentIncidents(tx, { since, limit: INCIDENTS_MAX }),
+      largestOrders(tx, offered),
+    ])
+    const { begun_at, until = now } = progress ?? {}
+    const measured = await metricsSince(tx, { since, begun_at, until, now })
+    return { progress, settings, incidents, measured, pool }
   })
   const days = Array.from({ length: DAYS }, (_, i) => new Date(since.getTime() + i * SPAN_MS.day))
   return {
@@ -226,7 +225,7 @@ async function readStatus(needs: Needs): Promise<Status> {
       }
     }),
     bounds_ms: [...BOUNDS_MS],
-    pool: settings.pool_shown ? await largestOrders(sql, offered) : null,
+    pool: settings.pool_shown ? pool : null,
     recharge: settings.prices_shown ? rechargeRates(offered) : null,
     burning: settings.prices_shown && burned_sun !== undefined ? money(burned_sun) : null,
     incidents: incidents.map(printIncident),
@@ -235,7 +234,7 @@ async function readStatus(needs: Needs): Promise<Status> {
 
 /** What was measured, by day; what was not yet is measured for the answer. */
 async function metricsSince(
-  sql: Sql,
+  sql: Query,
   wanted: { since: Date; begun_at: Date | undefined; until: Date; now: Date },
 ): Promise<{ of(metric: string, day: Date): number[]; stateNow(metric: string): State }> {
   const { since, begun_at, until, now } = wanted
