@@ -172,6 +172,7 @@ async function build(
   progress('Waiting for the chain and the first deposit.')
   await fundFirst({ serving: local, control, sandbox, customer })
   await catchUp(local, control)
+  chain?.begin()
   await until(() => missingForPurchase(sql, customer))
   const reached = {
     api_url: serving.api_url!,
@@ -217,17 +218,19 @@ async function startDatabase(
   return { url: postgres.url, broken }
 }
 
-/** A development chain for the service alone: on this machine, with a log in the data folder. */
+/** A development chain for the service alone: on this machine, with a log in the data folder. It
+ *  makes blocks by the clock from `begin` on: one before that would lie in the present already, and
+ *  those that are made for the sandbox in the future. */
 export async function startChain(
   options: LocalOptions,
   closers: (() => Promise<unknown>)[],
-): Promise<{ url: string; token: Token }> {
+): Promise<{ url: string; token: Token; begin(): void }> {
   const { config, block_time_seconds = 3, throw_away = false } = options
   const start = (port: number) =>
     startDevchain({
       // Never where others reach it, whatever the service listens on: it makes money from nothing.
       port,
-      block_time_seconds,
+      block_time_seconds: 0,
       ...(throw_away ? {} : { data_dir: join(config.data_dir, 'chain') }),
       genesis_time_ms: systemClock.now().getTime() - HEAD_START_MS,
     })
@@ -243,6 +246,9 @@ export async function startChain(
   return {
     url: devchain.url,
     token: { address: USDT, owner_private_key: devchain.chain.usdt_owner_key },
+    begin() {
+      if (block_time_seconds > 0) devchain.chain.setBlockTime(block_time_seconds)
+    },
   }
 }
 
