@@ -146,7 +146,8 @@ const READINGS: readonly {
     names: ['attempts_open'],
     async read(sql, set) {
       const rows = await sql<{ state: string; open: bigint }>`
-        select state, count(*) as open from attempt where state in ('new', 'signed', 'sent')
+        select state, count(*) as open from attempt
+        where state = 'new' or state in ('signed', 'sent')
           group by state`
       for (const { state, open } of rows) set('attempts_open', Number(open), { state })
     },

@@ -46,7 +46,8 @@ const Counts = {
 async function counts(sql: Sql) {
   const [row] = await sql<Record<keyof typeof Counts, bigint>>`
     select (select count(*) from orders where state in ('new', 'pending')) as orders_open,
-           (select count(*) from attempt where state in ('new', 'signed', 'sent')) as attempts_open,
+           (select count(*) from attempt
+             where state = 'new' or state in ('signed', 'sent')) as attempts_open,
            (select count(*) from delegation
              where state = 'active' or state = 'reclaiming') as delegations_live,
            (select count(*) from deposit where state = 'held') as deposits_held,

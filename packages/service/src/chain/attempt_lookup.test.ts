@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import type { Sql } from '../database/sql.ts'
+import { listAttempts } from './attempt_lookup.ts'
+
+test('those that are open are found without going through all that there ever were', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`
+    insert into attempt (id, subject, state, contract, send_at, made_at)
+    select 'attempt-' || state, 'delegate:' || state, state, '{}', now(), now()
+    from unnest(array['new', 'dead']) as state`
+  await sql.begin(async (tx) => {
+    // Where there is little, reading all of it is cheaper.
+    await tx`set local enable_seqscan = off`
+    const wanted = { open: true, limit: 100 }
+    const ids = (await listAttempts(tx as unknown as Sql, wanted)).map(({ id }) => id)
+    assert.deepEqual(ids, ['attempt-new'])
+    const [scans] = await tx<{ table_scans: bigint; all_scans: bigint }>`
+      select pg_stat_get_xact_numscans('attempt'::regclass) as table_scans,
+        pg_stat_get_xact_numscans('attempt_pkey'::regclass) as all_scans`
+    assert.deepEqual(scans, { table_scans: 0n, all_scans: 0n })
+  })
+  const all = (await listAttempts(sql, { open: false, limit: 1 })).map(({ id }) => id)
+  assert.deepEqual(all, ['attempt-new'])
+  assert.deepEqual(await listAttempts(sql, { open: true, state: 'dead', limit: 1 }), [])
+})
