@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 import { ROOT } from '../../tools/source.ts'
 
@@ -16,15 +17,17 @@ type Patroni = {
   name: string
   restapi: object
   ctl: { cacert: string }
-  etcd3: { hosts: string; protocol: string }
+  etcd3: { hosts: string; protocol: string; cert: string; key: string }
   bootstrap: { dcs: Record<string, number | string | boolean>; initdb: unknown[] }
   postgresql: {
     basebackup: object
     authentication: Record<string, { sslmode: string; sslrootcert: string }>
+    use_unix_socket: boolean
+    use_unix_socket_repl: boolean
     parameters: { ssl: string }
     pg_hba: string[]
   }
-  watchdog: { mode: string; safety_margin: number }
+  watchdog: { mode: string; device: string; safety_margin: number }
 }
 
 test('Patroni promotes only what has everything, and fences what has lost its lock', async () => {
@@ -60,6 +63,34 @@ test('nobody speaks with a database over the network without TLS and a password'
   assert.equal(config.etcd3.protocol, 'https')
   assert.ok('certfile' in config.restapi && 'authentication' in config.restapi)
   assert.equal(config.ctl.cacert, config.postgresql.authentication.superuser!.sslrootcert)
+  // By the network it would ask its own server as localhost, which no certificate names.
+  assert.ok(config.postgresql.use_unix_socket && config.postgresql.use_unix_socket_repl)
+})
+
+test('nobody writes into etcd without a certificate, and Patroni has one', async () => {
+  const { etcd3, postgresql } = parse(await deployed('patroni/patroni.yml')) as Patroni
+  const etcd = parseEnv(await deployed('patroni/etcd.conf'))
+  const ca = postgresql.authentication.superuser!.sslrootcert
+  for (const way of ['', 'PEER_']) {
+    assert.match(etcd[`ETCD_LISTEN_${way || 'CLIENT_'}URLS`]!, /^https:/)
+    assert.equal(etcd[`ETCD_${way}CLIENT_CERT_AUTH`], 'true')
+    assert.equal(etcd[`ETCD_${way}TRUSTED_CA_FILE`], ca)
+    assert.equal(etcd[`ETCD_${way}CERT_FILE`], etcd3.cert)
+    assert.equal(etcd[`ETCD_${way}KEY_FILE`], etcd3.key)
+  }
+  const members = MACHINES.map((name, i) => `${name}=https://h${i + 1}:2380`).join(',')
+  assert.equal(etcd.ETCD_INITIAL_CLUSTER, members)
+})
+
+test('the watchdog is given to Patroni, and HAProxy does not go on as root', async () => {
+  const unit = await deployed('patroni/watchdog.conf')
+  assert.match(unit, /^ExecStartPre=\+\S*chown postgres \/dev\/watchdog$/m)
+  const { watchdog } = parse(await deployed('patroni/patroni.yml')) as Patroni
+  assert.equal(watchdog.device, '/dev/watchdog')
+  assert.match(
+    await deployed('patroni/haproxy.cfg'),
+    /^global\n {2}user haproxy\n {2}group haproxy$/m,
+  )
 })
 
 test('HAProxy leads to the primary alone, and ends the connections of one that was', async () => {
