@@ -10,7 +10,7 @@ import { readArguments } from '../../tools/arguments.ts'
 import { asRole } from '../harness/database.ts'
 import { Dice } from '../simulator/dice.ts'
 import { Buyers } from './buyers.ts'
-import { type Loss, type Manager, ownManager } from './losses.ts'
+import { type Loss, MANNERS, type Manager, ownManager } from './losses.ts'
 import { findPatroni, PatroniCluster } from './patroni.ts'
 import { isRight, letOneReturn, type Return } from './returns.ts'
 import { Rig } from './rig.ts'
@@ -21,6 +21,8 @@ const PEOPLE = 4
 const PAUSE_MS = 50
 const BLOCK_MS = 200
 const SOLD_MS_MAX = 90_000
+const SERVERS = 3
+const MANAGERS = ['own', 'patroni'] as const
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -28,25 +30,26 @@ type Cycle = { recovery_ms: number; after_promotion_ms: number }
 
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, texts, json } = readArguments(args, {
-    numbers: { cycles: 10, servers: 3 },
+    numbers: { cycles: 10, servers: SERVERS },
     texts: ['manner', 'seed', 'manager'],
   })
-  const { manner = 'kill', seed = 'failover', manager: name = 'own' } = texts
-  if (manner === 'returns') {
-    if (name !== 'own') throw new Misuse('--manner returns has no other --manager than own.')
-    return letReturn(numbers.cycles, json)
-  }
+  const { seed = 'failover' } = texts
+  const name = oneOf('manager', MANAGERS, texts.manager ?? 'own')
+  const manner = oneOf('manner', [...MANNERS, 'returns'] as const, texts.manner ?? 'kill')
+  if (manner === 'returns' && name !== 'own')
+    throw new Misuse('--manner returns has no other --manager than own.')
+  if ((manner === 'returns' || name !== 'own') && numbers.servers !== SERVERS)
+    throw new Misuse(`--manner returns and --manager patroni have ${SERVERS} servers.`)
+  // A commit needs two, and one is away.
+  if (numbers.servers < SERVERS) throw new Misuse(`--servers is at least ${SERVERS}.`)
+  if (manner === 'returns') return letReturn(numbers.cycles, json)
   const manager = await openManager(name, numbers.servers)
   if (!manager) {
     const why = 'patroni, etcd, haproxy, openssl or PostgreSQL is not installed'
     say(json ? JSON.stringify({ manager: 'patroni', not_run: why }) : `not run: ${why}`)
     return true
   }
-  const loss = Object.hasOwn(manager.losses, manner) ? manager.losses[manner] : undefined
-  if (!loss) {
-    await manager.postgres.stop()
-    throw new Misuse(`--manner is one of ${Object.keys(manager.losses).join(', ')}, returns.`)
-  }
+  const loss = manager.losses[manner]
   const dice = new Dice(seed)
   const { postgres, proxy_url } = manager
   const rig = await Rig.open({ postgres, env: { PENSTOCK_STANDBYS: '1' } })
@@ -121,10 +124,18 @@ async function letReturn(cycles: number, json: boolean): Promise<boolean> {
   return returns.every(isRight)
 }
 
+function oneOf<T extends string>(option: string, known: readonly T[], given: string): T {
+  const found = known.find((one) => one === given)
+  if (found === undefined) throw new Misuse(`--${option} is one of ${known.join(', ')}.`)
+  return found
+}
+
 /** Undefined where the programs that it takes are not installed. */
-async function openManager(name: string, servers: number): Promise<Manager | undefined> {
+async function openManager(
+  name: (typeof MANAGERS)[number],
+  servers: number,
+): Promise<Manager | undefined> {
   if (name === 'own') return ownManager(await Servers.open(servers))
-  if (name !== 'patroni') throw new Misuse('--manager is one of own, patroni.')
   const programs = await findPatroni()
   return programs && (await PatroniCluster.open(programs))
 }

@@ -1,5 +1,6 @@
 // Who decides which server takes writes, for `failover`: how the primary may be lost, and how
-// another comes to be one.
+// another comes to be one. A new manner is a word of MANNERS, and the compiler asks each manager
+// for it; a new manager is one more `Manager`, which failover.ts opens.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Postgres } from 'penstock-service/postgres/server.ts'
@@ -9,6 +10,10 @@ import type { Servers } from './servers.ts'
 const NOTICED_MS = 300
 /** For so long the standbys are away before the primary is lost too. */
 export const CUT_MS = 10_000
+
+/** The ways to lose the primary; each manager knows all of them. */
+export const MANNERS = ['kill', 'hang', 'cut', 'switchover', 'crash'] as const
+export type Manner = (typeof MANNERS)[number]
 
 /** A way to lose the primary, and what brings about that another one takes writes. */
 export type Loss = {
@@ -22,8 +27,7 @@ export type Manager = {
   readonly postgres: Postgres
   /** What leads to whichever server is the primary, where something stands in front of them. */
   readonly proxy_url?: string
-  /** By manner. */
-  readonly losses: Readonly<Record<string, Loss>>
+  readonly losses: Readonly<Record<Manner, Loss>>
   /** What is left of the lost server is ended, and it follows the new primary. */
   comeBack(): Promise<void>
   /** What it is, for the result. */

@@ -1,10 +1,12 @@
 // Three machines of the database on this one, by the files of deploy/patroni: on each etcd, Patroni
 // and PostgreSQL, and one HAProxy in front. The files are taken as they are but for addresses,
 // folders and passwords, and for what this machine or an older Patroni lacks, which the result
-// says. Whoever loses its lock is replaced by Patroni, not by us.
+// says. Whoever loses its lock is replaced by Patroni, not by us. A process belongs to the folder
+// in which it works, so that none is missed, whoever started it.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   access,
   chmod,
@@ -12,7 +14,9 @@ import {
   mkdir,
   mkdtemp,
   open,
+  readdir,
   readFile,
+  readlink,
   rm,
   writeFile,
 } from 'node:fs/promises'
@@ -20,15 +24,14 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
+import { parseEnv, promisify } from 'node:util'
 import { environment, type OsUser, serverUser } from 'penstock-service/postgres/programs.ts'
 import { freePort } from 'penstock-service/postgres/server.ts'
 import pg from 'pg'
 import { parse } from 'yaml'
 import { atEnd } from '../../tools/ending.ts'
 import { ROOT } from '../../tools/source.ts'
-import { CUT_MS, type Loss, type Manager } from './losses.ts'
-import { processesOf } from './servers.ts'
+import { CUT_MS, type Loss, type Manager, type Manner } from './losses.ts'
 
 const DEPLOY = join(ROOT, 'deploy/patroni')
 /** As the files call them. */
@@ -37,10 +40,12 @@ const NAMES = ['one', 'two', 'three']
 const TLS = '/etc/ssl/patroni'
 const WAIT_MS_MAX = 120_000
 const ASKED_MS_MAX = 2_000
-const WATCHDOG = '/dev/watchdog'
+/** Debian has haproxy where only root looks for programs. */
+const ENV = { ...environment, PATH: `${process.env.PATH}:/usr/sbin` }
 
 type Ports = { postgres: number; rest: number; etcd: number; peer: number }
-type Machine = { name: string; folder: string; ports: Ports; running: ChildProcess[] }
+/** Each of its programs works in a folder of its own below `folder`. */
+type Machine = { name: string; folder: string; ports: Ports }
 
 /** The programs that it takes; `version` is Patroni's. */
 export type Programs = { bin: string; version: string; major: number }
@@ -50,15 +55,18 @@ const run = promisify(execFile)
 /** Undefined where one of them is not installed. */
 export async function findPatroni(): Promise<Programs | undefined> {
   try {
-    const { stdout } = await run('patroni', ['--version'])
+    const { stdout } = await run('patroni', ['--version'], { env: ENV })
     for (const [program, flag] of [
       ['etcd', '--version'],
       ['haproxy', '-v'],
       ['openssl', 'version'],
     ])
-      await run(program!, [flag!])
+      await run(program!, [flag!], { env: ENV })
     const version = /\d+(\.\d+)+/.exec(stdout)![0]
-    const { stdout: bin } = await run('sh', ['-c', 'ls -d /usr/lib/postgresql/*/bin | tail -1'])
+    const { stdout: bin } = await run('sh', [
+      '-c',
+      'ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1',
+    ])
     await access(join(bin.trim(), 'pg_rewind'))
     return { bin: bin.trim(), version, major: Number.parseInt(version, 10) }
   } catch {
@@ -69,11 +77,10 @@ export async function findPatroni(): Promise<Programs | undefined> {
 export class PatroniCluster implements Manager {
   readonly postgres: Manager['postgres']
   readonly proxy_url: string
-  readonly losses: Readonly<Record<string, Loss>>
+  readonly losses: Readonly<Record<Manner, Loss>>
   readonly described: Readonly<Record<string, unknown>>
   private readonly machines: readonly Machine[]
   private readonly setting: Setting
-  private proxy: ChildProcess | undefined
   private lost: Machine | undefined
 
   /** All of it runs, with a database `penstock`, and a commit waits for a standby. */
@@ -94,7 +101,7 @@ export class PatroniCluster implements Manager {
   private constructor(setting: Setting, machines: readonly Machine[], proxy_port: number) {
     this.setting = setting
     this.machines = machines
-    const { programs, watchdog, passwords, tls } = setting
+    const { programs, passwords, tls, stop } = setting
     const url = (hosts: string) =>
       `postgres://postgres:${passwords.superuser}@${hosts}/penstock` +
       `?sslmode=verify-full&sslrootcert=${join(tls, 'ca.pem')}`
@@ -102,12 +109,13 @@ export class PatroniCluster implements Manager {
     this.postgres = {
       url: url(machines.map(({ ports }) => `127.0.0.1:${ports.postgres}`).join(',')),
       ended: new Promise(() => {}),
-      stop: atEnd(() => this.end()),
+      stop,
     }
     this.described = {
       manager: `patroni ${programs.version}`,
       synchronous_mode: synchronousMode(programs),
-      watchdog,
+      // It would restart this machine.
+      watchdog: false,
     }
     this.losses = this.waysToLose()
   }
@@ -122,7 +130,7 @@ export class PatroniCluster implements Manager {
     await this.untilReplicated()
   }
 
-  private waysToLose(): Record<string, Loss> {
+  private waysToLose(): Record<Manner, Loss> {
     const losing = (lose: (primary: Machine) => Promise<void>, may_stay = false): Loss => ({
       lose: async () => {
         this.lost = await this.untilPrimary()
@@ -134,23 +142,23 @@ export class PatroniCluster implements Manager {
     })
     return {
       /** The machine is gone: etcd, Patroni and PostgreSQL. */
-      kill: losing((primary) => this.kill(primary)),
+      kill: losing(({ folder }) => killIn(folder)),
       /** The machine stands still, with every connection to the database open, and never goes on.
        *  Its etcd is killed: the kernel of a machine that stands still confirms nothing, and what
        *  watched there would notice; the kernel here goes on. */
       hang: losing(async (primary) => {
-        primary.running[0]!.kill('SIGKILL')
-        await this.signal(primary, 'SIGSTOP')
+        await signalIn(join(primary.folder, 'etcd'), 'SIGKILL')
+        await signalIn(primary.folder, 'SIGSTOP')
       }),
       /** PostgreSQL alone is killed. Where no standby may be promoted it is started again. */
-      crash: losing((primary) => this.signalServer(primary, 'SIGKILL'), true),
+      crash: losing((primary) => signalIn(dataOf(primary), 'SIGKILL'), true),
       /** The standbys are away, and commits wait for them, when the machine is gone. */
       cut: losing(async (primary) => {
         const others = this.machines.filter((machine) => machine !== primary)
-        for (const other of others) await this.signalServer(other, 'SIGSTOP')
+        for (const other of others) await signalIn(dataOf(other), 'SIGSTOP')
         await delay(CUT_MS)
-        await this.kill(primary)
-        for (const other of others) await this.signalServer(other, 'SIGCONT')
+        await killIn(primary.folder)
+        for (const other of others) await signalIn(dataOf(other), 'SIGCONT')
       }),
       /** An operator asks for it. */
       switchover: losing(async (primary) => {
@@ -166,77 +174,37 @@ export class PatroniCluster implements Manager {
   async comeBack(): Promise<void> {
     const { lost } = this
     if (lost && (await this.restStatus(lost, '/patroni')) !== 200) {
-      await this.kill(lost)
+      await killIn(lost.folder)
       await this.start(lost)
     }
     await this.untilReplicated()
   }
 
   private async start(machine: Machine): Promise<void> {
-    const { ports, folder, name } = machine
-    const { tls } = this.setting
-    const client = `https://127.0.0.1:${ports.etcd}`
-    const peer = ({ ports }: Machine) => `http://127.0.0.1:${ports.peer}`
-    const members = this.machines.map((one) => `${one.name}=${peer(one)}`).join(',')
-    // etcd is the first of them.
-    machine.running = [
-      await this.spawn(machine, 'etcd', [
-        ...['--name', name, '--data-dir', join(folder, 'etcd'), '--initial-cluster', members],
-        ...['--listen-client-urls', client, '--advertise-client-urls', client],
-        ...['--listen-peer-urls', peer(machine), '--initial-advertise-peer-urls', peer(machine)],
-        ...['--cert-file', join(tls, 'server.pem'), '--key-file', join(tls, 'server.key')],
-      ]),
-      await this.spawn(machine, 'patroni', [join(folder, 'patroni.yml')]),
-    ]
+    const { user, tls } = this.setting
+    const env = await etcdOf(machine, this.machines, tls)
+    await startIn(join(machine.folder, 'etcd'), 'etcd', [], { user, env })
+    const args = [join(machine.folder, 'patroni.yml')]
+    await startIn(join(machine.folder, 'patroni'), 'patroni', args, { user })
   }
 
   private async startProxy(): Promise<void> {
-    const { folder, tls } = this.setting
+    const { folder: parent, tls, user } = this.setting
     const { port } = new URL(this.proxy_url)
     let text = await readFile(join(DEPLOY, 'haproxy.cfg'), 'utf8')
     text = text.replaceAll(TLS, tls).replace('bind 127.0.0.1:5000', `bind 127.0.0.1:${port}`)
+    // Only root can give itself to another user.
+    if (!user) text = text.replace(/^ {2}(user|group) .*\n/gm, '')
     for (const [i, { name, ports }] of this.machines.entries())
       text = text.replace(
         `server ${name} h${i + 1}:5432`,
         `server ${name} 127.0.0.1:${ports.postgres} port ${ports.rest}`,
       )
+    const folder = join(parent, 'haproxy')
+    await mkdir(folder)
     const file = join(folder, 'haproxy.cfg')
     await writeFile(file, text)
-    this.proxy = spawn('haproxy', ['-f', file], { stdio: 'ignore' })
-  }
-
-  /** A program of the machine, as the user of the server; what it says is kept beside its files. */
-  private async spawn(machine: Machine, program: string, args: string[]): Promise<ChildProcess> {
-    const output = await open(join(machine.folder, `${program}.log`), 'a')
-    const child = spawn(program, args, {
-      cwd: machine.folder,
-      stdio: ['ignore', output.fd, output.fd],
-      env: { ...environment, HOME: machine.folder },
-      ...this.setting.user,
-    })
-    await output.close()
-    return child
-  }
-
-  /** A signal to every process of the machine. */
-  private async signal(machine: Machine, signal: NodeJS.Signals): Promise<void> {
-    for (const child of machine.running) child.kill(signal)
-    await this.signalServer(machine, signal)
-  }
-
-  private async signalServer(machine: Machine, signal: NodeJS.Signals): Promise<void> {
-    for (const pid of await processesOf(machine)) {
-      try {
-        process.kill(pid, signal)
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
-  }
-
-  private async kill(machine: Machine): Promise<void> {
-    await this.signal(machine, 'SIGKILL')
-    while ((await processesOf(machine)).length > 0) await delay(20)
+    await startIn(folder, 'haproxy', ['-f', file], {})
   }
 
   /** The machine that holds the lock and takes writes, other than the one that is lost. */
@@ -293,7 +261,7 @@ export class PatroniCluster implements Manager {
   /** What Patroni said last on each of them. */
   private async said(): Promise<string> {
     const logs = this.machines.map(async ({ name, folder }) => {
-      const text = await readFile(join(folder, 'patroni.log'), 'utf8').catch(() => '')
+      const text = await readFile(join(folder, 'patroni', 'log'), 'utf8').catch(() => '')
       return `${name}: ${text.slice(-600)}`
     })
     return (await Promise.all(logs)).join('\n')
@@ -354,15 +322,60 @@ export class PatroniCluster implements Manager {
       await client.end().catch(() => {})
     }
   }
+}
 
-  private async end(): Promise<void> {
-    this.proxy?.kill('SIGKILL')
-    // Patroni first: it would start its server again.
-    for (const { running } of this.machines) for (const child of running) child.kill('SIGKILL')
-    for (const machine of this.machines) await this.kill(machine)
-    await rm(this.setting.folder, { recursive: true, force: true, maxRetries: 5 })
+/** A program that works in this folder, where what it says is kept in `log`. */
+async function startIn(
+  folder: string,
+  program: string,
+  args: string[],
+  { user, env }: { user?: OsUser | undefined; env?: Readonly<Record<string, string>> },
+): Promise<void> {
+  const output = await open(join(folder, 'log'), 'a')
+  const child = spawn(program, args, {
+    cwd: folder,
+    stdio: ['ignore', output.fd, output.fd],
+    env: { ...ENV, ...env, HOME: folder },
+    ...user,
+  })
+  const started = once(child, 'spawn')
+  await output.close()
+  await started
+}
+
+/** A signal to every process that works in this folder or below it. */
+async function signalIn(folder: string, signal: NodeJS.Signals): Promise<void> {
+  const signalled = new Set<number>()
+  for (;;) {
+    // Those that were started meanwhile, too.
+    const fresh = (await processesIn(folder)).filter((pid) => !signalled.has(pid))
+    if (fresh.length === 0) return
+    for (const pid of fresh) {
+      signalled.add(pid)
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
   }
 }
+
+async function killIn(folder: string): Promise<void> {
+  while ((await processesIn(folder)).length > 0) {
+    await signalIn(folder, 'SIGKILL')
+    await delay(20)
+  }
+}
+
+async function processesIn(folder: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0)
+  // Of one that has ended, and of another user's, nobody says where it works.
+  const places = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, i) => `${places[i]}/`.startsWith(`${folder}/`))
+}
+
+const dataOf = ({ folder }: Machine) => join(folder, 'data')
 
 /** What the machines share. */
 type Setting = {
@@ -371,11 +384,16 @@ type Setting = {
   tls: string
   user: OsUser | undefined
   passwords: Record<'superuser' | 'replication' | 'rewind' | 'restapi', string>
-  watchdog: boolean
+  /** Ends every process, and removes the folder. */
+  stop: () => Promise<void>
 }
 
 async function makeSetting(programs: Programs): Promise<Setting> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-patroni-'))
+  const stop = atEnd(async () => {
+    await killIn(folder)
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
   await chmod(folder, 0o755)
   const user = await serverUser(['postgres'])
   const tls = join(folder, 'tls')
@@ -389,11 +407,7 @@ async function makeSetting(programs: Programs): Promise<Setting> {
     rewind: password(),
     restapi: password(),
   }
-  const watchdog = await access(WATCHDOG).then(
-    () => true,
-    () => false,
-  )
-  return { programs, folder, tls, user, passwords, watchdog }
+  return { programs, folder, tls, user, passwords, stop }
 }
 
 const giveTo = ({ uid, gid }: OsUser, path: string) => chown(path, uid, gid)
@@ -406,7 +420,7 @@ async function makeCertificates(tls: string): Promise<void> {
   const [own_key, asked, own] = ['server.key', 'server.csr', 'server.pem'].map((n) => join(tls, n))
   await run('openssl', [
     ...['req', ...fresh, '-keyout', own_key!, '-out', asked!, '-subj', '/CN=database'],
-    ...['-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost'],
+    ...['-addext', 'subjectAltName=IP:127.0.0.1'],
   ])
   await run('openssl', [
     ...['x509', '-req', '-in', asked!, '-CA', pem, '-CAkey', key, '-out', own!, '-days', '2'],
@@ -416,11 +430,35 @@ async function makeCertificates(tls: string): Promise<void> {
 
 async function makeMachine(name: string, { folder: parent, user }: Setting): Promise<Machine> {
   const folder = join(parent, name)
-  await mkdir(folder, { mode: 0o700 })
-  if (user) await giveTo(user, folder)
+  for (const made of [folder, join(folder, 'etcd'), join(folder, 'patroni')]) {
+    await mkdir(made, { mode: 0o700 })
+    if (user) await giveTo(user, made)
+  }
   const [postgres, rest, etcd, peer] = await Promise.all([0, 1, 2, 3].map(() => freePort()))
   const ports = { postgres: postgres!, rest: rest!, etcd: etcd!, peer: peer! }
-  return { name, folder, ports, running: [] }
+  return { name, folder, ports }
+}
+
+/** The variables of deploy/patroni/etcd.conf. */
+async function etcdOf(
+  machine: Machine,
+  machines: readonly Machine[],
+  tls: string,
+): Promise<Record<string, string>> {
+  const { name, folder, ports } = machine
+  const text = await readFile(join(DEPLOY, 'etcd.conf'), 'utf8')
+  const client = `https://127.0.0.1:${ports.etcd}`
+  const peerOf = ({ ports }: Machine) => `https://127.0.0.1:${ports.peer}`
+  return {
+    ...(parseEnv(text.replaceAll(TLS, tls)) as Record<string, string>),
+    ETCD_NAME: name,
+    ETCD_DATA_DIR: join(folder, 'etcd', 'data'),
+    ETCD_LISTEN_CLIENT_URLS: client,
+    ETCD_ADVERTISE_CLIENT_URLS: client,
+    ETCD_LISTEN_PEER_URLS: peerOf(machine),
+    ETCD_INITIAL_ADVERTISE_PEER_URLS: peerOf(machine),
+    ETCD_INITIAL_CLUSTER: machines.map((one) => `${one.name}=${peerOf(one)}`).join(','),
+  }
 }
 
 /** What is changed of deploy/patroni/patroni.yml. */
@@ -437,6 +475,7 @@ type Configuration = {
     pgpass: string
     authentication: Record<'superuser' | 'replication' | 'rewind', { password: string }>
     parameters: Record<string, string>
+    pg_hba: string[]
   }
   watchdog: { mode: string }
 }
@@ -444,7 +483,7 @@ type Configuration = {
 async function configure(
   { name, folder, ports }: Machine,
   machines: readonly Machine[],
-  { programs, tls, user, passwords, watchdog }: Setting,
+  { programs, tls, user, passwords }: Setting,
 ): Promise<void> {
   const text = await readFile(join(DEPLOY, 'patroni.yml'), 'utf8')
   const config = parse(text.replaceAll(TLS, tls)) as Configuration
@@ -460,7 +499,11 @@ async function configure(
   for (const role of ['superuser', 'replication', 'rewind'] as const)
     postgresql.authentication[role].password = passwords[role]
   config.bootstrap.dcs.synchronous_mode = synchronousMode(programs)
-  if (!watchdog) config.watchdog.mode = 'off'
+  // Its usual place is open to the user postgres alone, and so is the server without a password.
+  postgresql.parameters.unix_socket_directories = folder
+  if (!user) postgresql.pg_hba = postgresql.pg_hba.map((line) => line.replace('peer', 'trust'))
+  // It would restart this machine, and three cannot have the same.
+  config.watchdog.mode = 'off'
   const file = join(folder, 'patroni.yml')
   await writeFile(file, JSON.stringify(config), { mode: 0o600 })
   if (user) await giveTo(user, file)

@@ -287,7 +287,7 @@ async function writeAs({ folder }: Server, name: string, text: string): Promise<
 }
 
 /** The server whose data lies in this folder, and what it has started. */
-export async function processesOf({ folder }: { folder: string }): Promise<number[]> {
+async function processesOf({ folder }: { folder: string }): Promise<number[]> {
   const noted = await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8').catch(() => '')
   const server = Number.parseInt(noted, 10)
   if (!(server > 0)) return []
