@@ -13,6 +13,7 @@ import {
   type Resource,
   type Transport,
   tronNode,
+  withoutKeys,
 } from '../node/node.ts'
 
 /** A node to compare with. */
@@ -25,27 +26,32 @@ export type ChainView = {
 /** The service prefers the first node that answers: here the last is asked first, and what only is
  *  asked here goes to it alone. */
 export function chainView(nodes: NodeOptions['nodes'], transport: Transport): ChainView {
-  const { url = '', solid_url = url, headers = {} } = nodes.at(-1) ?? {}
+  const last = nodes.at(-1) ?? { url: '' }
+  const { url, solid_url = url, headers = {} } = last
+  async function ask(path: string, body: object): Promise<unknown> {
+    const side = (path.startsWith('/walletsolidity/') ? solid_url : url).replace(/\/+$/, '')
+    const request = {
+      url: side + path,
+      body: JSON.stringify(body),
+      headers,
+      timeout_ms: TIMEOUT_MS,
+    }
+    const answer = await transport(request).catch((cause: unknown) => {
+      throw new Outage(`node ${hostOf(side)}`, { cause })
+    })
+    if (answer.status !== 200)
+      throw new Outage(`node ${hostOf(side)} answers ${path} with HTTP ${answer.status}`)
+    const value = fieldsOf(parseNodeJson(answer.body, path), path)
+    if (value.Error !== undefined)
+      throw new Outage(`node ${hostOf(side)} answers ${path} with ${String(value.Error)}`)
+    return value
+  }
   return {
     node: tronNode({ nodes: nodes.toReversed(), transport }),
-    async ask(path, body) {
-      const side = (path.startsWith('/walletsolidity/') ? solid_url : url).replace(/\/+$/, '')
-      const request = {
-        url: side + path,
-        body: JSON.stringify(body),
-        headers,
-        timeout_ms: TIMEOUT_MS,
-      }
-      const answer = await transport(request).catch((cause: unknown) => {
-        throw new Outage(`node ${hostOf(side)}`, { cause })
-      })
-      if (answer.status !== 200)
-        throw new Outage(`node ${hostOf(side)} answers ${path} with HTTP ${answer.status}`)
-      const value = fieldsOf(parseNodeJson(answer.body, path), path)
-      if (value.Error !== undefined)
-        throw new Outage(`node ${hostOf(side)} answers ${path} with ${String(value.Error)}`)
-      return value
-    },
+    ask: (path, body) =>
+      ask(path, body).catch((thrown: unknown) => {
+        throw withoutKeys(thrown, last)
+      }),
   }
 }
 

@@ -16,7 +16,7 @@ test('each node says how far it is, or why it does not answer', async (t) => {
   )
   t.after(() => Promise.all([ahead!.close(), behind!.close()]))
   const refusing = createServer((_request, response) => {
-    response.end(JSON.stringify({ Error: 'x'.repeat(10_000) }))
+    response.end(JSON.stringify({ Error: `secret-key\u001b\n ${'x'.repeat(10_000)}` }))
   })
   await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve))
   t.after(() => refusing.close())
@@ -24,7 +24,7 @@ test('each node says how far it is, or why it does not answer', async (t) => {
   const away = '127.0.0.1:9'
   for (let i = 0; i < 3; i++) ahead!.chain.mine()
   const urls = [ahead!.url, `${behind!.url}/secret-key/..`, `http://${away}/secret-key`]
-  const nodes = [...urls, `http://${refusing_host}`].map((url) => ({ url }))
+  const nodes = [...urls, `http://${refusing_host}/secret-key`].map((url) => ({ url }))
   const node = tronNode({ nodes, transport: httpTransport, timeout_ms: 5_000 })
   const found = await reportNodes({ node, clock: systemClock })
 
@@ -43,6 +43,7 @@ test('each node says how far it is, or why it does not answer', async (t) => {
   assert.ok(first!.answered_ms! >= 0)
   assert.equal(first!.head_time!.getTime() - second!.head_time!.getTime(), 9_000)
   assert.match(third!.error!, /^node 127\.0\.0\.1:9 does not answer \/wallet/)
+  assert.match(fourth!.error!, / with \.\.\. x+$/)
   assert.equal(fourth!.error!.length, 200)
   assert.doesNotMatch(JSON.stringify(found), /secret-key/)
 })

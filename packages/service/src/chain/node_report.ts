@@ -21,9 +21,6 @@ export type NodeReport = {
 
 type Needs = { node: Pick<Node, 'names' | 'only'>; clock: Clock }
 
-/** A node says in its own words what is wrong: no more of them than this. */
-const ERROR_LENGTH_MAX = 200
-
 /** Asks all nodes at once, each for its head and for its newest solid block. */
 export async function reportNodes({ node, clock }: Needs): Promise<NodeReport[]> {
   const found = await Promise.all(node.names.map((name) => askNode(node.only(name), name, clock)))
@@ -52,8 +49,7 @@ async function askNode(
     }
   } catch (thrown) {
     if (!(thrown instanceof Outage)) throw thrown
-    const error = thrown.message.slice(0, ERROR_LENGTH_MAX)
     const nothing = { head_number: null, head_time: null, solid_number: null, answered_ms: null }
-    return { name, ...nothing, error }
+    return { name, ...nothing, error: thrown.message }
   }
 }

@@ -90,7 +90,9 @@ const ERROR_LENGTH_MAX = 200
 /** What went wrong in the words of somebody else, as it may be kept and shown: one line, not long,
  *  and without our secrets, which some repeat. */
 export function errorText(message: string, secrets: readonly string[] = []): string {
-  const hidden = secrets.reduce((text, secret) => text.replaceAll(secret, '...'), message)
+  // The longest first: one may be a part of another.
+  const longest = secrets.toSorted((one, other) => other.length - one.length)
+  const hidden = longest.reduce((text, secret) => text.replaceAll(secret, '...'), message)
   const line = hidden.replace(/[\s\p{C}]+/gu, ' ').trim()
   return line.slice(0, ERROR_LENGTH_MAX).toWellFormed()
 }

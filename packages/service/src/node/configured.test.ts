@@ -31,6 +31,25 @@ test('a key goes to the first node and to others on its host, and to no other op
   ])
 })
 
+test('an address with what no request would carry is refused, and not repeated', async (t) => {
+  const odd = [
+    'https://u:secret@a.example',
+    'https://a.example?secret',
+    'https://a.example/#secret',
+  ]
+  for (const url of odd) {
+    const file = await nodesFile(t, JSON.stringify([{ url: 'https://b.example', solid_url: url }]))
+    for (const read of [
+      () => readConfig(named(url), {}),
+      () => readConfig([], { PENSTOCK_NODES: file }),
+    ])
+      assert.throws(read, (thrown: Misuse) => {
+        assert.match(thrown.message, /^The address of node a\.example has a user name/)
+        return !thrown.message.includes('secret')
+      })
+  }
+})
+
 test('a list of keys gives each node its own, or none', () => {
   const args = named('https://a.example', 'https://b.example', 'https://c.example')
   const { nodes } = readConfig(args, { PENSTOCK_NODE_API_KEYS: 'one, ,three' })

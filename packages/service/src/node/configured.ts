@@ -73,6 +73,12 @@ function keysOf(
 function requireUrl(text: unknown, shown: string): asserts text is string {
   if (typeof text !== 'string' || !URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new Misuse(`${shown} is not the http:// or https:// address of a node.`)
+  const { username, password, search, hash, host } = new URL(text)
+  if (username || password || search || hash)
+    throw new Misuse(
+      `The address of node ${host} has a user name, a password, or something after ? or #: ` +
+        'it is a host and a path, and a key goes into PENSTOCK_NODE_API_KEY.',
+    )
 }
 
 /** Reads the file. What is wrong is told by place: an address may have a key in it. */

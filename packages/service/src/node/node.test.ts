@@ -7,6 +7,7 @@ import { addressFromHex } from 'penstock-tron/address.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData, transactionId } from 'penstock-tron/transaction.ts'
 import { Outage } from '../lib/fault.ts'
+import { thrownFields } from '../lib/log.ts'
 import { type Block, httpTransport, type NodeOptions, tronNode } from './node.ts'
 
 type Exchange = { status: number; body: string }
@@ -40,6 +41,28 @@ const block = (more: object = {}, header: object = {}) => ({
 })
 const SILENT: Script = () => 'silence'
 const GOOD: Script = () => block()
+
+test('what a node says that repeats a key is told without it', async () => {
+  const nodes = [
+    { url: 'http://one/a-long-key/', headers: { 'TRON-PRO-API-KEY': 'a-long-key-of-ours' } },
+  ]
+  const said: Script[] = [
+    () => ({ Error: 'a-long-key-of-ours,\u0000\n a-long-key' }),
+    () => ({ status: 200, body: 'a-long-key-of-ours' }),
+    () => ({ status: 200, body: 'a-long-key' }),
+  ]
+  for (const script of said) {
+    const { node } = scripted({ one: script }, nodes)
+    const thrown = await node.head().catch((error: unknown) => error)
+    assert.ok(thrown instanceof Outage)
+    assert.doesNotMatch(
+      JSON.stringify([thrownFields(thrown), String(thrown.cause)]),
+      /long-key|of-ours/,
+    )
+  }
+  const { node } = scripted({ one: said[0]! }, nodes)
+  await assert.rejects(node.head(), { message: 'node one answers /wallet/getblock with ..., ...' })
+})
 
 test('reads go to the first node that gives a sensible answer', async () => {
   const odd: [name: string, script: Script][] = [

@@ -7,7 +7,7 @@
 // Outage, like no answer at all: nothing further in has to ask again whether an id is an id.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { Outage } from '../lib/fault.ts'
+import { errorText, Outage } from '../lib/fault.ts'
 import {
   type AccountState,
   accountOf,
@@ -201,8 +201,9 @@ class Nodes {
       end?.({ status, error: undefined })
       return value
     } catch (thrown) {
-      end?.({ status, error: thrown instanceof Error ? thrown.message : String(thrown) })
-      throw thrown
+      const told = withoutKeys(thrown, node)
+      end?.({ status, error: told instanceof Error ? told.message : String(told) })
+      throw told
     }
   }
 
@@ -534,6 +535,25 @@ async function findAnywhere(
 /** A node as it may be named anywhere: some have a key in the path of their address. */
 export const hostOf = (url: string): string =>
   URL.canParse(url) ? new URL(url).host : 'without an address'
+
+/** Keys are longer than the words of a path. */
+const KEY_LENGTH_MIN = 8
+
+/** What in the configuration of a node is a key, or may be one. */
+function keysOf({ url, solid_url = url, headers = {} }: ConfiguredNode): string[] {
+  const parts = [url, solid_url].flatMap((side) => new URL(side).pathname.split('/'))
+  return [...parts, ...Object.values(headers)].filter(({ length }) => length >= KEY_LENGTH_MIN)
+}
+
+/** An Outage as it may be logged and shown: some nodes repeat the key that they were asked with.
+ *  Anything else is as it was. */
+export function withoutKeys(thrown: unknown, node: ConfiguredNode): unknown {
+  if (!(thrown instanceof Outage)) return thrown
+  const keys = keysOf(node)
+  const { message, cause } = thrown
+  const said = cause instanceof Error ? { cause: new Error(errorText(cause.message, keys)) } : {}
+  return new Outage(errorText(message, keys), said)
+}
 
 function inOrder(block: Block, found: ReadonlyMap<string, Receipt>, from: string): Receipt[] {
   const receipts = block.transactions.map(({ tx_id }) => {

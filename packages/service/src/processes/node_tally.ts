@@ -26,7 +26,7 @@ export type NodeCounts = {
 
 /** Told of every request when it is over. */
 export type NodeTally = {
-  /** These are counted from now on, with what is no business of those who read their errors. */
+  /** These are counted from now on. */
   add(nodes: NodeOptions['nodes']): void
   ended(name: string, request: { ms: number; error: string | undefined }): void
   headSeen(name: string, number: number): void
@@ -48,7 +48,6 @@ type NodeState = Pick<NodeCounts, 'head_number' | 'answered_at' | 'failed_at' | 
 
 export function nodeTally(clock: Clock): NodeTally {
   const states = new Map<string, NodeState>()
-  const secrets = new Set<string>()
   const minuteNow = () => Math.floor(clock.now().getTime() / MINUTE_MS)
   function stateOf(name: string): NodeState {
     const known = states.get(name)
@@ -80,10 +79,7 @@ export function nodeTally(clock: Clock): NodeTally {
   }
   return {
     add(nodes) {
-      for (const node of nodes) {
-        stateOf(hostOf(node.url))
-        for (const secret of secretsOf(node)) secrets.add(secret)
-      }
+      for (const { url } of nodes) stateOf(hostOf(url))
     },
     ended(name, { ms, error }) {
       const state = stateOf(name)
@@ -96,7 +92,7 @@ export function nodeTally(clock: Clock): NodeTally {
       } else {
         minute.failures += 1
         state.failed_at = clock.now()
-        state.error = errorText(error, [...secrets])
+        state.error = errorText(error)
       }
     },
     headSeen(name, number) {
@@ -109,15 +105,3 @@ export function nodeTally(clock: Clock): NodeTally {
 /** The smallest of these that so many percent of them are not above. */
 const percentile = (sorted: readonly number[], percent: number): number | null =>
   sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? null
-
-/** Keys are longer than the words of a path. */
-const SECRET_LENGTH_MIN = 8
-
-/** What in the configuration of a node is a key, or may be one. */
-function secretsOf({ url, solid_url = url, headers = {} }: NodeOptions['nodes'][number]): string[] {
-  const parts = [url, solid_url].flatMap((side) => {
-    const { username, password, pathname, search } = new URL(side)
-    return [username, password, ...pathname.split('/'), search]
-  })
-  return [...parts, ...Object.values(headers)].filter(({ length }) => length >= SECRET_LENGTH_MIN)
-}
