@@ -5,7 +5,6 @@
 // given to a later test of the same file.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { tmpdir } from 'node:os'
 import type { TestContext } from 'node:test'
 import { migrate } from 'penstock-service/database/migrate.ts'
 import { readMigrations } from 'penstock-service/database/migrations.ts'
@@ -17,10 +16,6 @@ import pg from 'pg'
 /** Set by tools/test/run.ts for the processes it starts. */
 export const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
 
-/** Where the server that tests run on listens beside its port. What is asked within this process
- *  goes that way: a fifth of the cost of a round trip less. */
-export const clusterSettings = () => ({ unix_socket_directories: tmpdir() })
-
 let cluster: Promise<string> | undefined
 let template: Promise<string> | undefined
 
@@ -30,7 +25,7 @@ export function testCluster(): Promise<string> {
   const url = process.env.TEST_DATABASE_URL ?? process.env[CLUSTER_VARIABLE]
   cluster ??= url
     ? Promise.resolve(url)
-    : startPostgres({ throw_away: true, settings: clusterSettings() }).then(({ url }) => url)
+    : startPostgres({ throw_away: true }).then((started) => started.url)
   return cluster
 }
 
@@ -77,11 +72,7 @@ export class TestDatabase {
   private open({ connections_max, role }: ConnectionOptions): Sql {
     const more = role === undefined ? '' : `-c role=${role}`
     return connect({
-      url: withoutSync(this.url, {
-        application_name: KEPT,
-        more,
-        ...(process.env.TEST_DATABASE_URL === undefined && { host: tmpdir() }),
-      }),
+      url: withoutSync(this.url, { application_name: KEPT, more }),
       ends_when_idle: true,
       ...(connections_max !== undefined && { connections_max }),
     })
@@ -186,10 +177,10 @@ function untilClosed(pool: Sql): Sql {
  *  the server. The server itself is one that money may be kept on. */
 export function withoutSync(
   url: string,
-  { more = '', ...parameters }: { more?: string; application_name?: string; host?: string } = {},
+  { application_name = 'penstock', more = '' } = {},
 ): string {
   const options = `-c synchronous_commit=off ${more}`.trim()
-  return `${url}?${new URLSearchParams({ options, application_name: 'penstock', ...parameters })}`
+  return `${url}?${new URLSearchParams({ options, application_name })}`
 }
 
 /** The same database with the rights of one role of the service, and no others. */
