@@ -1,7 +1,6 @@
 // How a process is watched: whether it is ready, and what it reports, always; and, with an admin
-// port, its numbers. The
-// port is open from the first moment of a start, so that anyone who waits for the process sees that
-// it is starting.
+// port, its numbers. The port is open from the first moment of a start, so that anyone who waits
+// for the process sees that it is starting.
 
 import { join } from 'node:path'
 import about from '../../package.json' with { type: 'json' }

@@ -147,8 +147,11 @@ export function statusReader(needs: ReaderNeeds): () => Promise<Status> {
   let reading: Promise<Status> | undefined
   let kept: { status: Promise<Status>; at_ms: number } | undefined
   async function read(): Promise<Status> {
-    last = await readStatus(needs)
-    return last
+    const status = await readStatus(needs)
+    last = status
+    // Who asks from now on is told this, even where somebody was just told what was so before.
+    kept = { status: Promise.resolve(status), at_ms: needs.clock.now().getTime() }
+    return status
   }
   function ask(now: Date): Promise<Status> {
     reading ??= read().finally(() => {
