@@ -177,7 +177,7 @@ test('an invoice or a summary that was altered or taken out is found by the book
   await hand.connect()
   await hand.query('set session_replication_role = replica')
   const tables = ['invoice', 'summary']
-  const keep = tables.map((table) => `create table kept_${table} as table ${table}`)
+  const keep = tables.map((table) => `create temp table kept_${table} as table ${table}`)
   const restore = tables.map(
     (table) => `delete from ${table}; insert into ${table} table kept_${table}`,
   )
