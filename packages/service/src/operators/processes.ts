@@ -81,8 +81,9 @@ export const processOperations = [
     description:
       'Without `kept_days` it is kept for ever. `overdue_seconds` says for how long the oldest ' +
       'should have been deleted: for some minutes that is so all the time, because what is old ' +
-      'is deleted now and then; more of it means that no worker does. What is kept for less ' +
-      'than a day is not listed.',
+      'is deleted now and then; more of it means that no worker does. For events and evidence ' +
+      'it is what the worker that deletes them was told, and the default while there is none. ' +
+      'What is kept for less than a day is not listed.',
     body: NOTHING,
     reply: ListOf({
       what: Text,
