@@ -19,6 +19,8 @@ export class Buyers {
   readonly accepted = new Map<string, { customer_id: string; external_id: string; id: string }>()
   /** Two answers that cannot both be true. */
   readonly contradictions: string[] = []
+  /** One purchase, two orders. */
+  doubled = 0
   asked = 0
   unanswered = 0
   /** Of those, how many were told that the outcome is unknown. */
@@ -118,8 +120,10 @@ export class Buyers {
     }
     const id = String(result?.id)
     const before = this.accepted.get(external_id)
-    if (before && before.id !== id)
+    if (before && before.id !== id) {
+      this.doubled += 1
       this.contradictions.push(`${external_id} is ${before.id} and ${id}`)
+    }
     this.accepted.set(external_id, { customer_id, external_id, id })
   }
 
