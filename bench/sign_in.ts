@@ -6,6 +6,7 @@
 //
 //   npm run bench -- sign_in [--tries N of each] [--names N] [--json]
 
+import { randomInt } from 'node:crypto'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { CLUSTER_VARIABLE, makeTemplate } from 'penstock-test/harness/database.ts'
 import { codeAt, joinedByPassword, PASSWORD } from 'penstock-test/harness/users.ts'
@@ -106,7 +107,7 @@ async function guess(world: World, users: User[], groups: Group[], tries: number
   for (let i = 0; i < tries; i++) {
     if (i % (users.length * ROUNDS_UNTIL_FORGOTTEN) === 0) await world.sql`delete from sign_in`
     const user = users[i % users.length]!
-    const order = groups.toSorted(() => Math.random() - 0.5)
+    const order = shuffled(groups)
     for (const [place, group] of order.entries()) {
       const ip = `10.${(i >> 8) & 255}.${i & 255}.${place + 1}`
       const visitor = new Visitor(world.api, { ip })
@@ -123,6 +124,16 @@ async function guess(world: World, users: User[], groups: Group[], tries: number
       process.stderr.write(`${i} of ${tries}\n`)
     }
   }
+}
+
+/** Each order is as likely as any other: who comes second meets rows that the first has written. */
+function shuffled<T>(all: readonly T[]): T[] {
+  const order = [...all]
+  for (let i = order.length - 1; i > 0; i--) {
+    const other = randomInt(i + 1)
+    ;[order[i], order[other]] = [order[other]!, order[i]!]
+  }
+  return order
 }
 
 /** The two-sided p of Mann and Whitney, by the normal distribution that it nears. */
