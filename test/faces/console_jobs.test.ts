@@ -264,8 +264,7 @@ async function compare(hands: Hands, noted: object): Promise<void> {
   await visit(hands, 'Books')
   // A page that comes takes the focus to its heading, once.
   await heading('Books').and(page.locator(':focus')).waitFor()
-  await page.getByLabel('Roots that you have noted').focus()
-  await hands.paste(JSON.stringify(noted))
+  await hands.paste(JSON.stringify(noted), page.getByLabel('Roots that you have noted'))
 }
 
 job('a noted root is still the root', { clicks: 2, seconds: 1 }, async (hands) => {

@@ -147,6 +147,8 @@ portal.job('what is left is there at once', { clicks: 0, seconds: 0.5 }, async (
 portal.job('orders are watched', { clicks: 1, seconds: 1 }, async (hands, answered) => {
   await hands.press(link('Orders'))
   await portal.page.getByText(/^● live$/).waitFor()
+  // What is bought before the list has come is in the list.
+  await rows('Orders').first().waitFor()
   answered()
   const external_id = `watched with the ${hands.name}`
   await buy(external_id)
@@ -167,7 +169,10 @@ portal.test('orders are live, in every tab over one stream', async (t) => {
   const tabs = [await portal.context.newPage(), await portal.context.newPage()]
   for (const tab of tabs) await tab.goto(`${portal.origin}/portal/orders`)
   await visit('/portal/orders')
-  for (const tab of [portal.page, ...tabs]) await tab.getByText(/^● live$/).waitFor()
+  for (const tab of [portal.page, ...tabs]) {
+    await tab.getByText(/^● live$/).waitFor()
+    await tab.getByRole('row').nth(1).waitFor()
+  }
   await buy('live-1')
   const news = [portal.page, ...tabs].map((tab) =>
     tab.getByRole('button', { name: '1 new' }).waitFor(),

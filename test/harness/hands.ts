@@ -14,11 +14,16 @@ export type Hands = {
   press(what: Locator): Promise<void>
   /** A combination such as `Control+k`. */
   shortcut(keys: string): Promise<void>
-  paste(text: string): Promise<void>
+  /** Where the focus is, or into a field that gets it first. */
+  paste(text: string, into?: Locator): Promise<void>
   type(field: Locator, text: string): Promise<void>
+  /** What the page says, and what has the focus: for whoever reads why a job has failed. */
+  said(): Promise<string>
 }
 
 const TABS_MAX = 200
+const SAID_MS_MAX = 5_000
+const SAID_LENGTH_MAX = 2_000
 
 /** Moves the focus there by Tab, as one does who has no mouse. Throws when that leads nowhere. */
 async function tabTo(page: Page, what: Locator): Promise<void> {
@@ -44,11 +49,21 @@ const common = (page: Page) => ({
     count(this)
     await page.keyboard.press(keys)
   },
-  async paste(this: Hands, text: string) {
+  async paste(this: Hands, text: string, into?: Locator) {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+    // Last of all: what comes before may take the focus away.
+    await into?.focus()
     count(this)
     await page.keyboard.press('Control+v')
+  },
+  async said() {
+    const focus = 'document.activeElement?.outerHTML.slice(0, 200)'
+    const [main, focused] = await Promise.all([
+      page.locator('main').innerText({ timeout: SAID_MS_MAX }),
+      page.evaluate(focus),
+    ])
+    return `the page says: ${main.slice(0, SAID_LENGTH_MAX)}\nthe focus is on: ${String(focused)}`
   },
 })
 
@@ -118,7 +133,10 @@ export async function doJob(
   const answered = () => {
     taken ??= { clicks: hands.clicks, ms: performance.now() - hands.pressed_ms }
   }
-  await job(hands, answered)
+  await job(hands, answered).catch(async (thrown: Error) => {
+    thrown.stack += `\n${await hands.said().catch(String)}`
+    throw thrown
+  })
   answered()
   t.diagnostic(`${taken!.clicks} clicks of ${clicks}, then ${Math.round(taken!.ms)} ms`)
   assert.ok(taken!.clicks <= clicks, `${taken!.clicks} clicks`)
