@@ -156,7 +156,10 @@ async function lookAtPool(page: Page): Promise<void> {
 
 async function lookAtChain(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Chain' }).click()
-  await page.getByText(/70\s000\s019/).first().waitFor()
+  await page
+    .getByText(/70\s000\s019/)
+    .first()
+    .waitFor()
   await page.getByText('delegate:part').waitFor()
   const nodes = page.getByRole('table', { name: 'Nodes' }).getByRole('row')
   await nodes.filter({ hasText: '0 blocks behind' }).waitFor()
