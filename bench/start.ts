@@ -36,8 +36,9 @@ async function startOnce(folder: string, kind: Kind): Promise<Figures> {
   const hook = kind === 'without' ? ['--import', HOOK] : []
   const words = ['start', '--port', '0', '--chain-port', '0', '--data-dir', data_dir]
   const started = performance.now()
+  // What is left out is said in its log, each time.
   const child = spawn(process.execPath, [...hook, MAIN, ...words, '--ready-file', ready_file], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'ignore', kind === 'without' ? 'ignore' : 'inherit'],
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   while (!existsSync(ready_file)) {

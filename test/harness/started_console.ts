@@ -10,6 +10,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import { totpCodes } from 'penstock-service/sign_in/codes.ts'
 import { passwordHasher } from 'penstock-service/sign_in/passwords.ts'
 import { sessionReader } from 'penstock-service/users/sessions.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
@@ -39,8 +40,9 @@ export async function startedConsole(
   const sessions = sessionReader({ sql, clock })
   const network = async () => 'sandbox'
   const common = { sql, clock, random, new_id, seal, wake: () => {} }
-  const offers = { brandName: async () => 'Penstock', passwords: passwordHasher(random, 10) }
-  const sign_in = { ...common, ...offers, sessions, network }
+  const brandName = async () => 'Penstock'
+  const proofs = { passwords: passwordHasher(random, 10), totp_codes: totpCodes(seal) }
+  const sign_in = { ...common, ...proofs, brandName, sessions, network }
   const running = await startConsole(
     {
       console_host: '127.0.0.1',

@@ -87,6 +87,7 @@ import { barredReader, heldSenders } from './screening/barred.ts'
 import { lowBalanceStep, settingKinds } from './settings/low_balance.ts'
 import { networkReader } from './settings/network_name.ts'
 import { routes as settingsRoutes } from './settings/routes.ts'
+import { totpCodes } from './sign_in/codes.ts'
 import { forgetProofs } from './sign_in/joining.ts'
 import { passwordHasher } from './sign_in/passwords.ts'
 import { type SignInNeeds, signInRoutes, signInSteps } from './sign_in/routes.ts'
@@ -353,8 +354,9 @@ function signInOf(
   const sessions = sessionReader({ sql, clock })
   const network = networkReader(world.node)
   const passwords = passwordHasher(random, world.password_cost)
+  const own = { passwords, totp_codes: totpCodes(parts.seal) }
   const brandName = async () => (await brand()).name
-  return { sql, clock, random, ...parts, sessions, passwords, brandName, network, wake }
+  return { sql, clock, random, ...parts, sessions, ...own, brandName, network, wake }
 }
 
 type PaidParts = Pick<App, 'new_id'> &

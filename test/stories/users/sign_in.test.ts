@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Client } from 'pg'
 import { type Alteration, Authenticator, type Options } from '../../harness/authenticator.ts'
 import {
   codeAt,
@@ -232,4 +233,34 @@ test('a code on paper signs in once, ends the other sessions, and is told', asyn
   assert.equal(twice.key, 'auth.sign_in')
   const fresh = (await other.ask('/session/recovery/new')).recovery_codes as string[]
   assert.equal(new Set([...fresh, ...recovery_codes]).size, 20)
+})
+
+test('a refusal is as many statements whether somebody has the name, or nobody', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { secret } = await joinedByPassword(world, { customer_id })
+  const queries = t.mock.method(Client.prototype, 'query')
+  const statementsOf = async (path: string, body: object) => {
+    queries.mock.resetCalls()
+    assert.equal((await new Visitor(world.api).call(path, body)).key, 'auth.sign_in')
+    return queries.mock.callCount()
+  }
+  const right = codeAt(secret, world.now)
+  const wrong = String((Number(right) + 1) % 1_000_000).padStart(6, '0')
+  const password = 'another horse battery'
+  const counts: number[] = []
+  for (const body of [
+    { sign_in_name: 'nobody', password, code: wrong },
+    { sign_in_name: 'anna', password, code: wrong },
+    { sign_in_name: 'anna', password, code: right },
+    { sign_in_name: 'anna', password: PASSWORD, code: wrong },
+  ])
+    counts.push(await statementsOf('/session/password', body))
+  assert.deepEqual(counts, Array(4).fill(counts[0]))
+  assert.ok(counts[0]! > 3)
+  const on_paper: number[] = []
+  for (const sign_in_name of ['nobody', 'anna'])
+    on_paper.push(await statementsOf('/session/recovery', { sign_in_name, code: 'aaaa-bbbb' }))
+  assert.deepEqual(on_paper, Array(2).fill(on_paper[0]))
+  assert.ok(on_paper[0]! > 3)
 })

@@ -58,16 +58,37 @@ export async function newestTotpSecrets(
     where u.ended_at is null order by sealed_by, p.changed_at desc`
 }
 
+/** How many steps a phone's clock may be off. */
+const STEPS_OFF = [0, -1, 1]
+
+/** The 30 seconds whose code it is, now or one step off; undefined when it is none. The work is the
+ *  same for each: how long it takes does not tell whether a code is right. */
+export function totpStep(secret: string, code: string, now: Date): bigint | undefined {
+  const totp = totpOf(secret)
+  const timestamps = STEPS_OFF.map((off) => now.getTime() + off * STEP_SECONDS * 1_000)
+  const [found] = timestamps.filter(
+    (timestamp) => totp.validate({ token: code, timestamp, window: 0 }) !== null,
+  )
+  return found === undefined ? undefined : BigInt(Math.floor(found / 1_000 / STEP_SECONDS))
+}
+
 /** A secret that nobody's phone has. */
 const NOBODYS = 'A'.repeat(32)
 
-/** The 30 seconds whose code it is, now or one step off; undefined when it is none. Without a
- *  secret it is none, and takes as long. */
-export function totpStep(secret: string | undefined, code: string, now: Date): bigint | undefined {
-  const timestamp = now.getTime()
-  const delta = totpOf(secret ?? NOBODYS).validate({ token: code, timestamp, window: 1 })
-  if (delta === null || secret === undefined) return undefined
-  return BigInt(Math.floor(timestamp / 1_000 / STEP_SECONDS) + delta)
+export type TotpCodes = {
+  /** totpStep() of a user's sealed secret; of nobody's it is none, which takes as long. */
+  step(known: SealedSecret | undefined, code: string, now: Date): bigint | undefined
+}
+
+export function totpCodes(seal: Seal): TotpCodes {
+  const nobodys = { user_id: '', sealed_totp: seal.seal(NOBODYS, totpContext('')) }
+  return {
+    step(known, code, now) {
+      const { user_id, sealed_totp } = known ?? nobodys
+      const step = totpStep(seal.open(sealed_totp, totpContext(user_id)), code, now)
+      return known && step
+    },
+  }
 }
 
 /** Uses up the code of a step. False: it, or a later one, was used before. */
@@ -92,6 +113,23 @@ export async function newRecoveryCodes(tx: Tx, user_id: string, random: Random):
     insert into recovery_code (user_id, code_hash)
     select ${user_id}, one from unnest(${codes.map(recoveryHash)}::text[]) as one`
   return codes
+}
+
+/** The user of a name, and whether a code on paper is one of that user's that was not used. A name
+ *  that nobody has is one row as well. */
+export async function findRecoveryCode(
+  sql: Sql,
+  { sign_in_name, code }: { sign_in_name: string; code: string },
+): Promise<{ user_id: string | null; is_right: boolean }> {
+  const [found] = await sql<{ user_id: string | null; is_right: boolean }>`
+    with named as materialized (
+      select (select id from service_user
+        where sign_in_name = ${sign_in_name} and ended_at is null) as user_id)
+    select user_id, exists (select 1 from recovery_code as c
+      where c.user_id = coalesce(named.user_id, '') and code_hash = ${recoveryHash(code)}
+        and used_at is null) as is_right
+    from named`
+  return found!
 }
 
 /** Uses up a code on paper. False: the user has no such code that was not used. */

@@ -28,7 +28,7 @@ import {
   signedIn,
 } from './begin.ts'
 import type { Needs as ChallengeNeeds } from './challenges.ts'
-import { totpContext, totpStep, useRecoveryCode, useTotpStep } from './codes.ts'
+import { findRecoveryCode, type TotpCodes, useRecoveryCode, useTotpStep } from './codes.ts'
 import {
   AssertionField,
   assertionOptions,
@@ -40,7 +40,8 @@ import {
 import { PASSWORD_LENGTH, type Passwords } from './passwords.ts'
 import { beginTry, endTry, noteTry } from './tries.ts'
 
-export type Needs = BeginNeeds & ChallengeNeeds & { passwords: Passwords; wake(step: string): void }
+export type Needs = BeginNeeds &
+  ChallengeNeeds & { passwords: Passwords; totp_codes: TotpCodes; wake(step: string): void }
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
@@ -67,21 +68,24 @@ const field = (name: string, when = `\`${name}\` is too long, or no text`) =>
   refuses(InvalidParams, when, name)
 
 type Known = {
-  id: string
-  customer_id: string | null
+  user_id: string
   hash: string
   sealed_totp: string
   changed_at: Date
 }
 
-/** The user of a name who has a password, at this face. */
+/** The user of a name who has a password, at this face. A name that nobody has is one row as well.
+ *  It is read while the try is noted, which takes longer: what is left of a difference between them
+ *  is not seen from outside. */
 async function findByName(sql: Sql, name: string, needs: Needs): Promise<Known | undefined> {
-  const [found] = await sql<Known>`
-    select u.id, u.customer_id, p.hash, p.sealed_totp, p.changed_at
-    from service_user as u join user_password as p on p.user_id = u.id
-    where u.sign_in_name = ${name.trim().toLowerCase()} and u.ended_at is null
-      and (u.customer_id is null) = ${needs.face.name === 'console'}`
-  return found
+  const [found] = await sql<Known | { user_id: null }>`
+    with named as materialized (
+      select (select id from service_user
+        where sign_in_name = ${name} and ended_at is null
+          and (customer_id is null) = ${needs.face.name === 'console'}) as user_id)
+    select p.user_id, hash, sealed_totp, changed_at
+    from named left join user_password as p on p.user_id = coalesce(named.user_id, '')`
+  return found?.user_id ? found : undefined
 }
 
 /** Whether a password and a code are those of a user; undefined: of nobody. The code is used up. */
@@ -90,19 +94,18 @@ async function isRight(
   known: Known | undefined,
   { password, code }: { password: string; code: string },
 ): Promise<boolean> {
-  const { passwords, seal, clock, sql } = needs
-  const secret = known && seal.open(known.sealed_totp, totpContext(known.id))
+  const { passwords, totp_codes, clock, sql } = needs
   const is_password = await passwords.check(password, known?.hash)
-  const step = totpStep(secret, code, clock.now())
+  const step = totp_codes.step(known, code, clock.now())
   if (!known || !is_password || step === undefined) return false
-  return sql.begin((tx) => useTotpStep(tx, known.id, step))
+  return sql.begin((tx) => useTotpStep(tx, known.user_id, step))
 }
 
 /** Hashes a password anew whose hash is older than our parameters. */
 async function refreshHash({ passwords, sql }: Needs, known: Known, password: string) {
   if (!passwords.isOld(known.hash)) return
   const hash = await passwords.hash(password)
-  await sql`update user_password set hash = ${hash} where user_id = ${known.id}`
+  await sql`update user_password set hash = ${hash} where user_id = ${known.user_id}`
 }
 
 /** Signs in a user who has shown who it is: a session, its cookie, and a line about it. */
@@ -120,9 +123,9 @@ export async function letIn(
 }
 
 /** Whether a password was neither changed nor taken away since it was read, of a locked user. */
-async function isPasswordAsRead(tx: Tx, { id, changed_at }: Known): Promise<boolean> {
+async function isPasswordAsRead(tx: Tx, { user_id, changed_at }: Known): Promise<boolean> {
   const [found] = await tx`
-    select 1 from user_password where user_id = ${id} and changed_at = ${changed_at}`
+    select 1 from user_password where user_id = ${user_id} and changed_at = ${changed_at}`
   return found !== undefined
 }
 
@@ -182,18 +185,20 @@ export const password = (needs: Needs): Endpoint =>
       const { sql, face } = needs
       const attempt = { face: face.name, way: 'password' as const, place: placeOf(asked) }
       const name = sign_in_name.trim().toLowerCase()
-      const id = await beginTry(needs, attempt, { sign_in_name: name })
-      const known = await findByName(sql, sign_in_name, needs)
+      const [id, known] = await Promise.all([
+        beginTry(needs, attempt, { sign_in_name: name }),
+        findByName(sql, name, needs),
+      ])
       if (!(await isRight(needs, known, shown))) {
-        await endTry(sql, id, { outcome: 'failed', user_id: known?.id })
+        await endTry(sql, id, { outcome: 'failed' })
         throw NotSignedIn()
       }
       await refreshHash(needs, known!, shown.password)
       const { token } = await sql.begin(async (tx) => {
-        const begun = await letIn(tx, needs, asked, known!.id)
+        const begun = await letIn(tx, needs, asked, known!.user_id)
         if (!(await isPasswordAsRead(tx, known!))) throw NotSignedIn()
         const { session_id } = begun
-        await endTry(tx, id, { outcome: 'done', user_id: known!.id, session_id })
+        await endTry(tx, id, { outcome: 'done', user_id: known!.user_id, session_id })
         return begun
       })
       giveToken(needs, asked, token)
@@ -220,26 +225,29 @@ export const recovery = (needs: Needs): Endpoint =>
       const { sql, face, clock } = needs
       const name = sign_in_name.trim().toLowerCase()
       const attempt = { face: face.name, way: 'recovery' as const, place: placeOf(asked) }
-      const id = await beginTry(needs, attempt, { sign_in_name: name })
-      const [found] = await sql<{ id: string }>`
-        select id from service_user where sign_in_name = ${name} and ended_at is null`
+      const [id, { user_id, is_right }] = await Promise.all([
+        beginTry(needs, attempt, { sign_in_name: name }),
+        findRecoveryCode(sql, { sign_in_name: name, code }),
+      ])
       const at = clock.now()
+      const refused = async () => {
+        await endTry(sql, id, { outcome: 'failed' })
+        return NotSignedIn()
+      }
+      if (!is_right || user_id === null) throw await refused()
       const begun = await sql.begin(async (tx) => {
         // Who takes codes away locks the user first.
-        const user = found && (await lockUser(tx, { id: found.id }))
-        const which = { user_id: user?.id ?? '', code, at }
-        if (!(await useRecoveryCode(tx, which)) || !found) return undefined
-        await endSessions(tx, { user_id: found.id, at })
-        const session = await letIn(tx, needs, asked, found.id)
-        await noteUser(tx, 'user.recovered', found.id, at)
+        if (!(await lockUser(tx, { id: user_id }))) return undefined
+        if (!(await useRecoveryCode(tx, { user_id, code, at }))) return undefined
+        await endSessions(tx, { user_id, at })
+        const session = await letIn(tx, needs, asked, user_id)
+        await noteUser(tx, 'user.recovered', user_id, at)
         const { session_id } = session
-        await endTry(tx, id, { outcome: 'done', user_id: found.id, session_id })
+        await endTry(tx, id, { outcome: 'done', user_id, session_id })
         return session
       })
-      if (!begun) {
-        await endTry(sql, id, { outcome: 'failed', user_id: found?.id })
-        throw NotSignedIn()
-      }
+      // Another call has used it meanwhile, or it was taken away.
+      if (!begun) throw await refused()
       needs.wake('publish')
       giveToken(needs, asked, begun.token)
       return signedIn(needs, begun.token)
@@ -323,8 +331,7 @@ async function isStillRight(
   const attempt = { face: face.name, way: 'step_up' as const, place }
   const id = await beginTry(needs, attempt, { user_id })
   const [known] = await sql<Known>`
-    select u.id, u.customer_id, p.hash, p.sealed_totp, p.changed_at
-    from service_user as u join user_password as p on p.user_id = u.id where u.id = ${user_id}`
+    select user_id, hash, sealed_totp, changed_at from user_password where user_id = ${user_id}`
   const right = await isRight(needs, known, { password: given, code })
   await endTry(sql, id, { outcome: right ? 'done' : 'failed', user_id, session_id })
   return right
