@@ -13,6 +13,7 @@ import type { Clock } from '../lib/clock.ts'
 import { Misuse, refusal } from '../lib/fault.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
+import { appCloser } from '../limits/close_app.ts'
 import { figuresReader } from '../monitoring/figures.ts'
 import type { Node } from '../node/node.ts'
 import { listening } from '../program/listen.ts'
@@ -93,6 +94,7 @@ export async function startConsole(
   const { trusted_proxies } = config
   const needs = { clock, random, log, face, sign_in, live, operations, operation_needs, pages }
   const app = buildConsole({ ...needs, trusted_proxies })
+  const closeApp = appCloser(app)
   const { console_host: host, console_port, console_port_any } = config
   const listen = (at: number) => listening(() => app.listen({ host, port: at }), at)
   await listen(console_port).catch((thrown: unknown) => {
@@ -104,8 +106,7 @@ export async function startConsole(
     url: consoleUrl(),
     async close() {
       live.close()
-      app.server.closeIdleConnections()
-      await app.close()
+      await closeApp()
     },
   }
 }
