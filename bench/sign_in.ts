@@ -1,10 +1,10 @@
-// Whether somebody who guesses can tell a name that exists from one that does not, or a part that is
-// right, by how long the refusal takes: a name that nobody has, and names that exist with nothing
-// right, with the password alone, and with the code alone; and codes on paper, for nobody's name and
-// for one that exists. In turn, against a whole service in this process. Passwords are hashed with a
-// hundredth of the usual work, so that less noise covers a difference. `p` is that of the two-sided
-// test of Mann and Whitney against the name that nobody has; below the limit the two can be told
-// apart.
+// Whether somebody who guesses can tell a name that exists from one that does not, or a part that
+// is right, by how long the refusal takes: a name that nobody has, and names that exist with
+// nothing right, with the password alone, and with the code alone; and codes on paper, for
+// nobody's name and for one that exists. In turn, against a whole service in this process.
+// Passwords are hashed with a hundredth of the usual work, so that less noise covers a difference.
+// `p` is that of the two-sided test of Mann and Whitney against the name that nobody has; below
+// the limit the two can be told apart.
 //
 //   npm run bench -- sign_in [--tries N of each] [--names N] [--json]
 

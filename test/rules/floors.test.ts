@@ -49,6 +49,7 @@ const EDGES: Record<string, string> = {
   'packages/service/src/postgres/server.ts': 'makes a password, and waits for a server',
   'packages/service/src/backups/restoring.ts': 'waits for a server that plays its log',
   'packages/service/src/program/instruments.ts': 'measures how long steps and nodes take',
+  'packages/service/src/limits/close_app.ts': 'waits for connections when it stops',
   'packages/service/src/program/api.ts': 'hears those out who have connected when it stops',
   'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
   'packages/service/src/program/sealing_keys.ts': 'makes the sealing key on the first start',

@@ -81,9 +81,10 @@ export type TotpCodes = {
 }
 
 export function totpCodes(seal: Seal): TotpCodes {
-  const nobodys = { user_id: '', sealed_totp: seal.seal(NOBODYS, totpContext('')) }
+  let nobodys: SealedSecret | undefined
   return {
     step(known, code, now) {
+      nobodys ??= { user_id: '', sealed_totp: seal.seal(NOBODYS, totpContext('')) }
       const { user_id, sealed_totp } = known ?? nobodys
       const step = totpStep(seal.open(sealed_totp, totpContext(user_id)), code, now)
       return known && step
