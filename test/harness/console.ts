@@ -68,7 +68,8 @@ export async function worldConsole(
   world: World,
   { trusted_proxies }: { trusted_proxies?: readonly string[] } = {},
 ) {
-  const sql = world.database.connect({ role: 'penstock_admin' })
+  // The record notes from where: as a command does that is typed.
+  const sql = world.database.connect({ role: 'penstock_admin', by_tcp: true })
   const clock = { now: () => world.now }
   const random = repeatable('cli')
   const face = consoleFace(CONSOLE_URL.origin)

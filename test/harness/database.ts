@@ -5,6 +5,7 @@
 // given to a later test of the same file.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import type { TestContext } from 'node:test'
 import { migrate } from 'penstock-service/database/migrate.ts'
 import { readMigrations } from 'penstock-service/database/migrations.ts'
@@ -16,6 +17,14 @@ import pg from 'pg'
 /** Set by tools/test/run.ts for the processes it starts. */
 export const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
 
+/** Where the server that tests run on listens beside its port. What is asked within this process
+ *  goes that way: a fifth of the cost of a round trip less. */
+export const clusterSettings = () => ({ unix_socket_directories: tmpdir() })
+
+/** That host, as a parameter of a connection; nothing for a server that somebody else has. */
+export const socketHost = (): { host?: string } =>
+  process.env.TEST_DATABASE_URL === undefined ? { host: tmpdir() } : {}
+
 let cluster: Promise<string> | undefined
 let template: Promise<string> | undefined
 
@@ -25,24 +34,29 @@ export function testCluster(): Promise<string> {
   const url = process.env.TEST_DATABASE_URL ?? process.env[CLUSTER_VARIABLE]
   cluster ??= url
     ? Promise.resolve(url)
-    : startPostgres({ throw_away: true }).then((started) => started.url)
+    : startPostgres({ throw_away: true, settings: clusterSettings() }).then(({ url }) => url)
   return cluster
 }
 
 /** A freshly migrated database with connections to it, for this test alone. */
 export async function freshDatabase(
   t: TestContext,
-  options: { connections_max?: number } = {},
+  options: Omit<ConnectionOptions, 'role'> = {},
 ): Promise<{ sql: Sql; url: string; name: string }> {
   const database = await takeDatabase()
   t.after(() => database.end(t))
   return { sql: database.connect(options), url: database.url, name: database.name }
 }
 
-type ConnectionOptions = { connections_max?: number; role?: DatabaseRole }
+type ConnectionOptions = {
+  connections_max?: number
+  role?: DatabaseRole
+  /** The server sees the address of who asks, as it does in a house. */
+  by_tcp?: boolean
+}
 
-const kindOf = ({ connections_max = 0, role }: ConnectionOptions) =>
-  `${connections_max} ${role ?? ''}`
+const kindOf = ({ connections_max = 0, role, by_tcp = false }: ConnectionOptions) =>
+  `${connections_max} ${role ?? ''} ${by_tcp}`
 
 /** A database of one test at a time. */
 export class TestDatabase {
@@ -69,10 +83,14 @@ export class TestDatabase {
     return sql
   }
 
-  private open({ connections_max, role }: ConnectionOptions): Sql {
+  private open({ connections_max, role, by_tcp }: ConnectionOptions): Sql {
     const more = role === undefined ? '' : `-c role=${role}`
     return connect({
-      url: withoutSync(this.url, { application_name: KEPT, more }),
+      url: withoutSync(this.url, {
+        application_name: KEPT,
+        more,
+        ...(!by_tcp && socketHost()),
+      }),
       ends_when_idle: true,
       ...(connections_max !== undefined && { connections_max }),
     })
@@ -177,10 +195,10 @@ function untilClosed(pool: Sql): Sql {
  *  the server. The server itself is one that money may be kept on. */
 export function withoutSync(
   url: string,
-  { application_name = 'penstock', more = '' } = {},
+  { more = '', ...parameters }: { more?: string; application_name?: string; host?: string } = {},
 ): string {
   const options = `-c synchronous_commit=off ${more}`.trim()
-  return `${url}?${new URLSearchParams({ options, application_name })}`
+  return `${url}?${new URLSearchParams({ options, application_name: 'penstock', ...parameters })}`
 }
 
 /** The same database with the rights of one role of the service, and no others. */

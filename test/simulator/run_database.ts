@@ -3,7 +3,7 @@
 
 import { connect } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
-import { createDatabase, dropDatabase, withoutSync } from '../harness/database.ts'
+import { createDatabase, dropDatabase, socketHost, withoutSync } from '../harness/database.ts'
 import type { RunDatabase } from './run.ts'
 
 const CONNECTIONS = 20
@@ -44,7 +44,7 @@ export async function openRunDatabase(
 ): Promise<RunDatabase & { close(): Promise<void> }> {
   const { url, name } = await createDatabase()
   const more = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`)
-  const fast = withoutSync(url, { more: more.join(' ') })
+  const fast = withoutSync(url, { more: more.join(' '), ...socketHost() })
   const sql = connect({ url: fast, connections_max: CONNECTIONS })
   const auditor = new pg.Client({ connectionString: fast })
   const warden = new pg.Client({ connectionString: fast })

@@ -11,7 +11,12 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
-import { CLUSTER_VARIABLE, dropDatabase, makeTemplate } from 'penstock-test/harness/database.ts'
+import {
+  CLUSTER_VARIABLE,
+  clusterSettings,
+  dropDatabase,
+  makeTemplate,
+} from 'penstock-test/harness/database.ts'
 import { leadingComment } from '../help.ts'
 import { cpuReport, reapedCpu, type Spent } from './cpu.ts'
 import { runFiles } from './lanes.ts'
@@ -122,7 +127,10 @@ await useMemory()
 const removeCompiled = await shareCompiled()
 const server = external
   ? undefined
-  : await startPostgres({ throw_away: true, settings: { max_connections: '300' } })
+  : await startPostgres({
+      throw_away: true,
+      settings: { ...clusterSettings(), max_connections: '300' },
+    })
 if (server) process.env[CLUSTER_VARIABLE] = server.url
 const template = await makeTemplate()
 const files = await testFiles()

@@ -88,7 +88,7 @@ test('records from before the database noted the author hold; none comes after',
 })
 
 test('the author of a change is the one the database saw, whatever the SQL says', async (t) => {
-  const { sql } = await freshDatabase(t)
+  const { sql } = await freshDatabase(t, { by_tcp: true })
   await sql`
     insert into operator_action (made_at, made_by, action, subject, made_role, made_from)
     values (now(), 'somebody else', 'prices set', 'thing', 'nobody', '192.0.2.1')`

@@ -161,10 +161,10 @@ function serverSettings(port: number, settings: Record<string, string>): string[
     // What a statement is refused for, its sender is told; the log would keep it for ever.
     log_min_messages: 'log',
     log_checkpoints: 'off',
+    unix_socket_directories: '',
     ...settings,
     port: String(port),
     listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
     fsync: 'on',
     synchronous_commit: 'on',
     full_page_writes: 'on',
