@@ -243,17 +243,19 @@ async function readState(
   }
 }
 
-/** The orders that have the external ids of the purchases. */
+/** The orders that have the external ids of the purchases. Each is looked up by itself: a plan made
+ *  while there are few orders would join by reading all, and be kept while they become many. */
 async function placedEarlier(tx: Tx, purchases: PricedPurchase[]): Promise<NamedPurchases<Order>> {
   const earlier = new NamedPurchases<Order>()
   const named = purchases.filter((one) => one.external_id !== null)
   if (named.length === 0) return earlier
   const orders = await tx<Order>`
-    select o.${ORDER_COLUMNS} from orders as o
-    join unnest(${named.map((one) => one.customer_id)}::text[],
+    select o.${ORDER_COLUMNS}
+    from unnest(${named.map((one) => one.customer_id)}::text[],
                 ${named.map((one) => one.external_id)}::text[])
-      as named (customer_id, external_id)
-    on o.customer_id = named.customer_id and o.external_id = named.external_id`
+      as named (customer_id, external_id),
+      lateral (select ${ORDER_COLUMNS} from orders
+        where customer_id = named.customer_id and external_id = named.external_id limit 1) as o`
   for (const order of orders) earlier.add(order.customer_id, order.external_id, order)
   return earlier
 }
