@@ -202,8 +202,10 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       console_url: operators?.url,
       async close() {
         watching.stopping()
-        await operators?.close()
-        await api?.close()
+        // Each hears those out who have asked, for a time, and that time is the same.
+        await Promise.all([operators?.close(), api?.close()])
+        // An operation that still goes on has nobody left to be answered, and might for an hour.
+        console_sql.drop()
         await worker?.close()
         await signed.close()
         caller.close()

@@ -264,3 +264,18 @@ test('a refusal is as many statements whether somebody has the name, or nobody',
   assert.deepEqual(on_paper, Array(2).fill(on_paper[0]))
   assert.ok(on_paper[0]! > 3)
 })
+
+test('a code of another script is none, and leaves no try open', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  await joinedByPassword(world, { customer_id })
+  for (const code of ['\u0660\u0661\u0662\u0663\u0664\u0665', '12345\u00e9', '12345\u2028', '']) {
+    const body = { sign_in_name: 'anna', password: PASSWORD, code }
+    assert.equal((await new Visitor(world.api).call('/session/password', body)).key, 'auth.sign_in')
+  }
+  const outcomes = await world.sql`select outcome from sign_in where way = 'password'`
+  assert.deepEqual(
+    outcomes.map(({ outcome }) => outcome),
+    Array(4).fill('failed'),
+  )
+})

@@ -61,13 +61,18 @@ export async function newestTotpSecrets(
 /** How many steps a phone's clock may be off. */
 const STEPS_OFF = [0, -1, 1]
 
+/** As long as a code, and never one. */
+const NO_CODE = '------'
+
 /** The 30 seconds whose code it is, now or one step off; undefined when it is none. The work is the
  *  same for each: how long it takes does not tell whether a code is right. */
 export function totpStep(secret: string, code: string, now: Date): bigint | undefined {
   const totp = totpOf(secret)
+  // Six digits of another script have more bytes, and otpauth throws for them.
+  const token = /^[0-9]{6}$/.test(code) ? code : NO_CODE
   const timestamps = STEPS_OFF.map((off) => now.getTime() + off * STEP_SECONDS * 1_000)
   const [found] = timestamps.filter(
-    (timestamp) => totp.validate({ token: code, timestamp, window: 0 }) !== null,
+    (timestamp) => totp.validate({ token, timestamp, window: 0 }) !== null,
   )
   return found === undefined ? undefined : BigInt(Math.floor(found / 1_000 / STEP_SECONDS))
 }

@@ -74,6 +74,14 @@ type Known = {
   changed_at: Date
 }
 
+/** What is found while a try is noted. That somebody has to wait comes before all else. */
+async function tryWhile<Found>(noting: Promise<string>, finding: Promise<Found>) {
+  const [noted, found] = await Promise.allSettled([noting, finding])
+  if (noted.status === 'rejected') throw noted.reason
+  if (found.status === 'rejected') throw found.reason
+  return { id: noted.value, found: found.value }
+}
+
 /** The user of a name who has a password, at this face. A name that nobody has is one row as well.
  *  It is read while the try is noted, which takes longer: what is left of a difference between them
  *  is not seen from outside. */
@@ -185,10 +193,10 @@ export const password = (needs: Needs): Endpoint =>
       const { sql, face } = needs
       const attempt = { face: face.name, way: 'password' as const, place: placeOf(asked) }
       const name = sign_in_name.trim().toLowerCase()
-      const [id, known] = await Promise.all([
+      const { id, found: known } = await tryWhile(
         beginTry(needs, attempt, { sign_in_name: name }),
         findByName(sql, name, needs),
-      ])
+      )
       if (!(await isRight(needs, known, shown))) {
         await endTry(sql, id, { outcome: 'failed' })
         throw NotSignedIn()
@@ -225,10 +233,11 @@ export const recovery = (needs: Needs): Endpoint =>
       const { sql, face, clock } = needs
       const name = sign_in_name.trim().toLowerCase()
       const attempt = { face: face.name, way: 'recovery' as const, place: placeOf(asked) }
-      const [id, { user_id, is_right }] = await Promise.all([
+      const { id, found } = await tryWhile(
         beginTry(needs, attempt, { sign_in_name: name }),
         findRecoveryCode(sql, { sign_in_name: name, code }),
-      ])
+      )
+      const { user_id, is_right } = found
       const at = clock.now()
       const refused = async () => {
         await endTry(sql, id, { outcome: 'failed' })
