@@ -9,8 +9,7 @@
 //   npm run bench -- sign_in [--tries N of each] [--names N] [--json]
 
 import { randomInt } from 'node:crypto'
-import { startPostgres } from 'penstock-service/postgres/server.ts'
-import { CLUSTER_VARIABLE, makeTemplate } from 'penstock-test/harness/database.ts'
+import { makeTemplate, startCluster } from 'penstock-test/harness/database.ts'
 import { codeAt, joinedByPassword, PASSWORD } from 'penstock-test/harness/users.ts'
 import { Visitor } from 'penstock-test/harness/visitor.ts'
 import { openWorld, type World } from 'penstock-test/harness/world.ts'
@@ -45,8 +44,7 @@ export async function run({
   numbers: Readonly<Record<string, number>>
 }): Promise<void> {
   const { tries = 0, names = 0 } = numbers
-  const postgres = await startPostgres({ throw_away: true })
-  process.env[CLUSTER_VARIABLE] = postgres.url
+  const postgres = await startCluster()
   await makeTemplate()
   const world = await openWorld()
   try {

@@ -14,16 +14,28 @@ import type { DatabaseRole } from 'penstock-service/database_operators/roles.ts'
 import { type Postgres, startPostgres } from 'penstock-service/postgres/server.ts'
 import pg from 'pg'
 
-/** Set by tools/test/run.ts for the processes it starts. */
-export const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
+/** The server of a whole run. */
+const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
 
-/** Where the server that tests run on listens beside its port. What is asked within this process
- *  goes that way: a fifth of the cost of a round trip less. */
-export const clusterSettings = () => ({ unix_socket_directories: tmpdir() })
+/** Where that server listens beside its port; nothing for one that listens there alone. */
+const SOCKET_VARIABLE = 'PENSTOCK_TEST_CLUSTER_SOCKET'
 
-/** That host, as a parameter of a connection; nothing for a server that somebody else has. */
-export const socketHost = (): { host?: string } =>
-  process.env.TEST_DATABASE_URL === undefined ? { host: tmpdir() } : {}
+/** Starts a server to test on, for this process and those that it starts. What is asked within a
+ *  process goes over its socket: a fifth of the cost of a round trip less. */
+export async function startCluster(settings: Record<string, string> = {}): Promise<Postgres> {
+  const folder = tmpdir()
+  const sockets = { unix_socket_directories: folder }
+  const server = await startPostgres({ throw_away: true, settings: { ...sockets, ...settings } })
+  process.env[CLUSTER_VARIABLE] = server.url
+  process.env[SOCKET_VARIABLE] = folder
+  return server
+}
+
+/** Its socket, as a parameter of a connection. */
+export function socketHost(): { host?: string } {
+  const host = process.env[SOCKET_VARIABLE]
+  return host === undefined || process.env.TEST_DATABASE_URL !== undefined ? {} : { host }
+}
 
 let cluster: Promise<string> | undefined
 let template: Promise<string> | undefined
@@ -32,9 +44,7 @@ let template: Promise<string> | undefined
  *  started it. */
 export function testCluster(): Promise<string> {
   const url = process.env.TEST_DATABASE_URL ?? process.env[CLUSTER_VARIABLE]
-  cluster ??= url
-    ? Promise.resolve(url)
-    : startPostgres({ throw_away: true, settings: clusterSettings() }).then(({ url }) => url)
+  cluster ??= url ? Promise.resolve(url) : startCluster().then(({ url }) => url)
   return cluster
 }
 

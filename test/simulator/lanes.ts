@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { CLUSTER_VARIABLE, testCluster } from '../harness/database.ts'
+import { testCluster } from '../harness/database.ts'
 import type { Emphasis } from './plan.ts'
 import { runSeed } from './run.ts'
 import { openRunDatabase } from './run_database.ts'
@@ -60,7 +60,8 @@ export async function runSeedsOnThreads(
   threads: number,
   tell: (told: SeedResult) => void,
 ): Promise<void> {
-  const env = { ...process.env, [CLUSTER_VARIABLE]: await testCluster() }
+  // Before the threads begin: each has the variables as they are then.
+  await testCluster()
   await Promise.all(
     Array.from({ length: threads }, async (_, i) => {
       const share: LanesOptions = {
@@ -69,7 +70,6 @@ export async function runSeedsOnThreads(
       }
       const thread = new Worker(join(import.meta.dirname, 'lanes_thread.ts'), {
         workerData: share,
-        env,
       })
       thread.on('message', tell)
       await once(thread, 'exit')

@@ -10,13 +10,7 @@ import { glob, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startPostgres } from 'penstock-service/postgres/server.ts'
-import {
-  CLUSTER_VARIABLE,
-  clusterSettings,
-  dropDatabase,
-  makeTemplate,
-} from 'penstock-test/harness/database.ts'
+import { dropDatabase, makeTemplate, startCluster } from 'penstock-test/harness/database.ts'
 import { leadingComment } from '../help.ts'
 import { cpuReport, reapedCpu, type Spent } from './cpu.ts'
 import { runFiles } from './lanes.ts'
@@ -125,13 +119,7 @@ const started_at = performance.now()
 const checking = options.only === undefined ? checks() : true
 await useMemory()
 const removeCompiled = await shareCompiled()
-const server = external
-  ? undefined
-  : await startPostgres({
-      throw_away: true,
-      settings: { ...clusterSettings(), max_connections: '300' },
-    })
-if (server) process.env[CLUSTER_VARIABLE] = server.url
+const server = external ? undefined : await startCluster({ max_connections: '300' })
 const template = await makeTemplate()
 const files = await testFiles()
 const spent: Spent[] = []

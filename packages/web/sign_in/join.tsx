@@ -2,7 +2,7 @@
 // from now on. The token stands behind the # so that no log has it, and leaves the address.
 
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { Fault, post } from '../calls/ask.ts'
 import { begin } from '../calls/session.ts'
@@ -22,7 +22,8 @@ export default function Join() {
   const invite = useSignal<Invite | undefined>(undefined)
   const recovery_codes = useSignal<readonly string[] | undefined>(undefined)
   const enter = () => route(startData().base || '/', true)
-  useEffect(() => {
+  // Before anything is seen: a glance at the address, or a picture of it, would do.
+  useLayoutEffect(() => {
     history.replaceState(null, '', location.pathname)
     void submission.run(async () => {
       if (token.value === '') throw new Fault({ code: 1, key: 'auth.link', error: '' })

@@ -300,8 +300,27 @@ async function run<R>(
   const { name, text, kept } = statement(strings, values)
   const sent = (kept ? kept.map((i) => values[i]) : values).map(withText)
   inOnePiece(client)
+  const asked_ms = performance.now()
   const result = await client.query({ name, text, values: sent }).catch(asOutage)
+  if (performance.now() - asked_ms > SLOW_MS) planAnew(client)
   return result.rows as R[]
+}
+
+/** What takes longer was perhaps planned while its tables were a fraction of what they are. */
+const SLOW_MS = 100
+/** To plan all statements of a connection anew takes some tens of milliseconds. */
+const PLANS_MS_MIN = 10_000
+const planned_ms = new WeakMap<pg.PoolClient, number>()
+
+/** Lets a connection plan its statements anew. A prepared statement keeps a plan until PostgreSQL
+ *  has looked at its tables again, which takes a minute and more: one made for a few orders reads
+ *  all of them when there are a hundred thousand. */
+function planAnew(client: pg.PoolClient): void {
+  const now_ms = performance.now()
+  if (now_ms - (planned_ms.get(client) ?? Number.NEGATIVE_INFINITY) < PLANS_MS_MIN) return
+  planned_ms.set(client, now_ms)
+  // In a transaction that has failed, or on a connection that is gone, there is nothing to gain.
+  client.query('discard plans').catch(() => {})
 }
 
 const gathering = new WeakSet<pg.PoolClient>()
