@@ -40,10 +40,9 @@ test('a link is for one: expired, raced for and foreign ones let nobody in', asy
   const [anna, bert] = [await world.customer(), await world.customer()]
   const { token } = await linkFor(world, { customer_id: anna.id }, 'join')
   const visitors = Array.from({ length: 4 }, () => new Visitor(world.api))
-  const joining = visitors.map(async (one, i) => {
-    const authenticator = new Authenticator()
-    const { passkey } = await one.ask('/session/join', { token })
-    const made = authenticator.create(passkey as Options)
+  const asked = await Promise.all(visitors.map((one) => one.ask('/session/join', { token })))
+  const joining = visitors.map((one, i) => {
+    const made = new Authenticator().create(asked[i]!.passkey as Options)
     return one.call('/session/join', { token, sign_in_name: `name${i}`, passkey: made })
   })
   const codes = (await Promise.all(joining)).map(({ code }) => code)
