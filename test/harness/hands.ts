@@ -52,6 +52,8 @@ const common = (page: Page) => ({
   async paste(this: Hands, text: string, into?: Locator) {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+    // What stands below something that is still asked for is hidden, and gets no focus.
+    await into?.waitFor()
     // Last of all: what comes before may take the focus away.
     await into?.focus()
     count(this)
