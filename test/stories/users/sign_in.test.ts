@@ -234,6 +234,27 @@ test('a code on paper signs in once, ends the other sessions, and is told', asyn
   assert.equal(new Set([...fresh, ...recovery_codes]).size, 20)
 })
 
+test('what somebody has lets nobody in by another name, and is not used up', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const anna = await joinedByPassword(world, { customer_id })
+  await joinedByPasskey(world, { customer_id }, 'bert')
+  world.wait(30)
+  const code = codeAt(anna.secret, world.now)
+  const [on_paper] = anna.recovery_codes
+  for (const sign_in_name of ['nobody', 'bert']) {
+    const visitor = new Visitor(world.api)
+    const by_password = { sign_in_name, password: PASSWORD, code }
+    assert.equal((await visitor.call('/session/password', by_password)).key, 'auth.sign_in')
+    const by_paper = { sign_in_name, code: on_paper }
+    assert.equal((await visitor.call('/session/recovery', by_paper)).key, 'auth.sign_in')
+  }
+  const own = { sign_in_name: 'anna', password: PASSWORD, code }
+  assert.equal((await new Visitor(world.api).call('/session/password', own)).code, 0)
+  const own_paper = { sign_in_name: 'anna', code: on_paper }
+  assert.equal((await new Visitor(world.api).call('/session/recovery', own_paper)).code, 0)
+})
+
 test('a refusal is as many statements whether somebody has the name, or nobody', async (t) => {
   const world = await makeWorld(t)
   const { id: customer_id } = await world.customer()

@@ -121,21 +121,22 @@ export async function newRecoveryCodes(tx: Tx, user_id: string, random: Random):
   return codes
 }
 
-/** The user of a name, and whether a code on paper is one of that user's that was not used. A name
- *  that nobody has is one row as well. */
+/** The user of a name when a code on paper is one of that user's that was not used. For a name that
+ *  nobody has, it is looked for among somebody else's: that is as much work. */
 export async function findRecoveryCode(
   sql: Sql,
   { sign_in_name, code }: { sign_in_name: string; code: string },
-): Promise<{ user_id: string | null; is_right: boolean }> {
+): Promise<string | undefined> {
   const [found] = await sql<{ user_id: string | null; is_right: boolean }>`
     with named as materialized (
       select (select id from service_user
-        where sign_in_name = ${sign_in_name} and ended_at is null) as user_id)
-    select user_id, exists (select 1 from recovery_code as c
-      where c.user_id = coalesce(named.user_id, '') and code_hash = ${recoveryHash(code)}
-        and used_at is null) as is_right
+        where sign_in_name = ${sign_in_name} and ended_at is null) as user_id,
+        (select min(user_id) from recovery_code) as other_id)
+    select coalesce(user_id, other_id) as user_id, exists (select 1 from recovery_code as c
+      where c.user_id = coalesce(named.user_id, other_id) and code_hash = ${recoveryHash(code)}
+        and used_at is null) and user_id is not null as is_right
     from named`
-  return found!
+  return found!.is_right ? found!.user_id! : undefined
 }
 
 /** Uses up a code on paper. False: the user has no such code that was not used. */

@@ -82,18 +82,21 @@ async function tryWhile<Found>(noting: Promise<string>, finding: Promise<Found>)
   return { id: noted.value, found: found.value }
 }
 
-/** The user of a name who has a password, at this face. A name that nobody has is one row as well.
- *  It is read while the try is noted, which takes longer: what is left of a difference between them
- *  is not seen from outside. */
+/** The user of a name who has a password, at this face. For a name that nobody has, somebody else's
+ *  is read and left alone: that is as much work. It is done while the try is noted, which takes
+ *  longer: what is left of a difference is not seen from outside. */
 async function findByName(sql: Sql, name: string, needs: Needs): Promise<Known | undefined> {
-  const [found] = await sql<Known | { user_id: null }>`
+  const [found] = await sql<Known & { is_named: boolean }>`
     with named as materialized (
       select (select id from service_user
         where sign_in_name = ${name} and ended_at is null
-          and (customer_id is null) = ${needs.face.name === 'console'}) as user_id)
-    select p.user_id, hash, sealed_totp, changed_at
-    from named left join user_password as p on p.user_id = coalesce(named.user_id, '')`
-  return found?.user_id ? found : undefined
+          and (customer_id is null) = ${needs.face.name === 'console'}) as user_id,
+        (select min(user_id) from user_password) as other_id)
+    select read.user_id, read.hash, read.sealed_totp, read.changed_at,
+      own.user_id is not null as is_named
+    from named left join user_password as own on own.user_id = named.user_id
+      join user_password as read on read.user_id = coalesce(own.user_id, other_id)`
+  return found?.is_named ? found : undefined
 }
 
 /** Whether a password and a code are those of a user; undefined: of nobody. The code is used up. */
@@ -233,17 +236,16 @@ export const recovery = (needs: Needs): Endpoint =>
       const { sql, face, clock } = needs
       const name = sign_in_name.trim().toLowerCase()
       const attempt = { face: face.name, way: 'recovery' as const, place: placeOf(asked) }
-      const { id, found } = await tryWhile(
+      const { id, found: user_id } = await tryWhile(
         beginTry(needs, attempt, { sign_in_name: name }),
         findRecoveryCode(sql, { sign_in_name: name, code }),
       )
-      const { user_id, is_right } = found
       const at = clock.now()
       const refused = async () => {
         await endTry(sql, id, { outcome: 'failed' })
         return NotSignedIn()
       }
-      if (!is_right || user_id === null) throw await refused()
+      if (user_id === undefined) throw await refused()
       const begun = await sql.begin(async (tx) => {
         // Who takes codes away locks the user first.
         if (!(await lockUser(tx, { id: user_id }))) return undefined
