@@ -5,6 +5,7 @@
 // given to a later test of the same file.
 
 import { createHash, randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { TestContext } from 'node:test'
 import { migrate } from 'penstock-service/database/migrate.ts'
@@ -14,7 +15,7 @@ import type { DatabaseRole } from 'penstock-service/database_operators/roles.ts'
 import { type Postgres, startPostgres } from 'penstock-service/postgres/server.ts'
 import pg from 'pg'
 
-/** The server of a whole run. */
+/** The server of the processes of a run, or of this one. */
 const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
 
 /** Where that server listens beside its port; nothing for one that listens there alone. */
@@ -23,12 +24,24 @@ const SOCKET_VARIABLE = 'PENSTOCK_TEST_CLUSTER_SOCKET'
 /** Starts a server to test on, for this process and those that it starts. What is asked within a
  *  process goes over its socket: a fifth of the cost of a round trip less. */
 export async function startCluster(settings: Record<string, string> = {}): Promise<Postgres> {
-  const folder = tmpdir()
-  const sockets = { unix_socket_directories: folder }
+  const folder = socketFolder()
+  const sockets = folder !== undefined && { unix_socket_directories: folder }
   const server = await startPostgres({ throw_away: true, settings: { ...sockets, ...settings } })
   process.env[CLUSTER_VARIABLE] = server.url
-  process.env[SOCKET_VARIABLE] = folder
+  if (folder !== undefined) process.env[SOCKET_VARIABLE] = folder
   return server
+}
+
+/** What the system's name of a socket may have, without the file itself. */
+const SOCKET_FOLDER_LENGTH_MAX = 90
+const OTHERS_MAY_WRITE = 0o003
+
+/** Where such a socket can be. As root, the server is somebody else, who may not write there. */
+function socketFolder(): string | undefined {
+  const folder = tmpdir()
+  const may_write =
+    process.getuid?.() !== 0 || (statSync(folder).mode & OTHERS_MAY_WRITE) === OTHERS_MAY_WRITE
+  return may_write && folder.length <= SOCKET_FOLDER_LENGTH_MAX ? folder : undefined
 }
 
 /** Its socket, as a parameter of a connection. */

@@ -22,7 +22,7 @@ export default function Join() {
   const invite = useSignal<Invite | undefined>(undefined)
   const recovery_codes = useSignal<readonly string[] | undefined>(undefined)
   const enter = () => route(startData().base || '/', true)
-  // Before anything is seen: a glance at the address, or a picture of it, would do.
+  // Before this is painted: who looks at it, or takes a picture, would have the token as well.
   useLayoutEffect(() => {
     history.replaceState(null, '', location.pathname)
     void submission.run(async () => {

@@ -263,7 +263,9 @@ test('a refusal is as many statements whether somebody has the name, or nobody',
   const statementsOf = async (path: string, body: object) => {
     queries.mock.resetCalls()
     assert.equal((await new Visitor(world.api).call(path, body)).key, 'auth.sign_in')
-    return queries.mock.callCount()
+    // What took long on a busy machine is planned anew: not a part of the answer.
+    return queries.mock.calls.filter(({ arguments: [first] }) => String(first) !== 'discard plans')
+      .length
   }
   const right = codeAt(secret, world.now)
   const wrong = String((Number(right) + 1) % 1_000_000).padStart(6, '0')

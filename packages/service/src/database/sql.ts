@@ -306,19 +306,20 @@ async function run<R>(
   return result.rows as R[]
 }
 
-/** What takes longer was perhaps planned while its tables were a fraction of what they are. */
+/** An answer that takes longer was perhaps planned while its tables were a fraction of what they
+ *  are. It may have waited as well: there is no harm in that. */
 const SLOW_MS = 100
 /** To plan all statements of a connection anew takes some tens of milliseconds. */
-const PLANS_MS_MIN = 10_000
-const planned_ms = new WeakMap<pg.PoolClient, number>()
+const DISCARD_EVERY_MS = 10_000
+const discarded_ms = new WeakMap<pg.PoolClient, number>()
 
 /** Lets a connection plan its statements anew. A prepared statement keeps a plan until PostgreSQL
  *  has looked at its tables again, which takes a minute and more: one made for a few orders reads
  *  all of them when there are a hundred thousand. */
 function planAnew(client: pg.PoolClient): void {
   const now_ms = performance.now()
-  if (now_ms - (planned_ms.get(client) ?? Number.NEGATIVE_INFINITY) < PLANS_MS_MIN) return
-  planned_ms.set(client, now_ms)
+  if (now_ms - (discarded_ms.get(client) ?? Number.NEGATIVE_INFINITY) < DISCARD_EVERY_MS) return
+  discarded_ms.set(client, now_ms)
   // In a transaction that has failed, or on a connection that is gone, there is nothing to gain.
   client.query('discard plans').catch(() => {})
 }

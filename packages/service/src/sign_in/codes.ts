@@ -122,7 +122,7 @@ export async function newRecoveryCodes(tx: Tx, user_id: string, random: Random):
 }
 
 /** The user of a name when a code on paper is one of that user's that was not used. For a name that
- *  nobody has, it is looked for among somebody else's: that is as much work. */
+ *  nobody has, it is looked for among somebody else's: that is nearly as much work. */
 export async function findRecoveryCode(
   sql: Sql,
   { sign_in_name, code }: { sign_in_name: string; code: string },

@@ -83,8 +83,8 @@ async function tryWhile<Found>(noting: Promise<string>, finding: Promise<Found>)
 }
 
 /** The user of a name who has a password, at this face. For a name that nobody has, somebody else's
- *  is read and left alone: that is as much work. It is done while the try is noted, which takes
- *  longer: what is left of a difference is not seen from outside. */
+ *  is read and left alone, so that the answer is as long and the work nearly the same. It is done
+ *  while the try is noted, which takes longer: what is left is not seen from outside. */
 async function findByName(sql: Sql, name: string, needs: Needs): Promise<Known | undefined> {
   const [found] = await sql<Known & { is_named: boolean }>`
     with named as materialized (
