@@ -55,6 +55,11 @@ const KERNEL_BYTES = 64 * 1024
  *  looking at how long they take. As long as a request may take otherwise. */
 const CLOSING_MS_MAX = 15_000
 
+/** Whether a server that began to close so long ago still waits for what comes over a connection:
+ *  for one that never sent anything it does not. */
+export const isWaitedFor = (socket: Socket, closing_ms: number, ms_max = CLOSING_MS_MAX): boolean =>
+  closing_ms < ms_max && socket.bytesRead > 0
+
 export class Connections {
   private readonly needs: Needs
   private readonly limits: ConnectionLimits
@@ -175,10 +180,9 @@ export class Connections {
     now_ms: number,
   ): CloseReason | undefined {
     const { unread_ms_max, stranger_idle_ms_max } = this.limits
-    if (this.closing_since_ms !== undefined) {
-      const last_moment = now_ms - this.closing_since_ms >= CLOSING_MS_MAX
-      if (last_moment || socket.bytesRead === 0) return 'idle'
-    }
+    const { closing_since_ms } = this
+    if (closing_since_ms !== undefined && !isWaitedFor(socket, now_ms - closing_since_ms))
+      return 'idle'
     if (socket.writableLength > 0) {
       const taken = socket.bytesWritten - socket.writableLength
       if (!connection.unread || taken >= connection.unread.until_byte)

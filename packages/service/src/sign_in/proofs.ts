@@ -82,6 +82,12 @@ async function tryWhile<Found>(noting: Promise<string>, finding: Promise<Found>)
   return { id: noted.value, found: found.value }
 }
 
+/** Ends a try that has failed: what is thrown then. */
+async function refusedTry(sql: Sql, id: string) {
+  await endTry(sql, id, { outcome: 'failed' })
+  return NotSignedIn()
+}
+
 /** The user of a name who has a password, at this face. For a name that nobody has, somebody else's
  *  is read and left alone, so that the answer is as long and the work nearly the same. It is done
  *  while the try is noted, which takes longer: what is left is not seen from outside. */
@@ -200,10 +206,7 @@ export const password = (needs: Needs): Endpoint =>
         beginTry(needs, attempt, { sign_in_name: name }),
         findByName(sql, name, needs),
       )
-      if (!(await isRight(needs, known, shown))) {
-        await endTry(sql, id, { outcome: 'failed' })
-        throw NotSignedIn()
-      }
+      if (!(await isRight(needs, known, shown))) throw await refusedTry(sql, id)
       await refreshHash(needs, known!, shown.password)
       const { token } = await sql.begin(async (tx) => {
         const begun = await letIn(tx, needs, asked, known!.user_id)
@@ -241,11 +244,7 @@ export const recovery = (needs: Needs): Endpoint =>
         findRecoveryCode(sql, { sign_in_name: name, code }),
       )
       const at = clock.now()
-      const refused = async () => {
-        await endTry(sql, id, { outcome: 'failed' })
-        return NotSignedIn()
-      }
-      if (user_id === undefined) throw await refused()
+      if (user_id === undefined) throw await refusedTry(sql, id)
       const begun = await sql.begin(async (tx) => {
         // Who takes codes away locks the user first.
         if (!(await lockUser(tx, { id: user_id }))) return undefined
@@ -258,7 +257,7 @@ export const recovery = (needs: Needs): Endpoint =>
         return session
       })
       // Another call has used it meanwhile, or it was taken away.
-      if (!begun) throw await refused()
+      if (!begun) throw await refusedTry(sql, id)
       needs.wake('publish')
       giveToken(needs, asked, begun.token)
       return signedIn(needs, begun.token)
