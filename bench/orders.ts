@@ -238,8 +238,8 @@ type Turns = {
 
 async function withAndWithoutRoles(setting: Setting, rounds: number, say: Say) {
   const all: Turns[] = []
-  // The owner's connections have plans from when there were few orders, which read all of them:
-  // no table outside of a benchmark grows by so much between two looks of autovacuum.
+  // The owner's connections have planned while there were fewer orders, those of penstock_api have
+  // not yet: both plan by the same figures from here on.
   await setting.serving.sql`analyze`
   const turn = (serving: RunningService) =>
     load({ ...setting, serving }, { clients: BATCH, hot: false })

@@ -163,9 +163,8 @@ function complementaryError(x: number): number {
 
 function report(groups: readonly Group[], json: boolean): void {
   const rounded = (value: number) => Number(value.toFixed(4))
-  const bases = new Map(groups.toReversed().map((group) => [group.path, group]))
   const found = groups.map(({ name, path, times_ms }) => {
-    const base = bases.get(path)!
+    const base = groups.find((one) => one.path === path)!
     const median_ms = rounded(median(times_ms))
     if (base.name === name) return { name, median_ms }
     const ratio = rounded(median(times_ms) / median(base.times_ms))

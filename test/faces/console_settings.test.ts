@@ -10,7 +10,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { correctOrPropose } from 'penstock-service/treasury/approvals.ts'
 import type { Page } from 'playwright-core'
-import { giveAuthenticator, noBrowser } from '../harness/browser.ts'
+import { focusOn, giveAuthenticator, noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
 
@@ -155,15 +155,12 @@ async function addPasskey(page: Page): Promise<void> {
 async function setRules(page: Page): Promise<void> {
   const untell = page.getByRole('button', { name: 'Stop telling' })
   const tell = page.getByRole('button', { name: 'Tell them' })
-  await untell.or(tell).waitFor()
-  await untell.or(tell).focus()
+  await focusOn(untell.or(tell))
   const was_told = await untell.isVisible()
   await page.keyboard.press('Enter')
   await sayWhy(page)
   await (was_told ? tell : untell).waitFor()
-  const change = page.getByRole('button', { name: 'Change', exact: true })
-  await change.waitFor()
-  await change.focus()
+  await focusOn(page.getByRole('button', { name: 'Change', exact: true }))
   await page.keyboard.press('Enter')
   await page.getByLabel('Who must approve').selectOption('name')
   await page.getByLabel('From, TRX').fill('5')

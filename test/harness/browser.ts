@@ -9,6 +9,7 @@ import {
   type BrowserContext,
   type BrowserContextOptions,
   chromium,
+  type Locator,
   type Page,
 } from 'playwright-core'
 
@@ -113,6 +114,13 @@ export async function barriers(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)}: ${failureSummary}`),
   )
+}
+
+/** Gives something the focus once it can be seen. What stands below something that the page still
+ *  asks for is hidden, and Playwright's own focus() goes by without a word then. */
+export async function focusOn(what: Locator): Promise<void> {
+  await what.waitFor()
+  await what.focus()
 }
 
 /** Whether something is wider than the window, so that one would scroll two ways. */

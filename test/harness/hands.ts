@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { focusOn } from './browser.ts'
 
 export type Hands = {
   name: 'mouse' | 'keyboard' | 'finger'
@@ -52,10 +53,8 @@ const common = (page: Page) => ({
   async paste(this: Hands, text: string, into?: Locator) {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
-    // What stands below something that is still asked for is hidden, and gets no focus.
-    await into?.waitFor()
     // Last of all: what comes before may take the focus away.
-    await into?.focus()
+    if (into) await focusOn(into)
     count(this)
     await page.keyboard.press('Control+v')
   },
