@@ -205,6 +205,29 @@ test('one that answered 410 is disabled, and enabled again goes on where it stop
   assert.equal((await check(anna, id)).due, 1, 'that is how far a replay is')
 })
 
+test('a test that is answered, and a replay, send what waits for its next try', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await hooked(world)
+  const { webhook } = await make(anna)
+  const { id } = webhook
+  for (const again of [
+    () => anna.call('/v1/webhook/test', { id, type: 'webhook.test' }),
+    () => anna.call('/v1/webhook/replay', { id, after: 0 }),
+  ]) {
+    world.hook = () => ({ status: 500 })
+    await buy(world, anna)
+    const { due } = await check(anna, id)
+    assert.ok(due > 0)
+    // Mended, with minutes to go until the next try.
+    world.hook = () => ({})
+    await world.drain()
+    assert.equal((await check(anna, id)).due, due)
+    assert.equal((await again()).code, 0)
+    await world.drain()
+    assert.equal((await check(anna, id)).due, 0)
+  }
+})
+
 test('notices are paged without a gap or a double, by webhook, state and event', async (t) => {
   const world = await makeWorld(t)
   const anna = await hooked(world)

@@ -1404,7 +1404,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         name: 'which',
         type: 'text',
         words: ['dead', 'all'],
-        help: "Only what was given up (when left out), or all",
+        help: "Only what was not delivered (when left out), or all",
         needed: false,
       },
     ],

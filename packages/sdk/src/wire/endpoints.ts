@@ -1973,7 +1973,7 @@ export type Endpoints = {
       until?: string | undefined
       /** Every type that the key may read when it is empty or left out */
       types?: string[] | undefined
-      /** Only what was given up (when left out), or all */
+      /** Only what was not delivered (when left out), or all */
       which?: 'dead' | 'all' | undefined
     }
     result: {

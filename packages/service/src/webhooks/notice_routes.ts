@@ -95,6 +95,7 @@ const webhookTest = (needs: Needs, turns = new Turns(TRIAL_LIMITS)): Endpoint =>
     second_signature: true,
     path: '/v1/webhook/test',
     summary: 'Calls a webhook once with a sample, and says what it answered',
+    description: 'When it answers 2xx, what waits for its next try is sent at once.',
     body: Type.Object({ id: Id, type: TypeField }),
     reply: Type.Object({ event: EventForm, call: CallForm }),
     faults: [ID_REFUSED, TYPE_REFUSED, NO_WEBHOOK, TOO_MANY_TESTS],
@@ -111,6 +112,7 @@ const webhookTest = (needs: Needs, turns = new Turns(TRIAL_LIMITS)): Endpoint =>
       const { event, call } = await inTrialTurn(turns, customer_id, () =>
         tryWebhook(needs, customer, { webhook, kind }),
       )
+      needs.wake('notify')
       return { event: eventPrinter(needs.kinds)(event, customer), call: printCall(call) }
     },
   })
@@ -176,7 +178,7 @@ const ReplayBody = Type.Object({
   types: WebhookFields.types,
   which: Type.Optional(
     Type.Enum(['dead', 'all'], {
-      description: 'Only what was given up (when left out), or all',
+      description: 'Only what was not delivered (when left out), or all',
       fault: () => InvalidParams('which', 'Invalid which'),
     }),
   ),
@@ -191,7 +193,8 @@ const webhookReplay = (needs: Needs): Endpoint =>
     path: '/v1/webhook/replay',
     summary: 'Tells a webhook once more what it was told, or should have been',
     description:
-      'The calls carry the same ids as before. How many are left is the `due` of the webhook.',
+      'The calls carry the same ids as before. What waits for its next try is sent at once. How ' +
+      'many are left is the `due` of the webhook.',
     body: ReplayBody,
     reply: Type.Object({
       notices: Type.Integer({

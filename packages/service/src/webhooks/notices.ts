@@ -3,7 +3,7 @@
 // leaves them due: they are called again, under the same id.
 //
 //   due -> delivered | dead (the schedule is used up) | passed (the webhook is off, or removed)
-//    ^-------'------------'    (replayed)
+//    ^-------'------------'    (replayed; what is due later is due now)
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { EVENT_COLUMNS, type Event } from '../events/events.ts'
@@ -11,7 +11,7 @@ import type { Readable } from '../events/kinds.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
 import type { CallError, CallOutcome } from './caller.ts'
-import { WEBHOOK_COLUMNS, type Webhook } from './webhooks.ts'
+import { callAnew, WEBHOOK_COLUMNS, type Webhook } from './webhooks.ts'
 
 export type NoticeState = 'due' | 'delivered' | 'dead' | 'passed'
 
@@ -306,14 +306,15 @@ export type Replay = {
   since?: Date | undefined
   until?: Date | undefined
   types?: readonly string[] | undefined
-  /** Only what was given up, or all that the webhook has asked for. */
+  /** Only what was not delivered, or all that the webhook has asked for. */
   which: 'dead' | 'all'
 }
 
 export const REPLAY_MAX = 100_000
 
-/** Makes notices of events of the log due, also of events that were passed over while the webhook
- *  was not told; at most REPLAY_MAX, the oldest. Says how many. The webhook is locked. */
+/** Makes notices of events of the log due: also of events that were passed over while the webhook
+ *  was not told, and of those that wait for their next try. At most REPLAY_MAX, the oldest. Says
+ *  how many. The webhook is locked. */
 export async function replayNotices(
   tx: Tx,
   webhook: Webhook,
@@ -331,12 +332,14 @@ export async function replayNotices(
         and not e.test and e.type = any(${types?.filter((type) => told.includes(type)) ?? told})
         and (${since ?? null}::timestamptz is null or e.at >= ${since ?? null})
         and (${until ?? null}::timestamptz is null or e.at <= ${until ?? null})
-        and (n.state = 'dead' or ${which} = 'all' and n.state is distinct from 'due')
+        and (n.state = 'dead' or n.state = 'due' and n.due_at > ${now}
+             or ${which} = 'all' and n.state is distinct from 'due')
       order by e.number limit ${REPLAY_MAX}
       on conflict (webhook_id, number)
         do update set state = 'due', calls = 0, due_at = excluded.due_at
       returning 1)
     select count(*) as count from due`
+  callAnew(tx, webhook)
   return Number(again!.count)
 }
 

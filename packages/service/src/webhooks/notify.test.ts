@@ -517,6 +517,32 @@ test('a replay tells again what it is asked for, also what was passed over', asy
   assert.deepEqual(await again({ which: 'dead' }), [5])
 })
 
+test('a replay sends at once what waits for its next try, after any failures', async (t) => {
+  for (const events of [2, 30]) {
+    const on = await rig(t)
+    const { webhook } = await on.webhook()
+    on.answers(() => ({ status: 500, ...(events === 2 && { retry_after_seconds: 3_600 }) }))
+    await on.note(events)
+    await on.run()
+    // The receiver is mended before any of them would be tried again.
+    on.answers(() => ({}))
+    const failed = on.heard.length
+    const again = (after: bigint) =>
+      on.sql.begin(async (tx) => {
+        const locked = await lockWebhook(tx, { customer_id: 'anna', id: webhook.id })
+        const made = { now: on.needs.clock.now(), readable: () => TYPES }
+        return replayNotices(tx, locked, { after, which: 'dead' }, made)
+      })
+    on.pass(1)
+    const sent = await again(1n)
+    assert.ok(sent > 0)
+    await on.run()
+    assert.ok(on.heard.length - failed >= events - 1, `${on.heard.length - failed} calls`)
+    // What is under way is not counted twice.
+    assert.equal(await again(1n), 0)
+  }
+})
+
 /** How often a process takes the webhook up before it rests; 20: it does not. */
 async function leases(step: Step): Promise<number> {
   for (let runs = 0; runs < 20; runs++) if (!(await step.run())) return runs

@@ -14,7 +14,7 @@ import { LimitReached } from '../wire/endpoint.ts'
 import type { Caller } from './caller.ts'
 import { addCall, addNotice, type CallRow, isDelivered } from './notices.ts'
 import { callsOf } from './notify.ts'
-import { lockWebhook, type SecretSeal, type Webhook } from './webhooks.ts'
+import { lockWebhook, noteAnswered, type SecretSeal, type Webhook } from './webhooks.ts'
 
 export type Needs = {
   sql: Sql
@@ -79,8 +79,9 @@ async function requireFewTests(tx: Tx, customer_id: string, since: Date): Promis
 /** Somebody waits for it, for ten seconds at most. */
 const TRIAL_MS = 9_000
 
-/** Calls one webhook with an event that did not happen, once, and keeps what came of it. Throws
- *  LimitReached. */
+/** Calls one webhook with an event that did not happen, once, and keeps what came of it. When it
+ *  has answered as it should, what waits for its next try is called at once. Throws LimitReached,
+ *  and NotFound when it was removed meanwhile. */
 export async function tryWebhook(
   needs: Needs,
   actor: Actor,
@@ -94,8 +95,11 @@ export async function tryWebhook(
   const made = { number: event.number, at, ms, status, error, body }
   const state = isDelivered(made) ? 'delivered' : 'dead'
   await sql.begin(async (tx) => {
+    // Locked before its notices, as everywhere.
+    if (isDelivered(made)) await lockWebhook(tx, webhook)
     addNotice(tx, webhook, event, { state, calls: 1, due_at: at })
     addCall(tx, webhook.id, made)
+    if (isDelivered(made)) await noteAnswered(tx, webhook, at)
   })
   return { event, call: made }
 }

@@ -273,6 +273,19 @@ export function noteState(
   noteEvents(tx, [{ type, subject: `webhook:${id}`, customer_id, at, data }])
 }
 
+/** The receiver is called as one that never failed, because somebody says that it is mended. */
+export function callAnew(tx: Tx, { id }: Pick<Webhook, 'id'>): void {
+  tx.send`update webhook set failed_in_a_row = 0, paused_until = null where id = ${id}`
+}
+
+/** The receiver has just answered as it should: whatever is open is called at once. The webhook is
+ *  locked. */
+export async function noteAnswered(tx: Tx, webhook: Pick<Webhook, 'id'>, now: Date): Promise<void> {
+  callAnew(tx, webhook)
+  tx.send`update webhook set failing_since = null where id = ${webhook.id}`
+  await makeDue(tx, webhook.id, now)
+}
+
 /** Whatever is open is called at once. */
 async function makeDue(tx: Tx, webhook_id: string, now: Date): Promise<void> {
   await tx`
