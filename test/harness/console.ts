@@ -11,7 +11,7 @@ import { buildConsole } from 'penstock-service/console/server.ts'
 import { sealWith } from 'penstock-service/customers/seal.ts'
 import { refusal } from 'penstock-service/lib/fault.ts'
 import { idMaker } from 'penstock-service/lib/ids.ts'
-import { silentLog } from 'penstock-service/lib/log.ts'
+import { type Log, silentLog } from 'penstock-service/lib/log.ts'
 import type { Operation } from 'penstock-service/operation/operation.ts'
 import { consoleFace } from 'penstock-service/users/faces.ts'
 import type { HouseRole } from 'penstock-service/users/roles.ts'
@@ -66,7 +66,7 @@ export const OF_OUR_PAGE = {
 export async function worldConsole(
   t: TestContext,
   world: World,
-  { trusted_proxies }: { trusted_proxies?: readonly string[] } = {},
+  { trusted_proxies, log = silentLog }: { trusted_proxies?: readonly string[]; log?: Log } = {},
 ) {
   // The record notes from where: as a command does that is typed.
   const sql = world.database.connect({ role: 'penstock_admin', by_tcp: true })
@@ -87,7 +87,7 @@ export async function worldConsole(
   const app = buildConsole({
     clock,
     random: repeatable('console'),
-    log: silentLog,
+    log,
     face,
     sign_in,
     live,

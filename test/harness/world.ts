@@ -21,7 +21,7 @@ import { buildServer } from 'penstock-service/http/server.ts'
 import { issueKey, type NewKey } from 'penstock-service/keys/keys.ts'
 import { checkBooks } from 'penstock-service/ledger/books.ts'
 import type { Random } from 'penstock-service/lib/ids.ts'
-import { silentLog } from 'penstock-service/lib/log.ts'
+import { type Log, silentLog } from 'penstock-service/lib/log.ts'
 import { type Node, type Resource, type Transport, tronNode } from 'penstock-service/node/node.ts'
 import type { Reads } from 'penstock-service/node/reads.ts'
 import type { Provider } from 'penstock-service/providers/provider.ts'
@@ -82,6 +82,8 @@ export type WorldOptions = {
   /** Outside screening services. */
   providers?: readonly Provider[]
   seed?: string
+  /** Where the lines of the log go; nowhere when left out. */
+  log?: Log
   /** Whether one process does everything, each part of it under its own role; otherwise the
    *  endpoints are those of an API's process, and the steps those of a worker's. */
   together?: boolean
@@ -188,6 +190,7 @@ export class World {
   private readonly node_names: readonly string[]
   private readonly recharge_at: 'inclusion' | 'solid'
   private readonly random: Random
+  private readonly log: Log
   private readonly tokens: ReadonlySet<string>
   private readonly providers: readonly Provider[]
   /** What each pool wallet has staked, in sun. */
@@ -212,6 +215,7 @@ export class World {
     this.database = database
     this.recharge_at = recharge_at
     this.tokens = new Set(options.tokens)
+    this.log = options.log ?? silentLog
     this.providers = options.providers ?? []
     this.sql = database.connect()
     this.random = repeatable(seed)
@@ -295,7 +299,7 @@ export class World {
       signed: memoryLog(this.signed),
       // The wallets here act with their owners' keys, which no start would allow.
       keys: { allow_wide_keys: true, found: { complaints: [], stakes: this.stakes } },
-      log: silentLog,
+      log: this.log,
       webhooks: {
         caller: this.caller,
         process: 'world',
@@ -321,7 +325,7 @@ export class World {
     await makeSigningKey({ sql: this.sql, clock, random: own, seal: sealWith(sealing, own) })
     const { authenticate, refusals, noteCall } = app
     const noteRefusal = refusals.note
-    const answering = { sql: api_sql, clock, random, log: silentLog, authenticate }
+    const answering = { sql: api_sql, clock, random, log: this.log, authenticate }
     const needs = { ...answering, noteRefusal, noteCall }
     const api = await buildServer(needs, {
       endpoints: app.endpoints,

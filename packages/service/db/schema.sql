@@ -1240,6 +1240,7 @@ create table refusal (
   body_sha256 text,
   right_for text,
   constraint refusal_pkey primary key (id),
+  constraint refusal_body_for_keys check (body is null or starts_with(path, '/v1/')),
   constraint refusal_body_length check (length(body) <= 1024),
   constraint refusal_hint_whole check ((hashed_bytes is null) = (body_sha256 is null)),
   constraint refusal_right_for check (right_for in ('empty', '{}', 'no_final_newline', 'reprinted'))

@@ -1178,7 +1178,8 @@ export type Endpoints = {
         key_id: string
         ip: string
         ms: number
-        /** The first 1,024 bytes, for the codes 2, 10, 11, 12 and 50 */
+        /** For the codes 2, 10, 11, 12 and 50, of endpoints that take nothing secret: the first
+         *  1,024 characters, with the values that the endpoint asks for */
         body: string | null
         /** Of a wrong signature */
         hint: {

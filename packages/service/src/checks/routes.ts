@@ -137,6 +137,7 @@ const PLACE_REFUSALS = [
 const place = ({ sql, placeCheck }: Needs): Endpoint =>
   endpoint({
     path: '/v1/aml-checks/new',
+    keeps_body: true,
     auth: 'signature',
     scope: 'aml',
     mutating: true,
@@ -185,6 +186,7 @@ const place = ({ sql, placeCheck }: Needs): Endpoint =>
 const check = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/aml-checks/check',
+    keeps_body: true,
     auth: 'signature',
     scope: 'aml',
     summary: 'The state and the result of a check',
@@ -211,6 +213,7 @@ const check = ({ sql }: Needs): Endpoint =>
 const history = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/aml-checks/history',
+    keeps_body: true,
     auth: 'signature',
     scope: 'aml',
     summary: "The customer's checks, newest first",
@@ -240,6 +243,7 @@ const history = ({ sql }: Needs): Endpoint =>
 const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
   endpoint({
     path: '/v1/aml-check/report',
+    keeps_body: true,
     auth: 'signature',
     scope: 'aml',
     summary: 'What the result of a check rests on',

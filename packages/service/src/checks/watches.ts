@@ -259,6 +259,7 @@ const list = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
 const create = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpoint =>
   endpoint({
     path: '/v1/aml-watch/new',
+    keeps_body: true,
     auth: 'signature',
     scope: 'aml',
     mutating: true,
@@ -300,6 +301,7 @@ const create = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpoint =>
 const remove = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpoint =>
   endpoint({
     path: '/v1/aml-watch/remove',
+    keeps_body: true,
     auth: 'signature',
     scope: 'aml',
     mutating: true,

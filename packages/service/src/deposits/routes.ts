@@ -56,6 +56,7 @@ const FIRST: ListPlace = { block_number: 2n ** 62n, tx_id: '', position: 0 }
 const list = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/deposits/list',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'What arrived at your address, newest first',
@@ -88,6 +89,7 @@ const list = ({ sql }: Needs): Endpoint =>
 const check = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/deposit/check',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'What a transaction on the chain brought to your address',

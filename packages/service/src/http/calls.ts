@@ -1,6 +1,7 @@
 // One call of an endpoint: who asks, whether it is its turn, what it asks for, and what it is told.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
 import { Fault, TooManyRequests } from '../lib/fault.ts'
 import { printJson } from '../lib/json.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
@@ -80,6 +81,8 @@ export type RefusedCall = {
   ip: string
   ms: number
   body: Uint8Array
+  /** What of the body may be kept; undefined: nothing. */
+  kept: TSchema | undefined
   signature: string | undefined
 }
 
@@ -100,6 +103,7 @@ export function refusedCall(
     ip: callerOf(request).ip,
     ms,
     body: request.body instanceof Uint8Array ? request.body : NO_BYTES,
+    kept: endpoint.keeps_body ? endpoint.body : undefined,
     signature: asker.auth === 'wrong_signature' ? once(request, 'x-signature') : undefined,
   }
 }

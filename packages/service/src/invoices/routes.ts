@@ -28,6 +28,7 @@ export const routes = ({ sql }: Needs): Endpoint[] => [
 
   endpoint({
     path: '/v1/invoice/check',
+    keeps_body: true,
     auth: 'signature',
     scope: 'money',
     summary: 'An invoice, line by line',

@@ -151,6 +151,7 @@ const CALCULATE_EXAMPLES = [
 const calculate = ({ prices, receiver }: Needs): Endpoint =>
   endpoint({
     path: '/v1/calculate',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'What a purchase would cost',
@@ -215,6 +216,7 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
 const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
   endpoint({
     path: '/v1/estimate-energy',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'The energy that a transfer of a token needs, and its price',
@@ -260,11 +262,8 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
       const contract = isAbsent(contract_address)
         ? USDT
         : readAddress(contract_address, 'contract_address')
-      const asking = {
-        prices,
-        node: reads(keyReader(customer)),
-        receiver: (address: Address) => receiver(address, customer),
-      }
+      const node = reads(keyReader(customer))
+      const asking = { prices, node, receiver: (one: Address) => receiver(one, customer) }
       const estimate = await estimateTransfer(asking, { from, to, contract })
       const { amount, price_sun, activation_sun, fee_limit_sun, bandwidth } = estimate
       return {
@@ -286,6 +285,7 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
 const addressInfo = ({ reads }: Needs): Endpoint =>
   endpoint({
     path: '/v1/address-info',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'The resources and balances of an address',
@@ -364,6 +364,7 @@ const NEW_REFUSALS = [
 const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
   endpoint({
     path: '/v1/transaction/new',
+    keeps_body: true,
     auth: 'signature',
     scope: 'buy',
     mutating: true,
@@ -389,6 +390,7 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
 const checkTransaction = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/transaction/check',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'The state of a purchase',

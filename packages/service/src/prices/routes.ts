@@ -28,6 +28,7 @@ const printPeriod = ({ since, until }: PeriodRow) => ({
 const history = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/prices/history',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'What things cost, and have cost, newest first',

@@ -54,6 +54,7 @@ export const forecastRoute = ({
 }): Endpoint =>
   endpoint({
     path: '/v1/pool-forecast',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'What can be delivered now and in the coming hours, if nothing more is sold',

@@ -232,6 +232,7 @@ const NEW_REFUSALS = [
 const newQuote = (needs: Needs): Endpoint =>
   endpoint({
     path: '/v1/quote/new',
+    keeps_body: true,
     auth: 'signature',
     scope: 'buy',
     mutating: true,
@@ -320,6 +321,7 @@ const ACCEPT_REFUSALS = [
 const acceptQuote = ({ sql, placeOrder }: Needs): Endpoint =>
   endpoint({
     path: '/v1/quote/accept',
+    keeps_body: true,
     auth: 'signature',
     scope: 'buy',
     mutating: true,

@@ -53,6 +53,7 @@ export function receiptRoutes(needs: Needs): Endpoint[] {
   return [
     endpoint({
       path: '/v1/receipt',
+      keeps_body: true,
       auth: 'signature',
       scope: 'read',
       summary: 'What an order got on the chain, signed',

@@ -8,6 +8,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 import type { RefusedCall } from '../http/calls.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
+import { keptText } from './kept_text.ts'
 import { hintOf, type SecretsOf, type SignatureHint } from './signature_hint.ts'
 
 export type Needs = { sql: Sql; clock: Clock; secretsOf: SecretsOf }
@@ -58,7 +59,6 @@ const WAITING_BYTES_MAX = 8 * 1024 * 1024
 export const KEPT_A_DAY = 10_000
 /** Codes for which the body may be what is wrong. */
 const BODY_CODES: ReadonlySet<number> = new Set([2, 10, 11, 12, 50])
-const BODY_BYTES_MAX = 1_024
 
 export function refusalRecorder(needs: Needs): Refusals {
   let waiting = 0
@@ -118,7 +118,7 @@ async function writeRefusals(
       ${column('key_id')}::text[], ${column('at')}::timestamptz[], ${column('path')}::text[],
       ${column('code')}::integer[], ${column('key')}::text[], ${column('request_id')}::text[],
       ${column('ip')}::text[], ${column('ms')}::integer[],
-      ${kept.map((call) => (BODY_CODES.has(call.code) ? bodyText(call.body) : null))}::text[],
+      ${kept.map((call) => (BODY_CODES.has(call.code) ? keptText(call) : null))}::text[],
       ${hints.map((hint) => hint?.hashed_bytes ?? null)}::integer[],
       ${hints.map((hint) => hint?.body_sha256 ?? null)}::text[],
       ${hints.map((hint) => hint?.right_for ?? null)}::text[])`
@@ -162,12 +162,6 @@ async function keepOfDays(
                 ${shares.map(({ lost }) => lost)}::integer[]) as t (customer_id, kept, lost)
     where d.customer_id = t.customer_id and d.day = ${day}`
   return shares.flatMap(({ keep }) => keep)
-}
-
-/** The beginning of a body as text, without anything that looks like a secret of ours. */
-function bodyText(body: Uint8Array): string {
-  const text = Buffer.from(body.subarray(0, BODY_BYTES_MAX)).toString().replaceAll('\0', '\uFFFD')
-  return text.replace(/\b(pss_|pst_|whsec_)[\w+/=-]+/g, '$1…').slice(0, BODY_BYTES_MAX)
 }
 
 export type RefusalFilter = {

@@ -25,7 +25,9 @@ const RefusalForm = Type.Object({
   ip: Type.String(),
   ms: Type.Integer(),
   body: OrNull(Type.String(), {
-    description: 'The first 1,024 bytes, for the codes 2, 10, 11, 12 and 50',
+    description:
+      'For the codes 2, 10, 11, 12 and 50, of endpoints that take nothing secret: the first ' +
+      '1,024 characters, with the values that the endpoint asks for',
   }),
   hint: OrNull(
     Type.Object({

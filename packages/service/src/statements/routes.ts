@@ -87,6 +87,7 @@ function requireOrder(since: Date | undefined, until: Date | undefined): void {
 const statement = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/statement',
+    keeps_body: true,
     auth: 'signature',
     scope: 'money',
     summary: 'Every entry of your account, newest first',
@@ -174,6 +175,7 @@ const printSummary = (one: Summary): Static<typeof SummaryForm> => ({
 const summary = ({ sql, clock }: Needs): Endpoint =>
   endpoint({
     path: '/v1/summary',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'What happened on your account, hour by hour or day by day',

@@ -247,6 +247,7 @@ const START_REFUSALS = [
 const start = (needs: Needs): Endpoint =>
   endpoint({
     path: '/v1/subscription/start',
+    keeps_body: true,
     auth: 'signature',
     scope: 'buy',
     mutating: true,
@@ -296,6 +297,7 @@ const start = (needs: Needs): Endpoint =>
 const check = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/subscription/check',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'The state of a subscription',
@@ -314,6 +316,7 @@ const check = ({ sql }: Needs): Endpoint =>
 const stop = (needs: Needs): Endpoint =>
   endpoint({
     path: '/v1/subscription/stop',
+    keeps_body: true,
     auth: 'signature',
     scope: 'buy',
     mutating: true,
@@ -332,6 +335,7 @@ const stop = (needs: Needs): Endpoint =>
 const history = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/subscriptions/history',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: "The customer's subscriptions, newest first",
@@ -376,6 +380,7 @@ function readUsePlace(before: string | undefined): UsePlace | undefined {
 const uses = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
   endpoint({
     path: '/v1/subscription/uses',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'The transactions that a subscription has served, newest first',

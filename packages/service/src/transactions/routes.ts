@@ -69,6 +69,7 @@ const ListBody = Type.Object({
 const list = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/transactions/list',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'Your purchases, newest first',
@@ -132,6 +133,7 @@ const NOTICES_MAX = 100
 const timeline = ({ sql }: Needs): Endpoint =>
   endpoint({
     path: '/v1/transaction/timeline',
+    keeps_body: true,
     auth: 'signature',
     scope: 'read',
     summary: 'What became of a purchase, step by step, and what it waits for',

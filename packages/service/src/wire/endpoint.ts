@@ -132,6 +132,9 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   second_signature?: boolean
   /** Whether a user must have shown within some minutes to be there. */
   careful?: boolean
+  /** Whether what of a refused call's body fits `body` is kept, for the customer and colleagues to
+   *  see. Never where a field is secret (test/rules/secrets.test.ts). */
+  keeps_body?: boolean
   summary: string
   description?: string
   body: Body
@@ -182,6 +185,7 @@ export type Endpoint = Entry & {
   /** What a user needs, any one of them. */
   readonly role_scopes: readonly RoleScope[]
   readonly careful: boolean
+  readonly keeps_body: boolean
   readonly mutating: boolean
   readonly creates: boolean
   /** The error matrix: all refusals, those common to all endpoints included, in the order of the
@@ -234,7 +238,7 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     (SignedSpec<Static<Body>, Static<Reply>> | PublicSpec<Static<Body>, Static<Reply>>),
 ): Endpoint {
   const { path, auth, summary, description, body, reply, mutating = false, creates = false } = spec
-  const { second_signature = false, careful = false } = spec
+  const { second_signature = false, careful = false, keeps_body = false } = spec
   const has_parameters = Object.keys(body.properties).length > 0
   const reads = auth === 'signature' || has_parameters
   const scopes = spec.auth === 'signature' ? [spec.scope].flat() : []
@@ -255,6 +259,7 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     scopes,
     role_scopes: role_scope === undefined ? scopes : [...scopes, role_scope],
     careful,
+    keeps_body,
     mutating,
     creates,
     second_signature,
