@@ -22,30 +22,56 @@ export type CustomerAction = {
   subject: string
   before: object | null
   after: object | null
+  /** Whether it ends something; left out: what its path says. */
+  ends?: boolean
 }
 
-/** What may be recorded of a customer in a day: records are kept for ever. */
+/** What takes rights away, or ends something, is recorded and never refused: else a thief of a key
+ *  would make changes until its owner may not revoke it. A new password or new codes on paper end
+ *  what was signed in with before. The words are those of the paths
+ *  (test/stories/users/endings.test.ts). */
+export const ENDING_VERBS = ['revoke', 'rotate', 'remove', 'recover', 'refuse', 'end', 'stop']
+const ENDING = new RegExp(`/(${ENDING_VERBS.join('|')})$|^session/(totp|recovery/new)$`)
+
+/** What a key or a user may change in a day beside that: records are kept for ever. */
 const ACTIONS_A_DAY = 10_000
 const DAY_MS = 86_400_000
 const AGAIN_SECONDS = 60
 
 /** Records a change, unless nothing has changed by it. Throws TooManyRequests when there were too
- *  many of this customer within a day: then nothing is changed either. */
+ *  many by this key or user within a day: then nothing is changed either. */
 export async function recordCustomerAction(
   tx: Tx,
   made_at: Date,
   action: CustomerAction,
 ): Promise<void> {
-  const { actor, before, after } = action
+  const { actor, before, after, ends = ENDING.test(action.action) } = action
   if (before !== null && after !== null && printJson(before) === printJson(after)) return
   const a_day_ago = new Date(made_at.getTime() - DAY_MS)
+  if (!ends && (await hasChangedMuch(tx, actor, a_day_ago)))
+    throw new TooManyRequests(AGAIN_SECONDS)
+  recordCustomerActions(tx, made_at, [action])
+}
+
+/** Whether a key or a user has made as many changes since then as it may. They are counted only
+ *  where the customer has as many in all, which one row says. */
+async function hasChangedMuch(tx: Tx, actor: Actor, since: Date): Promise<boolean> {
+  const { customer_id } = actor
+  const [many] = await tx`
+    select 1 from customer_action
+    where customer_id = ${customer_id} and made_at > ${since} and number = 1 + (
+      select max(number) from customer_action where customer_id = ${customer_id}
+    ) - ${ACTIONS_A_DAY}::bigint`
+  if (!many) return false
   const [too_many] = await tx`
     select 1 from customer_action
-    where customer_id = ${actor.customer_id} and made_at > ${a_day_ago} and number = 1 + (
-      select max(number) from customer_action where customer_id = ${actor.customer_id}
-    ) - ${ACTIONS_A_DAY}::bigint`
-  if (too_many) throw new TooManyRequests(AGAIN_SECONDS)
-  recordCustomerActions(tx, made_at, [action])
+    where customer_id = ${customer_id} and made_by = ${actorName(actor)}
+      and action !~ ${ENDING.source} and number > coalesce((
+        select number from customer_action
+        where customer_id = ${customer_id} and made_at <= ${since}
+        order by made_at desc, number desc limit 1), 0)
+    order by number desc offset ${ACTIONS_A_DAY - 1} limit 1`
+  return too_many !== undefined
 }
 
 /** Records changes of any customers. The transaction waits for the statement. */

@@ -3,7 +3,7 @@
 import { Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, readableTypes } from '../events/kinds.ts'
-import { recordCustomerAction } from '../ledger/customer_actions.ts'
+import { type CustomerAction, recordCustomerAction } from '../ledger/customer_actions.ts'
 import type { Random } from '../lib/ids.ts'
 import {
   Conflict,
@@ -94,7 +94,7 @@ const record = (
   tx: Tx,
   { clock }: Needs,
   actor: Customer,
-  { id, ...change }: { action: string; id: string; before: object | null; after: object | null },
+  { id, ...change }: { id: string } & Omit<CustomerAction, 'actor' | 'subject'>,
 ): Promise<void> =>
   recordCustomerAction(tx, clock.now(), { actor, subject: `webhook:${id}`, ...change })
 
@@ -230,6 +230,7 @@ const webhookChange = (needs: Needs): Endpoint =>
           id,
           before: recordedWebhook(before),
           after: { ...recordedWebhook(after), ...elsewhere },
+          ends: before.state === 'on' && after.state === 'off',
         })
       })
       needs.wake('notify')
