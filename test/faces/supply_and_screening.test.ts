@@ -14,7 +14,7 @@ const { button, dialog, field, heading, inDialog, link, rows } = portal
 const account = (index: number) => portal.sandbox.sandbox.funded_accounts[index]!.address
 const startButton = () => rows('Plans').getByRole('button', { name: /^Start / })
 
-portal.job('an address is kept supplied, and no longer', 4, async (hands) => {
+portal.job('an address is kept supplied, and no longer', 5, async (hands) => {
   const address = account(hands.name === 'mouse' ? 0 : 1)
   await hands.press(link('Subscriptions'))
   await hands.press(startButton().first())
@@ -22,6 +22,9 @@ portal.job('an address is kept supplied, and no longer', 4, async (hands) => {
   await hands.type(field('Address'), address)
   await hands.press(inDialog('Start'))
   await hands.press(button(`Stop ${address}`))
+  // Nothing is stopped before one has said so twice.
+  await dialog().getByText(`${address} is supplied no more.`).waitFor()
+  await hands.press(inDialog('Stop'))
   await rows('Subscriptions').filter({ hasText: address }).getByText('stopped').waitFor()
   const statuses = []
   for await (const one of portal.penstock.subscriptions.list())
@@ -59,6 +62,12 @@ portal.test('one subscription says what it is and when its address was supplied'
   await portal.page.getByText('No transaction of the address was served yet.').waitFor()
   await rows('Supplied').getByRole('link').first().waitFor()
   await button(`Stop ${account(2)}`).click()
+  await inDialog('Cancel').click()
+  await dialog().waitFor({ state: 'detached' })
+  const { items } = await portal.penstock.call('/v1/subscriptions/history', {})
+  assert.equal(items.find((one) => one.address === account(2))?.status, 'active')
+  await button(`Stop ${account(2)}`).click()
+  await inDialog('Stop').click()
   await portal.page.locator('dd').getByText('stopped').waitFor()
 })
 

@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { Plugin } from 'esbuild'
 import { WEB } from './sources.ts'
 
 /** What is served to different people, by the folder in which its pages are, and which other
@@ -17,6 +18,9 @@ const FACES = {
 } as const
 export type Face = keyof typeof FACES
 const FACE_NAMES = Object.keys(FACES) as Face[]
+
+/** The page with which each begins, and which has most of what the others use. */
+const FIRST_PAGES: Record<Face, string> = { portal: 'home.tsx', console: 'now.tsx' }
 
 export const LANGUAGES = ['en', 'zh', 'ru'] as const
 export type Language = (typeof LANGUAGES)[number]
@@ -55,13 +59,43 @@ const hashedName = (name: string, extension: string, bytes: string | Uint8Array)
 
 /** Builds all faces. `quality` is that of brotli: 5 is quick, 11 is small. */
 export async function bundle(sources_sha256: string, quality: number): Promise<Build> {
+  const style = await built({ in: 'style/style.css', out: 'style' })
+  const files = [...style.files]
+  const faces = {} as Record<Face, FaceAssets>
+  for (const face of FACE_NAMES) {
+    const {
+      files: scripts,
+      name: script,
+      outputs,
+    } = await built({ in: `${face}/main.tsx`, out: face }, [
+      sharedFrom(join(WEB, face, FIRST_PAGES[face])),
+    ])
+    const words = await wordsOf(face)
+    files.push(...scripts, ...Object.values(words))
+    faces[face] = {
+      script,
+      preloads: importsOf(`dist/${script}`, outputs),
+      words: mapValues(words, ({ name }) => name),
+      pages: await pagesOf(face, words.en.bytes),
+    }
+  }
+  // Two faces can have a file in common: its name is made of what is in it.
+  const different = [...new Map(files.map((file) => [file.name, file])).values()]
+  const assets = await Promise.all(different.map((file) => compressed(file, quality)))
+  return { sources_sha256, style: style.name, faces, assets }
+}
+
+type BuiltFiles = { files: { name: string; bytes: Buffer }[]; name: string; outputs: Outputs }
+
+/** One entry with all that it imports, now or later. `name`: of its own file. */
+async function built(
+  entry: { in: string; out: string },
+  plugins: Plugin[] = [],
+): Promise<BuiltFiles> {
   const { build } = await import('esbuild')
   const { outputFiles, metafile } = await build({
     absWorkingDir: WEB,
-    entryPoints: [
-      ...FACE_NAMES.map((face) => ({ in: `${face}/main.tsx`, out: face })),
-      { in: 'style/style.css', out: 'style' },
-    ],
+    entryPoints: [entry],
     outdir: 'dist',
     entryNames: '[name].[hash]',
     chunkNames: '[name].[hash]',
@@ -75,33 +109,40 @@ export async function bundle(sources_sha256: string, quality: number): Promise<B
     legalComments: 'none',
     metafile: true,
     write: false,
+    plugins,
   })
-  const files: { name: string; bytes: Buffer }[] = outputFiles.map(({ path, contents }) => ({
+  const files = outputFiles.map(({ path, contents }) => ({
     name: basename(path),
     bytes: Buffer.from(contents),
   }))
-  const outputOf = (source: string) => {
-    const found = Object.entries(metafile.outputs).find(([, one]) => one.entryPoint === source)
-    return found![0]
-  }
-  const faces = {} as Record<Face, FaceAssets>
-  for (const face of FACE_NAMES) {
-    const script = outputOf(`${face}/main.tsx`)
-    const words = await wordsOf(face)
-    files.push(...Object.values(words))
-    faces[face] = {
-      script: basename(script),
-      preloads: importsOf(script, metafile.outputs),
-      words: mapValues(words, ({ name }) => name),
-      pages: await pagesOf(face, words.en.bytes),
-    }
-  }
-  const style = basename(outputOf('style/style.css'))
-  const assets = await Promise.all(files.map((file) => compressed(file, quality)))
-  return { sources_sha256, style, faces, assets }
+  const { outputs } = metafile
+  const [path] = Object.entries(outputs).find(([, one]) => one.entryPoint === entry.in)!
+  return { files, name: basename(path), outputs }
 }
 
-type Outputs = Record<string, { imports: { path: string; kind: string }[] }>
+/** Lets every page import the first one. esbuild makes a file for each set of pages that use the
+ *  same sources, dozens of some hundred bytes each: so all that a face begins with is one. */
+const sharedFrom = (first_page: string): Plugin => ({
+  name: 'shared-from-the-first-page',
+  setup({ onResolve, onLoad }) {
+    const pages = new Set<string>()
+    onResolve({ filter: /\.tsx?$/ }, ({ kind, path, resolveDir }) => {
+      if (kind !== 'import-statement') pages.add(join(resolveDir, path))
+      return undefined
+    })
+    onLoad({ filter: /\.tsx?$/ }, async ({ path }) => {
+      if (path === first_page || !pages.has(path)) return undefined
+      const text = await readFile(path, 'utf8')
+      const loader = path.endsWith('x') ? 'tsx' : 'ts'
+      return { contents: `${text}\nimport ${JSON.stringify(first_page)}\n`, loader }
+    })
+  },
+})
+
+type Outputs = Record<
+  string,
+  { imports: { path: string; kind: string }[]; entryPoint?: string | undefined }
+>
 
 /** The files that are loaded with one, without those that are imported later. */
 function importsOf(entry: string, outputs: Outputs): string[] {

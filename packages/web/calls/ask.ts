@@ -5,7 +5,8 @@ import type { Body, Endpoints, Result } from 'penstock-sdk'
 import { attendanceHeaders } from './attendance.ts'
 import { startData } from './start_data.ts'
 
-const UNAUTHENTICATED = 1
+/** The code of a call that nobody who is known has signed. */
+export const UNAUTHENTICATED = 1
 /** The code of what nothing was answered to. */
 export const NOT_ANSWERED = -1
 

@@ -4,6 +4,8 @@
 
 import { signal } from '@preact/signals'
 import type { Event } from 'penstock-sdk'
+import { type Envelope, UNAUTHENTICATED } from './ask.ts'
+import { forgetSession } from './session.ts'
 import { startData } from './start_data.ts'
 
 export type LiveState = 'connecting' | 'live' | 'away'
@@ -35,6 +37,8 @@ type Message =
   | { state: LiveState }
   | { event: LiveEvent; number: string }
   | { beat: true }
+  /** Nobody is signed in any more. */
+  | { ended: true }
   /** A tab that has just been opened wants to know how it is. */
   | { asks: true }
 
@@ -52,6 +56,7 @@ export function startLive(after: number | null | undefined): void {
   const channel = new BroadcastChannel(`penstock-live-${startData().face}`)
   let last = after?.toString()
   const hear = (passed: Message) => {
+    if ('ended' in passed) return forgetSession()
     if ('event' in passed) {
       last = passed.number
       for (const listener of listeners) listener(passed.event)
@@ -82,6 +87,11 @@ export function startLive(after: number | null | undefined): void {
   }
 }
 
+/** All that is shown is asked for again: for one who has signed in again. */
+export function askAgain(): void {
+  for (const listener of returns) listener()
+}
+
 /** Ends, when nobody is signed in any more. */
 export function stopLive(): void {
   stop?.()
@@ -93,7 +103,7 @@ function change(state: LiveState): void {
   const was = live_state.peek()
   if (state === 'live') heard_at.value = Date.now()
   live_state.value = state
-  if (state === 'live' && was === 'away') for (const listener of returns) listener()
+  if (state === 'live' && was === 'away') askAgain()
 }
 
 type ReadInput = {
@@ -125,7 +135,11 @@ async function readOnce({ pass, last, ended }: ReadInput): Promise<void> {
   const headers: Record<string, string> = { accept: 'text/event-stream', 'x-penstock': '1' }
   if (after !== undefined) headers['last-event-id'] = after
   const answer = await fetch(`${startData().base}/events`, { headers, signal })
-  if (!answer.ok || !/event-stream/.test(answer.headers.get('content-type') ?? '')) return
+  if (!answer.ok || !/event-stream/.test(answer.headers.get('content-type') ?? '')) {
+    const { code } = (await answer.json()) as Envelope
+    if (code === UNAUTHENTICATED) pass({ ended: true })
+    return
+  }
   pass({ state: 'live' })
   let silence = setTimeout(() => gone.abort(), SILENT_MS)
   let rest = ''

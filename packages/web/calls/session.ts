@@ -34,6 +34,10 @@ export const beginning = signal<BeginAnswer | undefined>(undefined)
 
 export const session = computed<Session | null | undefined>(() => beginning.value?.session)
 
+/** Who was signed in until the session ended by itself or from elsewhere: what they have typed
+ *  waits for them, out of sight. */
+export const awaited = signal<Session | null>(null)
+
 let ahead_ms = 0
 
 /** How far the clock of this browser is ahead of the service's. */
@@ -44,7 +48,14 @@ export async function begin(): Promise<BeginAnswer> {
   const said = await post<BeginAnswer>('/session/begin', {})
   ahead_ms = Date.now() - Date.parse(said.now)
   beginning.value = said
+  if (said.session) awaited.value = said.session
   return said
+}
+
+/** Whoever was signed in has left: nothing of theirs is kept. */
+export function leaveSession(): void {
+  awaited.value = null
+  forgetSession()
 }
 
 /** Nobody is, whatever we thought. */
@@ -53,9 +64,11 @@ export function forgetSession(): void {
   if (said?.session) beginning.value = { ...said, session: null }
 }
 
-/** Whether the one who is signed in may call what needs this scope, or one of these. */
+/** Whether the one who is signed in, or whose page waits, may call what needs this scope, or one of
+ *  these. */
 export function may(scope: Scope | readonly Scope[] | null): boolean {
   if (scope === null) return true
   const wanted = typeof scope === 'string' ? [scope] : scope
-  return session.value?.scopes.some((one) => wanted.includes(one)) ?? false
+  const { scopes } = session.value ?? awaited.value ?? {}
+  return scopes?.some((one) => wanted.includes(one)) ?? false
 }

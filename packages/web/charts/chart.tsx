@@ -5,9 +5,9 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { Table } from '../parts/table.tsx'
-import { clockText, dayText, timeText } from '../parts/time.tsx'
+import { clockText, dayText, is_utc, timeText } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
-import { BOX, rounded, type Scales, ticksAcross, ticksUp } from './scales.ts'
+import { BOX, rounded, roundTicksAcross, type Scales, ticksAcross, ticksUp } from './scales.ts'
 
 /** What stands over one place of the chart. */
 export type ChartReading = { at: Date; texts: readonly string[] }
@@ -96,18 +96,23 @@ const ReadingLine = ({ place }: { place: number }) => (
 
 /** Lines for the values, words for the times. */
 function Axes({ scales, days }: { scales: Scales; days: boolean }) {
-  const label = (at: Date) => (days ? dayText(at) : clockText(at))
+  const up = ticksUp(scales)
+  const unit = unitOf(Math.max(...up.map(({ value }) => Math.abs(value))))
+  const zone_ms = is_utc.value ? 0 : -MINUTE_MS * new Date().getTimezoneOffset()
+  const across = days ? ticksAcross(scales) : roundTicksAcross(scales, zone_ms)
+  const has_days = across.some(({ value }, i) => i > 0 && isOtherDay(value, across[i - 1]!.value))
+  const label = (at: Date) => (days || has_days ? dayText(at) : clockText(at))
   return (
     <g aria-hidden="true">
-      {ticksUp(scales).map(({ value, place }) => (
+      {up.map(({ value, place }) => (
         <g key={value}>
           <line class="grid" x1={BOX.left} x2={BOX.width - BOX.right} y1={place} y2={place} />
           <text x={BOX.left - 6} y={place + 4} text-anchor="end">
-            {shortCount(value)}
+            {shortCount(value, unit)}
           </text>
         </g>
       ))}
-      {ticksAcross(scales).map(({ value, place }) => (
+      {across.map(({ value, place }) => (
         <text key={place} x={place} y={BOX.height - 6} text-anchor="middle">
           {label(value)}
         </text>
@@ -116,9 +121,21 @@ function Axes({ scales, days }: { scales: Scales; days: boolean }) {
   )
 }
 
-/** `26.8 M`, `65 k`: beside an axis there is little room. */
-function shortCount(value: number): string {
-  const size = Math.abs(value)
-  if (size >= 1_000_000) return `${count(value / 1_000_000)} M`
-  return size >= 10_000 ? `${count(value / 1_000)} k` : count(value)
-}
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const isOtherDay = (one: Date, other: Date) => one.getTime() - other.getTime() >= DAY_MS
+
+/** Beside an axis there is little room. Largest first. */
+const UNITS = [
+  [1_000_000_000, 'G'],
+  [1_000_000, 'M'],
+  [1_000, 'k'],
+] as const
+type Unit = (typeof UNITS)[number]
+
+/** The unit of a whole axis, by its largest value: `8 k` stands below `10 k`. */
+const unitOf = (most: number): Unit | undefined =>
+  UNITS.find(([size]) => most >= (size === 1_000 ? 10 * size : size))
+
+const shortCount = (value: number, unit: Unit | undefined): string =>
+  unit === undefined || value === 0 ? count(value) : `${count(value / unit[0])} ${unit[1]}`

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOX, scalesOf, ticksAcross, ticksUp } from './scales.ts'
+import { BOX, roundTicksAcross, scalesOf, ticksAcross, ticksUp } from './scales.ts'
 import { bandPath, barsOf, crossingBelow, linePath } from './shapes.ts'
 
 const at = (day: number) => new Date(Date.UTC(2026, 10, day))
@@ -57,4 +57,22 @@ test('few ticks are drawn, at places within the box', () => {
     ticksUp(scales).map(({ value }) => value),
     [0, 10, 20, 30],
   )
+})
+
+test('times of day are told at round times, by the clock that they are read by', () => {
+  const minute = (text: string) => new Date(`2026-11-22T${text}Z`)
+  const told = (from: string, to: string, ahead_ms?: number) =>
+    roundTicksAcross(scalesOf([minute(from), minute(to)], [1]), ahead_ms).map(({ value }) =>
+      value.toISOString().slice(11, 16),
+    )
+  assert.deepEqual(told('18:07:13', '19:02:41'), ['18:15', '18:30', '18:45', '19:00'])
+  assert.deepEqual(told('00:02:10', '23:57:00'), ['06:00', '12:00', '18:00'])
+  // Half past five there is midnight here.
+  assert.deepEqual(told('00:02:10', '23:57:00', 5.5 * 3_600_000), [
+    '00:30',
+    '06:30',
+    '12:30',
+    '18:30',
+  ])
+  assert.deepEqual(told('12:00:00', '12:00:00'), ['12:00'])
 })

@@ -41,5 +41,30 @@ export function ticksAcross({ across, times }: Scales): Tick<Date>[] {
     .map((value) => ({ value, place: rounded(across(value)) }))
 }
 
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+/** Distances at which people look at a clock or a calendar. */
+const STEPS_MS = [
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE_MS),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR_MS),
+  ...[1, 2, 7, 14, 30, 90].map((days) => days * DAY_MS),
+]
+
+/** Round times between the first and the last, such as full hours. `ahead_ms`: how far the clock
+ *  that they are read by is ahead of UTC. */
+export function roundTicksAcross({ across, times }: Scales, ahead_ms = 0): Tick<Date>[] {
+  const [first, last] = extent(times, (at) => at.getTime() + ahead_ms)
+  if (first === undefined || last === undefined) return []
+  const step = STEPS_MS.find((one) => (last - first) / one <= TICKS_ACROSS) ?? 365 * DAY_MS
+  const begin = Math.ceil(first / step) * step
+  const ticks: Tick<Date>[] = []
+  for (let at_ms = begin; at_ms <= last; at_ms += step) {
+    const value = new Date(at_ms - ahead_ms)
+    ticks.push({ value, place: rounded(across(value)) })
+  }
+  return ticks
+}
+
 /** A tenth of a unit is not seen. */
 export const rounded = (place: number): number => Math.round(place * 10) / 10

@@ -4,10 +4,11 @@
 import { signal } from '@preact/signals'
 import { post } from '../calls/ask.ts'
 import { live_state } from '../calls/live.ts'
-import { forgetSession, session } from '../calls/session.ts'
+import { leaveSession, session } from '../calls/session.ts'
 import { choose, startData } from '../calls/start_data.ts'
+import { Icon } from '../parts/icon.tsx'
 import { Shape } from '../parts/state.tsx'
-import { is_utc } from '../parts/time.tsx'
+import { chooseUtc, is_utc } from '../parts/time.tsx'
 import { nameText } from '../words/name.ts'
 import { named, say, spokenLanguage } from '../words/words.ts'
 
@@ -18,7 +19,7 @@ export function Live() {
   const words = { live: say('live'), connecting: say('live.connecting'), away: say('live.away') }
   return (
     <span class="live" role="status">
-      <Shape mark={MARKS[state]} /> {words[state]}
+      <Shape mark={MARKS[state]} /> <span class="wide-only">{words[state]}</span>
     </span>
   )
 }
@@ -87,29 +88,44 @@ export function Theme() {
   )
 }
 
+/** What the page looks like. Who is signed in has it in the menu. */
+export const Looks = () => (
+  <>
+    <Languages />
+    <Theme />
+  </>
+)
+
 export function User() {
   const { user, customer } = session.value!
   async function signOut() {
     await post('/session/end', {}).catch(() => {})
-    forgetSession()
+    leaveSession()
   }
   return (
     <details class="user">
-      <summary>{nameText(user.name)}</summary>
+      <summary>
+        <span class="wide-only">{nameText(user.name)}</span>
+        <span class="narrow-only">
+          <Icon name="person" />
+        </span>
+      </summary>
       <div class="user-menu">
         <p>
+          <span class="narrow-only">{nameText(user.name)} </span>
           {nameText(customer?.name ?? '')} <span class="quiet">{named('role', user.role)}</span>
         </p>
         <label class="check">
           <input
             type="checkbox"
             checked={is_utc.value}
-            onChange={({ currentTarget }) => {
-              is_utc.value = currentTarget.checked
-            }}
+            onChange={({ currentTarget }) => chooseUtc(currentTarget.checked)}
           />{' '}
           {say('time.utc')}
         </label>
+        <p class="actions">
+          <Looks />
+        </p>
         <button type="button" onClick={signOut}>
           {say('sign_out')}
         </button>

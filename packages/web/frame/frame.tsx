@@ -6,8 +6,9 @@ import { useLocation } from 'preact-iso/router'
 import { beginning, may, session } from '../calls/session.ts'
 import { startData } from '../calls/start_data.ts'
 import { StaleNote } from '../parts/answer.tsx'
+import { Icon } from '../parts/icon.tsx'
 import { named, say } from '../words/words.ts'
-import { Languages, Live, Theme, User } from './choices.tsx'
+import { Live, Looks, User } from './choices.tsx'
 import type { Face, PageRow } from './face.ts'
 import { Router } from './router.tsx'
 import { Search } from './search.tsx'
@@ -31,13 +32,14 @@ export function Frame(face: Face) {
           <button
             type="button"
             class="menu"
+            aria-label={say('menu')}
             aria-expanded={is_open.value}
             aria-controls="navigation"
             onClick={() => {
               is_open.value = !is_open.value
             }}
           >
-            {say('menu')}
+            <Icon name="menu" />
           </button>
         )}
         <a class="brand" href={startData().base || '/'}>
@@ -48,9 +50,7 @@ export function Frame(face: Face) {
         {is_in && Header && <Header />}
         <span class="choices">
           {is_in && <Live />}
-          <Languages />
-          <Theme />
-          {is_in && <User />}
+          {is_in ? <User /> : <Looks />}
         </span>
       </header>
       <div class="middle">

@@ -1,18 +1,19 @@
 // Which page is shown: the one whose path is that of the address. It is loaded when it is first
 // opened; meanwhile the page before stays. After a change of page the heading gets the focus, so
-// that those who hear the page are told where they are.
+// that those who hear the page are told where they are. When the session ends the page waits, out
+// of sight, for whoever was signed in.
 
 import { useSignal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { exec, useLocation } from 'preact-iso/router'
-import { Fault } from '../calls/ask.ts'
-import { may, session } from '../calls/session.ts'
+import { awaited, may, session } from '../calls/session.ts'
 import { startData } from '../calls/start_data.ts'
-import { FaultNote, Skeleton } from '../parts/answer.tsx'
+import { Skeleton } from '../parts/answer.tsx'
 import { say } from '../words/words.ts'
 import type { PageProps, PageRow } from './face.ts'
-import { reloadOnce } from './lazy.tsx'
+import { NotLoaded, reloadOnce } from './lazy.tsx'
+import { goToPlace } from './places.ts'
 import { Title } from './title.tsx'
 
 type CurrentPage = { row: PageRow; Page: FunctionComponent<PageProps>; props: PageProps }
@@ -35,36 +36,57 @@ export function Router({ pages, SignIn }: RouterProps) {
   const { path, query } = useLocation()
   const found = pageOf(pages, path)
   const shown = useSignal<CurrentPage | undefined>(undefined)
-  const failed = useSignal<Fault | undefined>(undefined)
-  useEffect(() => {
+  const is_absent = useSignal(false)
+  const wanted = useRef(0)
+  const open = async () => {
     if (!found) return
-    let is_wanted = true
-    failed.value = undefined
-    found.row.load().then(
-      ({ default: Page }) => {
-        if (is_wanted)
-          shown.value = { row: found.row, Page, props: { params: found.params, query } }
-      },
-      () => {
-        const nothing_new = !reloadOnce()
-        if (is_wanted && nothing_new)
-          failed.value = new Fault({ code: -1, key: 'offline', error: '' })
-      },
-    )
-    return () => {
-      is_wanted = false
-    }
+    const mine = ++wanted.current
+    is_absent.value = false
+    const { row, params } = found
+    const page = await row.load().catch(() => undefined)
+    const reloads = page === undefined && (await reloadOnce())
+    if (mine !== wanted.current || reloads) return
+    is_absent.value = page === undefined
+    if (page) shown.value = { row, Page: page.default, props: { params, query } }
+  }
+  useEffect(() => {
+    void open()
   }, [path, JSON.stringify(query)])
   useHeadingFocus(path, shown.value)
 
   if (!found) return <NotThere />
-  if (!session.value && !found.row.is_public) return <SignIn />
-  if (failed.value) return <FaultNote fault={failed.value} again={() => location.reload()} />
-  if (!shown.value) return <Skeleton lines={8} />
-  const { row, Page, props } = shown.value
+  const is_in = Boolean(session.value) || found.row.is_public
+  if (!is_in && !awaited.value) return <SignIn />
+  return (
+    <>
+      {!is_in && <SignIn />}
+      {/* What was typed there is there again for whoever has signed in again. */}
+      <div class="page" key={awaited.value?.user.id} hidden={!is_in}>
+        {is_absent.value ? (
+          <Absent row={found.row} again={open} />
+        ) : shown.value ? (
+          <Shown {...shown.value} />
+        ) : (
+          <Skeleton lines={8} />
+        )}
+      </div>
+    </>
+  )
+}
+
+function Shown({ row, Page, props }: CurrentPage) {
   if (!may(row.scope) && !row.is_public) return <Forbidden row={row} />
   return <Page key={row.path + JSON.stringify(props.params)} {...props} />
 }
+
+type AbsentProps = { row: PageRow; again: () => Promise<void> }
+
+const Absent = ({ row, again }: AbsentProps) => (
+  <>
+    <Title title={say(row.title)} />
+    <NotLoaded again={again} />
+  </>
+)
 
 /** The heading of a page that was not the first one gets the focus. */
 function useHeadingFocus(path: string, shown: CurrentPage | undefined): void {
@@ -73,8 +95,8 @@ function useHeadingFocus(path: string, shown: CurrentPage | undefined): void {
   useLayoutEffect(() => {
     if (!shown) return
     if (before.current !== undefined && before.current !== path) {
-      scrollTo(0, 0)
-      document.querySelector<HTMLElement>('main h1')?.focus()
+      document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true })
+      goToPlace()
     }
     before.current = path
   }, [shown])

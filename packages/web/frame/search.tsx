@@ -5,6 +5,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { may } from '../calls/session.ts'
+import { Icon } from '../parts/icon.tsx'
 import { say } from '../words/words.ts'
 import type { Face, Finding, PageRow } from './face.ts'
 
@@ -86,57 +87,78 @@ function useSearch({ pages, find }: Pick<Face, 'pages' | 'find'>) {
 
 export function Search(face: Pick<Face, 'pages' | 'find'>) {
   const input = useRef<HTMLInputElement>(null)
+  /** On a phone the field comes when it is asked for. */
+  const is_shown = useSignal(false)
+  const show = () => {
+    is_shown.value = true
+    // Seen only after the next drawing, and only then can it have the focus.
+    requestAnimationFrame(() => {
+      input.current?.focus()
+      input.current?.select()
+    })
+  }
   const { text, found, chosen, is_open, type, go, press } = useSearch(face)
   useEffect(() => {
     const focus = (event: KeyboardEvent) => {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'k') return
       event.preventDefault()
-      input.current?.focus()
-      input.current?.select()
+      show()
     }
     addEventListener('keydown', focus)
     return () => removeEventListener('keydown', focus)
   }, [])
   const active = is_open.value && chosen.value >= 0 ? `found-${chosen.value}` : undefined
   return (
-    <div class="search" role="search">
-      <input
-        ref={input}
-        {...COMBOBOX}
+    <>
+      <button
+        type="button"
+        class="search-button"
         aria-label={say('search')}
-        aria-expanded={is_open.value}
-        aria-controls="found"
-        aria-autocomplete="list"
-        {...(active && { 'aria-activedescendant': active })}
-        placeholder={say('search.hint')}
-        autocomplete="off"
-        spellcheck={false}
-        value={text.value}
-        onInput={({ currentTarget }) => type(currentTarget.value)}
-        onKeyDown={press}
-        onBlur={() => {
-          is_open.value = false
-        }}
-      />
-      <div id="found" role="listbox" aria-label={say('search.found')} hidden={!is_open.value}>
-        {found.value.map((one, i) => (
-          <div
-            key={one.href}
-            id={`found-${i}`}
-            role="option"
-            aria-selected={i === chosen.value}
-            onMouseDown={(event) => event.preventDefault()}
-            onClick={() => go(one)}
-          >
-            {one.title} <span class="quiet">{one.what}</span>
-          </div>
-        ))}
-        {found.value.length === 0 && (
-          <div role="option" aria-selected={false} aria-disabled="true" class="quiet">
-            {say('search.nothing')}
-          </div>
-        )}
+        aria-expanded={is_shown.value}
+        onClick={show}
+      >
+        <Icon name="search" />
+      </button>
+      <div class={is_shown.value ? 'search is-shown' : 'search'} role="search">
+        <input
+          ref={input}
+          {...COMBOBOX}
+          aria-label={say('search')}
+          aria-expanded={is_open.value}
+          aria-controls="found"
+          aria-autocomplete="list"
+          {...(active && { 'aria-activedescendant': active })}
+          placeholder={say('search.hint')}
+          autocomplete="off"
+          spellcheck={false}
+          value={text.value}
+          onInput={({ currentTarget }) => type(currentTarget.value)}
+          onKeyDown={press}
+          onBlur={() => {
+            is_open.value = false
+            is_shown.value = false
+          }}
+        />
+        <div id="found" role="listbox" aria-label={say('search.found')} hidden={!is_open.value}>
+          {found.value.map((one, i) => (
+            <div
+              key={one.href}
+              id={`found-${i}`}
+              role="option"
+              aria-selected={i === chosen.value}
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => go(one)}
+            >
+              {one.title} <span class="quiet">{one.what}</span>
+            </div>
+          ))}
+          {found.value.length === 0 && (
+            <div role="option" aria-selected={false} aria-disabled="true" class="quiet">
+              {say('search.nothing')}
+            </div>
+          )}
+        </div>
       </div>
-    </div>
+    </>
   )
 }

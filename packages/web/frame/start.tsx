@@ -5,13 +5,14 @@ import { useEffect } from 'preact/hooks'
 import { LocationProvider } from 'preact-iso/router'
 import { guardCalls } from '../calls/ask.ts'
 import { watchAttendance } from '../calls/attendance.ts'
-import { startLive, stopLive } from '../calls/live.ts'
+import { askAgain, startLive, stopLive } from '../calls/live.ts'
 import { begin, beginning, forgetSession, session } from '../calls/session.ts'
 import { startData } from '../calls/start_data.ts'
 import { speak } from '../words/words.ts'
 import type { Face } from './face.ts'
 import { Frame } from './frame.tsx'
 import { forgetReload } from './lazy.tsx'
+import { keepPlaces } from './places.ts'
 import { StepUp, stepUp } from './step_up.tsx'
 
 /** By then the page has long been there, and loads what may wait. */
@@ -20,6 +21,7 @@ const SETTLED_MS = 20_000
 export async function start(face: Face): Promise<void> {
   forgetReload()
   watchAttendance()
+  keepPlaces()
   const { language, words } = startData()
   guardCalls({ signedOut: forgetSession, stepUp })
   // Nobody is signed in as long as nothing is answered; the frame says what is wrong.
@@ -36,8 +38,10 @@ export async function start(face: Face): Promise<void> {
 function Whole(face: Face) {
   const is_in = Boolean(session.value)
   useEffect(() => {
-    if (is_in) startLive(beginning.peek()?.event_number)
-    else stopLive()
+    if (is_in) {
+      startLive(beginning.peek()?.event_number)
+      askAgain()
+    } else stopLive()
   }, [is_in])
   return (
     <LocationProvider scope={`${startData().base}/`}>

@@ -16,7 +16,12 @@ export function Title({ title: name, section, children }: TitleProps) {
   const title = nameText(name)
   useEffect(() => {
     const parts = [title, section, startData().brand].filter((one) => one !== undefined)
+    const before = document.title
     document.title = parts.join(' · ')
+    // A page that waits behind this one goes on with its own.
+    return () => {
+      document.title = before
+    }
   }, [title, section])
   return (
     <header class="page-head">

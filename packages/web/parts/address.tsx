@@ -3,6 +3,7 @@
 
 import { useSignal } from '@preact/signals'
 import { startData } from '../calls/start_data.ts'
+import { nameText } from '../words/name.ts'
 import { say } from '../words/words.ts'
 
 const SHOWN_MS = 1_500
@@ -66,6 +67,14 @@ export function LongText({ text, what, whole = false, href }: LongTextProps) {
     </span>
   )
 }
+
+/** An id that customers have made themselves, such as that of an order in their shop: any text. In
+ *  a table it takes two lines at most, and is whole when one points at it. */
+export const OwnId = ({ id }: { id: string }) => (
+  <span class="own-id" title={id}>
+    {nameText(id)}
+  </span>
+)
 
 const outside = (href: string) =>
   href.startsWith('/') ? {} : { target: '_blank', rel: 'noopener noreferrer' }

@@ -84,6 +84,13 @@ export function Skeleton({ lines }: { lines: number }) {
   )
 }
 
+/** Something is done and takes its time. */
+export const Progress = ({ text }: { text: string }) => (
+  <span role="status" class="progress">
+    <progress aria-label={text} /> {text}
+  </span>
+)
+
 /** Says that nothing is heard of the service any more, and since when. */
 export function StaleNote() {
   const silent_ms = now_ms.value - heard_at.value

@@ -3,7 +3,9 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Fault } from '../calls/ask.ts'
 import { say } from '../words/words.ts'
+import { FaultNote, Progress } from './answer.tsx'
 
 /** What a page is about to do in a dialog, if anything, and how often something was done: a list is
  *  asked for again then. */
@@ -23,6 +25,43 @@ export function useTask<Task>() {
     },
   }
   return { task: task.value, version: version.value, begin, on }
+}
+
+export type AskFirstProps = {
+  /** What is about to be done, and to what. */
+  title: string
+  /** What follows from it. */
+  sentence: string
+  /** The word of the button that does it. */
+  action: string
+  /** Answers whether it went well: the dialog closes then. */
+  run: () => Promise<boolean>
+  fault: Fault | undefined
+  is_busy: boolean
+  onClose: () => void
+}
+
+/** Asks before something is done that is not undone by a click. */
+export function AskFirst(props: AskFirstProps) {
+  const { title, sentence, action, run, fault, is_busy, onClose } = props
+  const go = async () => {
+    if (await run()) onClose()
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p>{sentence}</p>
+      {fault && <FaultNote fault={fault} />}
+      <p class="actions">
+        <button type="button" class="main" disabled={is_busy} onClick={() => void go()}>
+          {action}
+        </button>
+        <button type="button" onClick={onClose}>
+          {say('cancel')}
+        </button>
+        {is_busy && <Progress text={say('busy')} />}
+      </p>
+    </Dialog>
+  )
 }
 
 export type DialogProps = {

@@ -1,9 +1,11 @@
 // Fields of forms: label, hint and what is wrong belong together for those who hear the page. The
 // browser's own checks are left to us, so that they speak the chosen language.
 
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { say } from '../words/words.ts'
+import { Progress } from './answer.tsx'
 
 export type FieldProps = {
   label: string
@@ -198,18 +200,27 @@ export type FormProps = {
   children: ComponentChildren
 }
 
-/** A form that goes nowhere by itself. */
+/** A form that goes nowhere by itself. When it was sent, the first field that is wrong gets the
+ *  focus. */
 export function Form({ onSubmit, wrong, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null)
   const summary = useRef<HTMLDivElement>(null)
+  const sent = useSignal(0)
   useEffect(() => {
     if (wrong) summary.current?.focus()
   }, [Boolean(wrong)])
+  // After what is wrong has been drawn.
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [sent.value])
   return (
     <form
+      ref={form}
       noValidate
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()
+        sent.value++
       }}
     >
       {wrong && (
@@ -241,7 +252,7 @@ export function Submit({ is_busy = false, off, children }: SubmitProps) {
       >
         {children}
       </button>
-      {is_busy && <span role="status">{say('busy')}</span>}
+      {is_busy && <Progress text={say('busy')} />}
       {off !== undefined && (
         <span class="quiet" id={id}>
           {off}

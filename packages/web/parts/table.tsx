@@ -9,27 +9,43 @@ export type Column<Row> = {
   cell: (row: Row) => ComponentChildren
   /** Figures stand at the end of their column. */
   is_figure?: boolean
+  /** What can be done to the row: it stays in sight when the table is wider than its place. */
+  is_actions?: boolean
+  /** Sentences, which need some width. */
+  is_long?: boolean
+  /** Left out of a brief table on a phone. */
+  is_minor?: boolean
 }
 
 export type TableProps<Row> = {
   /** What it shows, for those who hear the page; shown when `caption_shown`. */
   caption: string
   caption_shown?: boolean
+  /** On a phone two lines a row, without the names of the columns. */
+  is_brief?: boolean
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
 }
 
-export function Table<Row>({ caption, caption_shown, columns, rows, keyOf }: TableProps<Row>) {
+const CLASSES = ['is_figure', 'is_actions', 'is_long', 'is_minor'] as const
+const classOf = (column: Column<never>): string =>
+  CLASSES.filter((name) => column[name])
+    .map((name) => name.replace('_', '-'))
+    .join(' ')
+
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, caption_shown, is_brief, columns, rows, keyOf } = props
+  const frame = is_brief ? 'table-frame is-brief' : 'table-frame'
   return (
-    <div class="table-frame" role="region" aria-label={caption} tabIndex={0}>
+    <div class={frame} role="region" aria-label={caption} tabIndex={0}>
       <table>
         <caption class={caption_shown ? '' : 'for-ears'}>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, is_figure }) => (
-              <th key={title} scope="col" class={is_figure ? 'is-figure' : ''}>
-                {title}
+            {columns.map((column) => (
+              <th key={column.title} scope="col" class={classOf(column)}>
+                {column.title}
               </th>
             ))}
           </tr>
@@ -37,9 +53,9 @@ export function Table<Row>({ caption, caption_shown, columns, rows, keyOf }: Tab
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ title, cell, is_figure }) => (
-                <td key={title} data-label={title} class={is_figure ? 'is-figure' : ''}>
-                  <div>{shown(cell(row))}</div>
+              {columns.map((column) => (
+                <td key={column.title} data-label={column.title} class={classOf(column)}>
+                  <div>{shown(column.cell(row))}</div>
                 </td>
               ))}
             </tr>

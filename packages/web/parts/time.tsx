@@ -4,8 +4,16 @@
 import { computed, signal } from '@preact/signals'
 import { say, spokenLanguage } from '../words/words.ts'
 
-/** Whether times are shown in UTC. */
-export const is_utc = signal(false)
+const CHOSEN = 'penstock-utc'
+
+/** Whether times are shown in UTC. The browser remembers it. */
+export const is_utc = signal(globalThis.localStorage?.getItem(CHOSEN) === 'yes')
+
+export function chooseUtc(is_chosen: boolean): void {
+  is_utc.value = is_chosen
+  if (is_chosen) localStorage.setItem(CHOSEN, 'yes')
+  else localStorage.removeItem(CHOSEN)
+}
 
 const zone = computed(() => (is_utc.value ? 'UTC' : undefined))
 const DAY_MS = 86_400_000

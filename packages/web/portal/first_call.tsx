@@ -1,4 +1,4 @@
-// How to begin: a key, a first call, a first order, each ticked off when it is there.
+// How to begin: money, a key, a first call, a first order, each ticked off when it is there.
 
 import { useQuestion } from '../calls/question.ts'
 import { may } from '../calls/session.ts'
@@ -8,6 +8,11 @@ import { path } from '../paths/portal.ts'
 import { say } from '../words/words.ts'
 
 export function FirstCall() {
+  const balance = useQuestion(
+    '/v1/balance',
+    {},
+    { patch: (known, { type }) => (type.startsWith('deposit.') ? 'again' : known) },
+  )
   const keys = useQuestion(
     '/v1/keys/list',
     { limit: 100 },
@@ -22,6 +27,10 @@ export function FirstCall() {
     <section class="stack" aria-label={say('first')}>
       <p>{say('first.sentence')}</p>
       <ol class="steps">
+        <li>
+          <Shape mark={(balance.answer.value?.balance ?? 0) > 0 ? 'done' : 'waiting'} />{' '}
+          <a href={path.money}>{say('first.deposit')}</a>
+        </li>
         <li>
           <Shape mark={items.length > 0 ? 'done' : 'waiting'} />{' '}
           <a href={path.keys}>{say('first.key')}</a>

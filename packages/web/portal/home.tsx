@@ -1,7 +1,5 @@
 // The first page: what is left and how long it lasts, what was bought last, what needs a hand.
 
-import type { Result } from 'penstock-sdk'
-import type { LiveEvent } from '../calls/live.ts'
 import { useQuestion } from '../calls/question.ts'
 import { may } from '../calls/session.ts'
 import { lazy } from '../frame/lazy.tsx'
@@ -13,17 +11,10 @@ import { Table } from '../parts/table.tsx'
 import { dayText, spanText } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
 import { BalanceChart, SpentChart } from '../portal_money/money_charts.tsx'
+import { type Bucket, patchByMoney, useSummary } from '../portal_money/summary.ts'
 import { orderColumns, orderOf, patchOrder } from '../portal_orders/order_facts.tsx'
 import { count, say } from '../words/words.ts'
 import { NeedsAHand } from './needs_a_hand.tsx'
-
-type Bucket = Result<'/v1/summary'>['buckets'][number]
-
-/** Money moved, or something was delivered. */
-const concernsMoney = ({ type }: LiveEvent) =>
-  /^(order|deposit|subscription|aml_check)\./.test(type)
-const patchByMoney = <Known,>(known: Known, event: LiveEvent): Known | 'again' =>
-  concernsMoney(event) ? 'again' : known
 
 const SHOWN_ORDERS = 10
 /** Who has bought something does not need it. */
@@ -31,8 +22,8 @@ const FirstCall = lazy(async () => (await import('./first_call.tsx')).FirstCall)
 
 export default function Home() {
   const balance = useQuestion('/v1/balance', {}, { patch: patchByMoney })
-  const summary = useQuestion('/v1/summary', {}, { patch: patchByMoney })
-  const buckets = summary.answer.value?.buckets ?? []
+  const { days, drawn } = useSummary()
+  const buckets = days.answer.value?.buckets ?? []
   return (
     <>
       <Title title={say('home')}>
@@ -55,11 +46,11 @@ export default function Home() {
         </Answer>
         <NeedsAHand balance={balance.answer.value?.balance} />
         <LastOrders />
-        <Answer question={summary} lines={8}>
+        <Answer question={days} lines={8}>
           {({ buckets }) => (
             <div class="panels">
-              <BalanceChart buckets={buckets} />
-              <SpentChart buckets={buckets} />
+              <BalanceChart {...drawn} />
+              <SpentChart {...drawn} />
               <Delivered buckets={buckets} />
             </div>
           )}
@@ -124,6 +115,7 @@ function LastOrders() {
             <>
               <Table
                 caption={say('home.orders')}
+                is_brief
                 columns={orderColumns()}
                 rows={items}
                 keyOf={({ id }) => id}

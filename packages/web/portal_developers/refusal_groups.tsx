@@ -61,6 +61,7 @@ export function Groups() {
     return (
       <Empty>
         <p>{say('refusals.none')}</p>
+        <a href={path.reference()}>{say('refusals.codes')}</a>
       </Empty>
     )
   return (

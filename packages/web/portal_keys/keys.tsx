@@ -88,35 +88,15 @@ const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
   },
   {
     title: say('key.scopes'),
+    is_long: true,
     cell: ({ scopes }) =>
       (scopes ?? UNNAMED_SCOPES).map((scope) => named('scope', scope)).join(', '),
   },
-  { title: say('key.networks'), cell: ({ networks }) => networks?.join(', ') ?? say('key.any') },
-  {
-    title: say('key.spent'),
-    is_figure: true,
-    cell: ({ daily_cap, spent_today }) =>
-      daily_cap === null ? (
-        say('key.no_cap')
-      ) : (
-        <>
-          <Money trx={spent_today} /> {say('key.of')} <Money trx={daily_cap} />
-        </>
-      ),
-  },
-  { title: say('key.v2'), cell: ({ require_v2 }) => (require_v2 ? say('yes') : say('no')) },
+  { title: say('key.limits'), is_long: true, cell: Limits },
   { title: say('key.secrets'), cell: Secrets },
   {
-    title: say('key.last_used'),
-    cell: ({ last_used_at }) =>
-      last_used_at === null ? say('never') : <Time at={last_used_at} relative />,
-  },
-  {
-    title: say('key.ends'),
-    cell: ({ ends_at }) => (ends_at === null ? say('never') : <Time at={ends_at} />),
-  },
-  {
     title: say('do'),
+    is_actions: true,
     cell: (key) => (
       <span class="actions">
         {keyState(key) !== 'revoked' &&
@@ -131,11 +111,35 @@ const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
   },
 ]
 
+/** From where, how much and until when; which signature it needs. */
+function Limits({ networks, daily_cap, spent_today, require_v2, ends_at }: Key) {
+  return (
+    <ul>
+      <li>{networks === null ? say('key.any') : networks.join(', ')}</li>
+      <li>
+        {daily_cap === null ? (
+          say('key.no_cap')
+        ) : (
+          <>
+            {say('key.spent')} <Money trx={spent_today} /> {say('key.of')} <Money trx={daily_cap} />
+          </>
+        )}
+      </li>
+      {require_v2 && <li>{say('key.needs_v2')}</li>}
+      {ends_at !== null && (
+        <li>
+          {say('key.ends')} <Time at={ends_at} />
+        </li>
+      )}
+    </ul>
+  )
+}
+
 /** What a key may do for which nothing was named. */
 const UNNAMED_SCOPES = ['read', 'buy', 'aml']
 
-/** Since when its secret signs, and until when the one before. */
-function Secrets({ secrets }: Key) {
+/** Since when its secret signs, until when the one before does, and when one did last. */
+function Secrets({ secrets, last_used_at }: Key) {
   const [newest, before] = secrets
   if (!newest) return null
   return (
@@ -143,9 +147,13 @@ function Secrets({ secrets }: Key) {
       <Time at={newest.made_at} />
       {before?.until && (
         <p class="quiet">
-          {say('key.before_until')} <Time at={before.until} relative />
+          {say('key.before_until')} <Time at={before.until} />
         </p>
       )}
+      <p class="quiet">
+        {say('key.last_used')}:{' '}
+        {last_used_at === null ? say('never') : <Time at={last_used_at} relative />}
+      </p>
     </>
   )
 }

@@ -26,6 +26,7 @@ export default function Invoices() {
         empty={
           <Empty>
             <p>{say('invoices.none')}</p>
+            <a href={path.statement}>{say('invoices.statement')}</a>
           </Empty>
         }
       />

@@ -1,6 +1,5 @@
 // What can be spent, where to send more, and what has arrived.
 
-import type { LiveEvent } from '../calls/live.ts'
 import { useQuestion } from '../calls/question.ts'
 import { may } from '../calls/session.ts'
 import { Title } from '../frame/title.tsx'
@@ -13,14 +12,11 @@ import { Deposits } from './deposits.tsx'
 import { LowBalance } from './low_balance.tsx'
 import { BalanceChart } from './money_charts.tsx'
 import { QrCode } from './qr_code.tsx'
-
-/** What is spent, given back or arrives changes the balance. */
-const patchByMoney = <Known,>(known: Known, { type }: LiveEvent): Known | 'again' =>
-  /^(order|deposit|subscription|aml_check)\./.test(type) ? 'again' : known
+import { patchByMoney, useSummary } from './summary.ts'
 
 export default function Money() {
   const balance = useQuestion('/v1/balance', {}, { patch: patchByMoney })
-  const summary = useQuestion('/v1/summary', {}, { patch: patchByMoney })
+  const { days, drawn } = useSummary()
   return (
     <>
       <Title title={say('money')}>
@@ -49,8 +45,8 @@ export default function Money() {
           </div>
         </section>
         <div class="panels">
-          <Answer question={summary} lines={8}>
-            {({ buckets }) => <BalanceChart buckets={buckets} />}
+          <Answer question={days} lines={8}>
+            {() => <BalanceChart {...drawn} />}
           </Answer>
           {may('money') && <LowBalance />}
         </div>

@@ -6,6 +6,7 @@ import { useLocation } from 'preact-iso/router'
 import { useQuestion } from '../calls/question.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
+import { OwnId } from '../parts/address.tsx'
 import { Answer, Empty } from '../parts/answer.tsx'
 import { ChoiceField, TextField } from '../parts/field.tsx'
 import { List } from '../parts/list.tsx'
@@ -114,7 +115,10 @@ const columns = (): Column<Entry>[] => [
   { title: say('time'), cell: ({ at }) => <Time at={at} /> },
   { title: say('entry.kind'), cell: ({ kind }) => named('entry', kind) },
   { title: say('statement.for'), cell: (entry) => <Purpose purpose={entry.for} /> },
-  { title: say('order.external_id'), cell: (entry) => entry.for.external_id ?? '' },
+  {
+    title: say('order.external_id'),
+    cell: ({ for: { external_id } }) => external_id !== null && <OwnId id={external_id} />,
+  },
   {
     title: say('entry.amount'),
     is_figure: true,

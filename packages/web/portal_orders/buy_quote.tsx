@@ -6,10 +6,11 @@ import type { ComponentChildren } from 'preact'
 import { ask } from '../calls/ask.ts'
 import { useQuestion } from '../calls/question.ts'
 import { useSubmission } from '../calls/submission.ts'
-import { FaultNote } from '../parts/answer.tsx'
+import { FaultNote, Progress } from '../parts/answer.tsx'
 import { lessBy, Money } from '../parts/money.tsx'
 import { Facts } from '../parts/table.tsx'
 import { now_ms } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
 import { count, named, say } from '../words/words.ts'
 import { amountsText } from './order_facts.tsx'
 
@@ -25,7 +26,11 @@ export type QuotePanelProps = {
 }
 
 export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelProps) {
-  const balance = useQuestion('/v1/balance', {})
+  const balance = useQuestion(
+    '/v1/balance',
+    {},
+    { patch: (known, { type }) => (type.startsWith('deposit.') ? 'again' : known) },
+  )
   const submission = useSubmission()
   const is_unknown = useSignal(false)
   const confirm = async () => {
@@ -38,6 +43,8 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
   const left_ms = new Date(quote.expires_at).getTime() - now_ms.value
   const is_over = left_ms <= 0 && !is_unknown.value
   const has = balance.answer.value?.balance
+  const lacks = has === undefined ? 0 : Math.max(0, lessBy(quote.amount, has))
+  const is_busy = submission.is_busy.value
   return (
     <section class="panel" aria-label={say('quote')}>
       <h2>{say('quote')}</h2>
@@ -46,6 +53,7 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
       </p>
       <Facts facts={factsOf(quote, has)} />
       <Room quote={quote} />
+      {lacks > 0 && !is_unknown.value && <Lacking trx={lacks} />}
       {is_unknown.value && <p class="note warn">{say('quote.unknown')}</p>}
       {submission.fault.value && !is_unknown.value && <FaultNote fault={submission.fault.value} />}
       <p class="actions">
@@ -60,20 +68,30 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
           <button
             type="button"
             class="main"
-            disabled={submission.is_busy.value}
+            disabled={is_busy || (lacks > 0 && !is_unknown.value)}
             ref={focusOnce}
             onClick={confirm}
           >
             {say('confirm')}
           </button>
         )}
-        {left_ms > 0 && (
+        {is_busy && <Progress text={say('quote.buying')} />}
+        {left_ms > 0 && !is_busy && (
           <span class="quiet figure">{say('quote.binds', { n: Math.ceil(left_ms / 1_000) })}</span>
         )}
       </p>
     </section>
   )
 }
+
+/** What is missing of the price, and where to pay it in. */
+const Lacking = ({ trx }: { trx: number }) => (
+  <p class="note warn" role="alert">
+    <span>
+      {say('quote.lacks')} <Money trx={trx} />. <a href={path.money}>{say('deposit')}</a>
+    </span>
+  </p>
+)
 
 /** The price was asked for: the next key is for it. */
 const focusOnce = (button: HTMLButtonElement | null) => {
@@ -94,7 +112,7 @@ function factsOf(quote: Quote, has: number | undefined): [string, ComponentChild
     facts.push([say('quote.burning'), <Money key="burning" trx={burning_costs} />])
   if (fee_limit !== undefined)
     facts.push([say('quote.fee_limit'), say('quote.sun', { n: fee_limit })])
-  if (has !== undefined)
+  if (has !== undefined && has >= amount)
     facts.push([say('quote.after'), <Money key="after" trx={lessBy(has, amount)} />])
   return facts
 }

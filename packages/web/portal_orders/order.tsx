@@ -76,7 +76,7 @@ function WholeOrder(timeline: OrderTimeline) {
         </section>
       </div>
       <Delegations timeline={timeline} />
-      <Entries entries={entries} />
+      {entries.length > 0 && <Entries entries={entries} />}
       {notices.length > 0 && <Notices notices={notices} />}
       {status === 'success' && <ReceiptPanel id={id} />}
     </div>

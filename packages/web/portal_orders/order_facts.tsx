@@ -2,7 +2,7 @@
 
 import type { Result } from 'penstock-sdk'
 import type { LiveEvent } from '../calls/live.ts'
-import { Address } from '../parts/address.tsx'
+import { Address, OwnId } from '../parts/address.tsx'
 import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
@@ -37,25 +37,30 @@ export const orderColumns = (): Column<ListedOrder>[] => [
       </a>
     ),
   },
+  { title: say('order.state'), cell: ({ status }) => <State state={status} /> },
   {
     title: say('order.bought'),
     cell: ({ service, params }) => amountsText(params.amounts) || named('service', service),
   },
+  { title: say('order.price'), is_figure: true, cell: ({ amount }) => <Money trx={amount} /> },
   {
     title: say('order.address'),
     cell: ({ params }) => <Address address={params.address} />,
   },
-  { title: say('order.state'), cell: ({ status }) => <State state={status} /> },
-  { title: say('order.price'), is_figure: true, cell: ({ amount }) => <Money trx={amount} /> },
   {
     title: say('order.took'),
     is_figure: true,
+    is_minor: true,
     cell: (order) => {
       const ms = deliveryMs(order)
       return ms === undefined ? '' : spanText(ms)
     },
   },
-  { title: say('order.external_id'), cell: ({ external_id }) => external_id ?? '' },
+  {
+    title: say('order.external_id'),
+    is_minor: true,
+    cell: ({ external_id }) => external_id !== null && <OwnId id={external_id} />,
+  },
 ]
 
 type OrderData = Partial<ListedOrder> & { id: string; status: string }

@@ -8,10 +8,11 @@ import { useLocation } from 'preact-iso/router'
 import { ask } from '../calls/ask.ts'
 import { useQuestion } from '../calls/question.ts'
 import { useSubmission } from '../calls/submission.ts'
-import { Answer, FaultNote } from '../parts/answer.tsx'
+import { Answer } from '../parts/answer.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { path } from '../paths/portal.ts'
+import { MoneyFault } from '../portal_money/money_fault.tsx'
 import { say } from '../words/words.ts'
 
 type Wish = {
@@ -41,25 +42,30 @@ export function NewCheck() {
   const prices = useQuestion('/v1/aml-checks', {})
   const wish = useSignal<Wish>({ network: 'TRX', subject: '', receiver: '', direction: 'deposit' })
   const idempotency_key = useRef(crypto.randomUUID())
+  const wrong = useSignal<string | undefined>(undefined)
   const submission = useSubmission()
   const set = (change: Partial<Wish>) => {
     wish.value = { ...wish.value, ...change }
+    wrong.value = undefined
     idempotency_key.current = crypto.randomUUID()
   }
-  const check = () =>
+  const check = () => {
+    wrong.value = wish.value.subject === '' ? say('check.nothing') : undefined
+    if (wrong.value !== undefined) return
     void submission.run(async () => {
       const options = { idempotency_key: idempotency_key.current }
       const { id } = await ask('/v1/aml-checks/new', bodyOf(wish.value), options)
       route(path.check(id))
     })
+  }
   return (
     <section class="panel narrow">
       <h2>{say('check.new')}</h2>
       <Form
         onSubmit={check}
-        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+        wrong={submission.fault.value && <MoneyFault fault={submission.fault.value} />}
       >
-        <WishFields wish={wish.value} set={set} />
+        <WishFields wish={wish.value} wrong={wrong.value} set={set} />
         <Answer question={prices} lines={1}>
           {(prices) => (
             <Price
@@ -68,24 +74,24 @@ export function NewCheck() {
             />
           )}
         </Answer>
-        <Submit
-          is_busy={submission.is_busy.value}
-          off={wish.value.subject === '' ? say('check.nothing') : undefined}
-        >
-          {say('check')}
-        </Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('check')}</Submit>
       </Form>
     </section>
   )
 }
 
-type WishFieldsProps = { wish: Wish; set: (change: Partial<Wish>) => void }
+type WishFieldsProps = {
+  wish: Wish
+  wrong: string | undefined
+  set: (change: Partial<Wish>) => void
+}
 
-function WishFields({ wish, set }: WishFieldsProps) {
+function WishFields({ wish, wrong, set }: WishFieldsProps) {
   return (
     <>
       <TextField
         label={say('check.subject')}
+        wrong={wrong}
         value={wish.subject}
         onText={(text) => set({ subject: text.trim() })}
       />

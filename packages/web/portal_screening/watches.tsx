@@ -18,16 +18,20 @@ type Watch = Result<'/v1/aml-watches/list'>['items'][number]
 
 export function Watches() {
   const address = useSignal('')
+  const wrong = useSignal<string | undefined>(undefined)
   const version = useSignal(0)
   const submission = useSubmission()
   const change = async (work: () => Promise<unknown>) => {
     if (await submission.run(work)) version.value++
   }
-  const watch = () =>
-    change(async () => {
+  const watch = () => {
+    wrong.value = address.value === '' ? say('check.nothing') : undefined
+    if (wrong.value !== undefined) return
+    void change(async () => {
       await ask('/v1/aml-watch/new', { address: address.value })
       address.value = ''
     })
+  }
   const unwatch = (address: string) => change(() => ask('/v1/aml-watch/remove', { address }))
   return (
     <div class="stack">
@@ -38,17 +42,14 @@ export function Watches() {
         <TextField
           label={say('order.address')}
           hint={say('watches.hint')}
+          wrong={wrong.value}
           value={address.value}
           onText={(text) => {
+            wrong.value = undefined
             address.value = text.trim()
           }}
         />
-        <Submit
-          is_busy={submission.is_busy.value}
-          off={address.value === '' ? say('check.nothing') : undefined}
-        >
-          {say('watch')}
-        </Submit>
+        <Submit is_busy={submission.is_busy.value}>{say('watch')}</Submit>
       </Form>
       <div>
         <List<Watch>

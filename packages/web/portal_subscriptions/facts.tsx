@@ -1,9 +1,10 @@
 // What is said of a subscription in more than one place, and Stop.
 
+import { useSignal } from '@preact/signals'
 import { ask } from '../calls/ask.ts'
 import { may } from '../calls/session.ts'
 import { useSubmission } from '../calls/submission.ts'
-import { FaultNote } from '../parts/answer.tsx'
+import { AskFirst } from '../parts/dialog.tsx'
 import { State } from '../parts/state.tsx'
 import { count, named, say } from '../words/words.ts'
 
@@ -33,22 +34,38 @@ type StopProps = {
 /** Nothing where it cannot be stopped: only one that runs, and has no limit of transactions. */
 export function Stop({ id, address, status, transactions_limit, onStopped }: StopProps) {
   const submission = useSubmission()
+  const asks = useSignal(false)
   if (!may('buy') || status !== 'active' || transactions_limit !== 0) return null
   const stop = async () => {
-    if (await submission.run(() => ask('/v1/subscription/stop', { id }))) onStopped()
+    const is_done = await submission.run(() => ask('/v1/subscription/stop', { id }))
+    if (is_done) onStopped()
+    return is_done
   }
   return (
     <>
       <button
         type="button"
         class="small"
-        disabled={submission.is_busy.value}
         aria-label={`${say('subscription.stop')} ${address}`}
-        onClick={() => void stop()}
+        onClick={() => {
+          asks.value = true
+        }}
       >
         {say('subscription.stop')}
       </button>
-      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      {asks.value && (
+        <AskFirst
+          title={say('subscription.stop_title')}
+          sentence={say('subscription.stop_sentence', { address })}
+          action={say('subscription.stop')}
+          run={stop}
+          fault={submission.fault.value}
+          is_busy={submission.is_busy.value}
+          onClose={() => {
+            asks.value = false
+          }}
+        />
+      )}
     </>
   )
 }

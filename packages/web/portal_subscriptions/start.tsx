@@ -5,11 +5,11 @@ import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
 import { newExternalId } from '../calls/ids.ts'
 import { useSubmission } from '../calls/submission.ts'
-import { FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { CheckField, Form, Submit, TextField } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { Facts } from '../parts/table.tsx'
+import { MoneyFault } from '../portal_money/money_fault.tsx'
 import { say } from '../words/words.ts'
 import { limitText } from './facts.tsx'
 
@@ -41,7 +41,7 @@ export function StartSubscription({ plan_key, plan, onDone, onClose }: StartProp
       <Terms plan={plan} />
       <Form
         onSubmit={start}
-        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+        wrong={submission.fault.value && <MoneyFault fault={submission.fault.value} />}
       >
         <TextField
           label={say('order.address')}

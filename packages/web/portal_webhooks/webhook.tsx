@@ -9,7 +9,7 @@ import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
-import { useTask } from '../parts/dialog.tsx'
+import { AskFirst, useTask } from '../parts/dialog.tsx'
 import { path } from '../paths/portal.ts'
 import { Notices } from '../portal_notices/notices.tsx'
 import { Replay } from '../portal_notices/replay.tsx'
@@ -87,23 +87,47 @@ function Actions({ webhook, again }: { webhook: Webhook; again: () => void }) {
 type SwitchProps = { webhook: Webhook; again: () => void; submission: Submission }
 
 /** Off, or on again from where it stopped or from now. */
-function Switch({ webhook: { id, state }, again, submission }: SwitchProps) {
+function Switch({ webhook, again, submission }: SwitchProps) {
+  const { id, state } = webhook
+  const asks = useSignal(false)
   const turn = async (change: { state: 'on' | 'off'; from_now?: boolean }) => {
-    if (!(await submission.run(() => ask('/v1/webhook/change', { id, ...change })))) return
+    const is_done = await submission.run(() => ask('/v1/webhook/change', { id, ...change }))
+    if (!is_done) return false
     toast(change.state === 'on' ? say('webhook.is_on') : say('webhook.is_off'))
     again()
+    return true
   }
-  const button = (word: string, change: Parameters<typeof turn>[0]) => (
-    <button type="button" disabled={submission.is_busy.value} onClick={() => turn(change)}>
+  const button = (word: string, act: () => void) => (
+    <button type="button" disabled={submission.is_busy.value} onClick={act}>
       {word}
     </button>
   )
-  if (state === 'on') return button(say('webhook.off'), { state: 'off' })
+  if (state !== 'on')
+    return (
+      <>
+        {button(say('webhook.on'), () => void turn({ state: 'on' }))}
+        {button(say('webhook.on_from_now'), () => void turn({ state: 'on', from_now: true }))}
+        <span class="quiet">{say('webhook.on_hint')}</span>
+      </>
+    )
   return (
     <>
-      {button(say('webhook.on'), { state: 'on' })}
-      {button(say('webhook.on_from_now'), { state: 'on', from_now: true })}
-      <span class="quiet">{say('webhook.on_hint')}</span>
+      {button(say('webhook.off'), () => {
+        asks.value = true
+      })}
+      {asks.value && (
+        <AskFirst
+          title={say('webhook.off_title', { name: nameOf(webhook) })}
+          sentence={say('webhook.off_sentence')}
+          action={say('webhook.off')}
+          run={() => turn({ state: 'off' })}
+          fault={submission.fault.value}
+          is_busy={submission.is_busy.value}
+          onClose={() => {
+            asks.value = false
+          }}
+        />
+      )}
     </>
   )
 }

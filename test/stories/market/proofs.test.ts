@@ -13,6 +13,7 @@ import { checkProof, readProof } from 'penstock-service/receipts/proof_checking.
 import type { Proof } from 'penstock-service/receipts/proofs.ts'
 import { ROOT } from '../../../tools/source.ts'
 import { worldOperator } from '../../harness/operator.ts'
+import { START, sender, wanted } from '../../harness/subscribers.ts'
 import { makeWorld } from '../../harness/world.ts'
 
 type Verdict = { state: string; noted_root: boolean; findings: { part: string }[] }
@@ -93,6 +94,18 @@ test('an order is proven, and whatever is altered of its proof shows', async (t)
   }
   await writeFile(file, '{"proof":2}')
   assert.match((await type('orders', 'verify', file)).err, /no proof of a form/)
+})
+
+test('an order of a subscription says why it has no proof, rather than to wait', async (t) => {
+  const world = await makeWorld(t)
+  const { type } = await worldOperator(world)
+  const anna = await world.customer({ trx: 500 })
+  await anna.call(START, wanted(sender(world).address))
+  await world.settle()
+  await world.solidify()
+  const [order] = await world.sql<{ id: string }>`select id from orders where state = 'success'`
+  const { err } = await type('orders', 'prove', order!.id)
+  assert.match(err, /A subscription placed it and pays for it/)
 })
 
 /** What docs/verify_proof.py says of the proof, and of all that can be made of it: in one run. */

@@ -36,6 +36,23 @@ async function signed(request) {
 
 const nothing = () => () => null
 
+/** What it says of itself stands outside of its main part. */
+const withPlace =
+  (About, { React }) =>
+  (props) =>
+    React.createElement('section', { 'aria-label': 'About' }, React.createElement(About, props))
+
+/** The reader has no heading between its title and those of the groups. */
+const withHeading =
+  (Calls, { React }) =>
+  (props) =>
+    React.createElement(
+      React.Fragment,
+      null,
+      React.createElement('h2', { className: 'calls' }, 'Calls'),
+      React.createElement(Calls, props),
+    )
+
 if (!globalThis.crypto?.subtle) field('insecure').hidden = false
 
 SwaggerUIBundle({
@@ -47,5 +64,14 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   defaultModelsExpandDepth: -1,
   // A signature belongs to one body, so there is nothing to enter once and for all.
-  plugins: [() => ({ wrapComponents: { authorizeBtn: nothing, authorizeOperationBtn: nothing } })],
+  plugins: [
+    () => ({
+      wrapComponents: {
+        authorizeBtn: nothing,
+        authorizeOperationBtn: nothing,
+        operations: withHeading,
+        InfoContainer: withPlace,
+      },
+    }),
+  ],
 })

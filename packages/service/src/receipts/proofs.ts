@@ -99,8 +99,9 @@ type Journal = Pick<Proof, 'previous_sha256' | 'seals' | 'root'>
 
 async function journalOf(sql: Sql, { entries, seal }: Receipt): Promise<Journal> {
   const first_entry = entries[0]?.number
-  if (seal === null || first_entry === undefined)
-    throw refusal('Its entries are not sealed yet: that takes some seconds.')
+  if (first_entry === undefined)
+    throw refusal('A subscription placed it and pays for it: the order has no entries of its own.')
+  if (seal === null) throw refusal('Its entries are not sealed yet: that takes some seconds.')
   return sql.begin(async (tx) => {
     await tx`set transaction isolation level repeatable read, read only`
     await readPlainly(tx)

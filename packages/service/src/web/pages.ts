@@ -129,7 +129,7 @@ const firstPage = (web: Web): Page => ({
       '<meta name="viewport" content="width=device-width, initial-scale=1">',
       `<title>${name}</title><link rel="icon" href="data:,">`,
       `<link rel="stylesheet" href="/assets/${style}">${accentLink(brand)}</head>`,
-      `<body><main class="stack"><h1>${name}</h1><ul>${items.join('\n')}</ul></main>`,
+      `<body><main class="stack"><h1>${name}</h1><ul class="links">${items.join('\n')}</ul></main>`,
       `${houseFooter(brand, 'en')}</body>`,
       '</html>',
       '',
