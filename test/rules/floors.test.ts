@@ -53,6 +53,7 @@ const EDGES: Record<string, string> = {
   'packages/service/src/program/api.ts': 'hears those out who have connected when it stops',
   'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
   'packages/service/src/program/sealing_keys.ts': 'makes the sealing key on the first start',
+  'packages/service/src/node/transport.ts': 'gives up a node that does not answer',
   'packages/service/src/events/streams.ts': 'keeps answers open, and looks once a second',
   'packages/service/src/console/live.ts': 'keeps answers open, and ticks every five seconds',
   'packages/service/src/console/progress.ts': 'keeps an answer open, and says how far it is',

@@ -3,9 +3,9 @@
 const FLOORS = [
   ['lib', 'flow'],
   ['database', 'node', 'wire', 'limits', 'providers', 'postgres'],
-  ['steps', 'signing', 'http', 'backups'],
+  ['steps', 'signing', 'http', 'backups', 'reads'],
   ['ledger', 'chain', 'labels', 'wallets', 'web'],
-  ['events'],
+  ['events', 'receivers'],
   ['pool', 'customers', 'tracing', 'prices', 'webhooks', 'settings'],
   ['market', 'screening', 'keys', 'statements'],
   [

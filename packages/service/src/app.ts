@@ -65,8 +65,6 @@ import { routes as marketRoutes } from './market/routes.ts'
 import { endStep, settleStep } from './market/settlement.ts'
 import { alertKinds } from './monitoring/watch_alerts.ts'
 import type { Node } from './node/node.ts'
-import type { Reads } from './node/reads.ts'
-import { receiverReader } from './node/receivers.ts'
 import { endPairingsStep } from './pairing/pairings.ts'
 import { pairingRoutes } from './pairing/routes.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
@@ -79,7 +77,11 @@ import type { Provider } from './providers/provider.ts'
 import { forecastRoute } from './quotes/forecast.ts'
 import { pruneQuotesStep } from './quotes/quotes.ts'
 import { quoteRoutes } from './quotes/routes.ts'
+import type { FollowedBlocks } from './reads/followed.ts'
+import type { Reads } from './reads/reads.ts'
 import { keyPage, receiptRoutes } from './receipts/routes.ts'
+import { followedBlocks } from './receivers/followed_blocks.ts'
+import { type ReceiverReader, receiverReader } from './receivers/receivers.ts'
 import { pruneRefusalsStep, type Refusals, refusalRecorder } from './refusals/refusals.ts'
 import { routes as refusalRoutes } from './refusals/routes.ts'
 import { secretReader } from './refusals/signature_hint.ts'
@@ -160,6 +162,8 @@ export type World = {
   node: Node
   /** How customers' calls ask the chain; left out: the node, without a limit. */
   reads?: Reads
+  /** What is known of the blocks that are followed; left out: read from the database. */
+  followed?: FollowedBlocks
   wallets: Wallets
   /** What was signed before, on disk. */
   signed: SignatureLog
@@ -271,7 +275,7 @@ export function buildApp(world: World): App {
   })
   const prices = priceReader({ sql, clock })
   const reads = world.reads ?? (() => node)
-  const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
+  const receiver = receiversOf(for_customers, reads)
   const uses = lastUses({ sql, clock })
   const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
@@ -322,6 +326,11 @@ export function buildApp(world: World): App {
   }
 }
 
+function receiversOf(world: World, reads: Reads): ReceiverReader {
+  const { followed = followedBlocks(world) } = world
+  return receiverReader({ ...world, reads, is_barred: barredReader(world), followed })
+}
+
 /** What is read with GET, but for the status page. */
 function pagesOf({ sql, node, about, web }: World, brand: Web['brand']): Page[] {
   const network = networkReader(node)
@@ -362,7 +371,7 @@ function signInOf(
 type PaidParts = Pick<App, 'new_id'> &
   Pick<OrderPlacer, 'placeOrder'> & {
     prices: ReturnType<typeof priceReader>
-    receiver: ReturnType<typeof receiverReader>
+    receiver: ReceiverReader
     reads: Reads
   }
 

@@ -190,7 +190,7 @@ export const ENVIRONMENT = {
   PENSTOCK_CONNECTIONS_MAX: 'open connections to the API at most (4000)',
   PENSTOCK_CONNECTIONS_PER_ADDRESS: 'of one IPv4 address or IPv6 /64 at most (512)',
   PENSTOCK_READ_REQUESTS_PER_SECOND:
-    "limit of what customers' reads ask of the nodes, in all (300; 0: none)",
+    "limit of what customers' reads ask of the nodes, in all (3000; 0: none)",
   PENSTOCK_READ_NODE_API_KEY: 'sent to the first node of --read-node-url and others on its host',
   PENSTOCK_TRUSTED_PROXIES:
     'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',

@@ -27,8 +27,6 @@ import { appendText, readWhole, requireWritable } from './lib/files.ts'
 import { idMaker, systemRandom } from './lib/ids.ts'
 import { type Log, thrownFields } from './lib/log.ts'
 import { httpTransport, type Node, tronNode } from './node/node.ts'
-import { readBudget } from './node/read_budget.ts'
-import { nodeReads, type Reads } from './node/reads.ts'
 import type { ReportSources } from './processes/report.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
@@ -37,6 +35,10 @@ import { hasApi, hasCallers, hasConsole, hasSteps } from './program/roles.ts'
 import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { type GuardedProvider, httpExchange } from './providers/guard.ts'
+import type { FollowedBlocks } from './reads/followed.ts'
+import { readBudget, readLimits } from './reads/read_budget.ts'
+import { nodeReads, type Reads } from './reads/reads.ts'
+import { followedBlocks } from './receivers/followed_blocks.ts'
 import { fileLog, memoryLog, type SignatureLog } from './signing/signature_log.ts'
 import { holdDuties } from './steps/duties.ts'
 import { startSteps } from './steps/step.ts'
@@ -121,21 +123,28 @@ function connectAll({ config, database_url }: Setup, watching: Monitor) {
   }
 }
 
-/** What customers' calls may ask of the nodes, unless the operator has set another sum. */
-const READ_LIMITS = { per_second: 300, per_second_of_one: 60, at_once: 32, at_once_of_one: 8 }
+/** How many requests a second customers' calls may send to the nodes, unless the operator has set
+ *  another number. */
+const READS_PER_SECOND = 3_000
 /** A customer waits for this: a contract that computes for ever is given up sooner than a block. */
 const READ_TIMEOUT_MS = 2_500
 
 /** How customers' calls ask the chain. Its client is one of its own: which node it prefers is not
  *  what the follower asks, even where the nodes are the same. */
-function customersReads({ config, nodes: own_nodes }: Setup, watching: Monitor): Reads {
+function customersReads(
+  { config, nodes: own_nodes }: Setup,
+  watching: Monitor,
+  sql: Sql,
+): { reads: Reads; followed: FollowedBlocks } {
   const nodes = config.read_nodes ?? own_nodes
   const observer = watching.nodeObserver(nodes)
   const options = { nodes, transport: httpTransport, timeout_ms: READ_TIMEOUT_MS, observer }
   const node = tronNode(options)
-  const { read_requests_per_second: per_second = READ_LIMITS.per_second } = config
-  if (per_second === 0) return () => node
-  return nodeReads(node, readBudget({ ...READ_LIMITS, per_second }, TIMER), TIMER)
+  const { read_requests_per_second: per_second = READS_PER_SECOND } = config
+  const followed = followedBlocks({ sql, clock: watching.clock })
+  if (per_second === 0) return { reads: () => node, followed }
+  const budget = readBudget(readLimits(per_second), TIMER)
+  return { reads: nodeReads(node, budget, TIMER, followed), followed }
 }
 
 export async function serve(setup: Setup): Promise<RunningService> {
@@ -174,7 +183,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       log,
       wallets: setup.wallets,
       sealing,
-      reads: customersReads(setup, watching),
+      ...customersReads(setup, watching, api_sql),
       signed,
       keys: keyRules(config, found),
       recharge_at: setup.recharge_at,

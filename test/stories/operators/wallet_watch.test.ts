@@ -49,6 +49,8 @@ function chain() {
         {
           active: true,
           contract: false,
+          existed_at: undefined,
+          has_signed: false,
           balance_sun: 0n,
           staked_sun: { energy: 5n, bandwidth: 2n },
           recovering: { energy: NOTHING_USED, bandwidth: NOTHING_USED },

@@ -14,7 +14,7 @@ import {
   WalletNotFound,
 } from '../ledger/ledger.ts'
 import type { Fault } from '../lib/fault.ts'
-import type { Receiver } from '../node/receivers.ts'
+import type { Receiver } from '../receivers/receivers.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 import {
   addAllSpending,

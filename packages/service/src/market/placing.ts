@@ -21,7 +21,6 @@ import { type Actor, recordCustomerActions } from '../ledger/customer_actions.ts
 import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
-import type { Receiver, ReceiverReader } from '../node/receivers.ts'
 import { insertActivations } from '../pool/activations.ts'
 import {
   InvalidBandwidthAmount,
@@ -30,6 +29,8 @@ import {
   priceOf,
   tierFor,
 } from '../prices/prices.ts'
+import { purchaseReader } from '../reads/reads.ts'
+import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 import type { Service } from './amounts.ts'
 import { ORDER_COLUMNS, purchaseRecord } from './forms.ts'
@@ -113,7 +114,7 @@ export function orderPlacer(needs: Needs): OrderPlacer {
     const { customer_id, address, asked_by, internal } = purchase
     const [prices, receiver, within_limit] = await Promise.all([
       needs.prices(),
-      needs.receiver(address, asked_by),
+      needs.receiver(address, asked_by && purchaseReader(asked_by)),
       // Last: what is counted is placed below.
       internal !== undefined || open_orders.add(customer_id),
     ])

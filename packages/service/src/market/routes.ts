@@ -7,8 +7,6 @@ import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { money } from '../lib/json.ts'
-import { keyReader, type Reads } from '../node/reads.ts'
-import type { ReceiverReader } from '../node/receivers.ts'
 import { delegationsOf } from '../pool/delegations.ts'
 import {
   InvalidBandwidthAmount,
@@ -16,6 +14,8 @@ import {
   type Prices,
   priceOf,
 } from '../prices/prices.ts'
+import { keyReader, type Reads } from '../reads/reads.ts'
+import type { ReceiverReader } from '../receivers/receivers.ts'
 import {
   type Endpoint,
   EXTERNAL_ID_REFUSALS,
@@ -194,7 +194,9 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
       const current = await prices()
       const sources = type === 'energy' ? [body.amount, body.energy] : [body.amount]
       const amount = readAmount(type, sources, current)
-      const state = current.on_sale.has(type) ? await receiver(address, customer) : 'unknown'
+      const state = current.on_sale.has(type)
+        ? await receiver(address, keyReader(customer))
+        : 'unknown'
       if (state === 'unknown') throw ServiceUnavailable()
       if (state === 'contract')
         throw InvalidAddress(undefined, 'A contract cannot receive resources')
@@ -262,8 +264,9 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
       const contract = isAbsent(contract_address)
         ? USDT
         : readAddress(contract_address, 'contract_address')
-      const node = reads(keyReader(customer))
-      const asking = { prices, node, receiver: (one: Address) => receiver(one, customer) }
+      const reader = keyReader(customer)
+      const node = reads(reader)
+      const asking = { prices, node, receiver: (one: Address) => receiver(one, reader) }
       const estimate = await estimateTransfer(asking, { from, to, contract })
       const { amount, price_sun, activation_sun, fee_limit_sun, bandwidth } = estimate
       return {

@@ -1,13 +1,18 @@
 // What an account has and who may sign for it, as a node answers it.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { addressOf, fieldsOf, hex, integer, listOf, text } from './answers.ts'
+import { addressOf, fieldsOf, hex, integer, listOf, signed, text } from './answers.ts'
 
 export type Resource = 'energy' | 'bandwidth'
 
 export type AccountState = {
   active: boolean
   contract: boolean
+  /** The earliest time at which it was there, as far as the node says. */
+  existed_at: Date | undefined
+  /** Somebody has its key, so no contract can ever be made at it: its address is the hash of a key,
+   *  and that of a contract the hash of something else. */
+  has_signed: boolean
   balance_sun: bigint
   /** What is staked for each resource, with what of it is delegated. */
   staked_sun: Record<Resource, bigint>
@@ -77,6 +82,9 @@ export function holdingsOf(answer: unknown): bigint {
 export function accountOf(answer: unknown, address: Address): AccountState {
   const account = fieldsOf(answer, 'getaccount')
   const { owner_permission, witness_permission } = account
+  const times = [account.create_time, account.latest_opration_time]
+  const [made_ms, signed_ms] = times.map((time) => Number(signed(time ?? 0, 'getaccount')))
+  const known = [made_ms!, signed_ms!].filter((time) => time > 0)
   const own = {
     id: 0,
     name: 'owner',
@@ -87,6 +95,8 @@ export function accountOf(answer: unknown, address: Address): AccountState {
   return {
     active: 'address' in account,
     contract: account.type === 'Contract',
+    existed_at: known.length > 0 ? new Date(Math.min(...known)) : undefined,
+    has_signed: signed_ms! > 0,
     balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
     staked_sun: stakesOf(account),
     recovering: recoveriesOf(account),

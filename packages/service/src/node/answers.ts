@@ -4,21 +4,23 @@
 import { type Address, addressFromHex, isAddress } from 'penstock-tron/address.ts'
 import { Outage } from '../lib/fault.ts'
 
-/** Far above a full block of the network. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024
-
-/** The body as text. Throws when it is larger than any answer can be. */
-export async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > ANSWER_BYTES_MAX)
-      throw new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+/** The node is asked too much, and says so: nothing is wrong with it. */
+export class NodeBusy extends Outage {
+  override name = 'NodeBusy'
 }
+
+/** Statuses of those who limit how much they are asked. A provider says 403, too, while it has
+ *  suspended a key for that. */
+const BUSY_STATUSES: readonly number[] = [429, 503]
+const SUSPENDED = /suspended|frequency limit|rate limit|too many requests/i
+/** What a node itself says, with status 200. */
+const NO_RESOURCES = /lack of computing resources/i
+
+/** Whether an answer says that the node is asked too much. */
+export const isBusyAnswer = ({ status, body }: { status: number; body: string }): boolean =>
+  BUSY_STATUSES.includes(status) ||
+  (status === 403 && SUSPENDED.test(body)) ||
+  (status === 200 && body.length < 500 && NO_RESOURCES.test(body))
 
 /** Parses JSON and keeps 64-bit integers whole: those beyond 2^53 come back as bigint. */
 export function parseNodeJson(text: string, where: string): unknown {

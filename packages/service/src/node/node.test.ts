@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { addressFromHex } from 'penstock-tron/address.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData, transactionId } from 'penstock-tron/transaction.ts'
 import { Outage } from '../lib/fault.ts'
 import { thrownFields } from '../lib/log.ts'
+import { NodeBusy } from './answers.ts'
 import { type Block, httpTransport, type NodeOptions, tronNode } from './node.ts'
 
 type Exchange = { status: number; body: string }
@@ -637,4 +639,52 @@ test('over HTTP: the body goes out as it is, and a silent node is given up', asy
     body: 'heard {"a":1}',
   })
   await assert.rejects(httpTransport({ ...request, timeout_ms: 50, body: '"quiet"' }))
+})
+
+test('over HTTP: connections are kept, and an answer may be packed', async (t) => {
+  const ports = new Set<number | undefined>()
+  const server = createServer((request, response) => {
+    ports.add(request.socket.remotePort)
+    request.resume().on('end', () => {
+      const accepted = request.headers['accept-encoding'] === 'gzip'
+      response.setHeader('content-encoding', accepted ? 'gzip' : 'identity')
+      response.end(accepted ? gzipSync('[{"packed":true}]') : '[]')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close().closeAllConnections())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  for (let i = 0; i < 3; i++) {
+    const { body } = await httpTransport({ url, headers: {}, timeout_ms: 30_000, body: '{}' })
+    assert.equal(body, '[{"packed":true}]')
+  }
+  assert.equal(ports.size, 1)
+})
+
+test('a node that is asked too much is told from one that is out of order', async () => {
+  const busy: (Exchange | object)[] = [
+    { status: 429, body: '' },
+    { status: 503, body: 'Service Unavailable' },
+    { status: 403, body: '{"Error":"The key exceeds the frequency limit(15), suspended for 3s"}' },
+    { Error: 'class java.lang.IllegalAccessException : lack of computing resources' },
+  ]
+  for (const answer of busy) {
+    const asking = scripted({ busy: () => answer }).node.head()
+    await assert.rejects(asking, (thrown) => thrown instanceof NodeBusy)
+  }
+  for (const answer of [
+    { status: 403, body: 'Forbidden' },
+    { status: 500, body: '' },
+  ]) {
+    const asking = scripted({ wrong: () => answer }).node.head()
+    await assert.rejects(
+      asking,
+      (thrown) => thrown instanceof Outage && !(thrown instanceof NodeBusy),
+    )
+  }
+  // Another may have time; when none has, it is the one with too much to do that is waited for.
+  const second = scripted({ busy: () => busy[0]!, free: () => block() })
+  assert.equal((await second.node.head()).number, 5)
+  const neither = scripted({ busy: () => busy[0]!, away: () => 'silence' }).node.head()
+  await assert.rejects(neither, (thrown) => thrown instanceof NodeBusy)
 })

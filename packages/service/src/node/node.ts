@@ -19,10 +19,11 @@ import {
 import {
   fieldsOf,
   integer,
+  isBusyAnswer,
   listOf,
+  NodeBusy,
   parseNodeJson,
   plain,
-  readText,
   signed,
   text,
 } from './answers.ts'
@@ -35,17 +36,11 @@ import {
   type Receipt,
   receiptsOf,
 } from './block_answers.ts'
+import type { Transport } from './transport.ts'
 
 export type { AccountState, Permission, Resource } from './account_answers.ts'
 export type { Block, BlockHead, Receipt } from './block_answers.ts'
-
-/** One HTTP exchange. Rejects with anything when there was no answer within `timeout_ms`. */
-export type Transport = (request: {
-  url: string
-  body: string
-  headers: Record<string, string>
-  timeout_ms: number
-}) => Promise<{ status: number; body: string }>
+export { httpTransport, type Transport } from './transport.ts'
 
 /** Where a transaction is: in a solid block, only in one of the head (or pending), or nowhere that
  *  any node knows. */
@@ -196,6 +191,7 @@ class Nodes {
         throw new Outage(`node ${name} does not answer ${path}`, { cause })
       })
       status = answer.status
+      if (isBusyAnswer(answer)) throw new NodeBusy(`node ${name} is asked too much: HTTP ${status}`)
       if (status !== 200) throw new Outage(`node ${name} answers ${path} with HTTP ${status}`)
       const value = parse(answerIn(answer.body, name, path), nameOf(node))
       end?.({ status, error: undefined })
@@ -225,7 +221,8 @@ class Nodes {
         return value
       } catch (thrown) {
         if (!(thrown instanceof Outage)) throw thrown
-        last = thrown
+        // One that is asked too much answers in a while.
+        if (!(last instanceof NodeBusy)) last = thrown
       }
     }
     throw last
@@ -552,7 +549,8 @@ export function withoutKeys(thrown: unknown, node: ConfiguredNode): unknown {
   const keys = keysOf(node)
   const { message, cause } = thrown
   const said = cause instanceof Error ? { cause: new Error(errorText(cause.message, keys)) } : {}
-  return new Outage(errorText(message, keys), said)
+  const Kind = thrown instanceof NodeBusy ? NodeBusy : Outage
+  return new Kind(errorText(message, keys), said)
 }
 
 function inOrder(block: Block, found: ReadonlyMap<string, Receipt>, from: string): Receipt[] {
@@ -581,16 +579,4 @@ function constantCallOf(answer: unknown): ConstantCall {
     result: text(result ?? '', where),
     said: plain(message).slice(0, 200),
   }
-}
-
-/** The transport of production: HTTP POST with a time limit and a limit on the answer's size. */
-export const httpTransport: Transport = async ({ url, body, headers, timeout_ms }) => {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body,
-    redirect: 'error',
-    signal: AbortSignal.timeout(timeout_ms),
-  })
-  return { status: response.status, body: await readText(response) }
 }

@@ -29,14 +29,14 @@ import {
   type OrderPlacer,
   QuoteExpired,
 } from '../market/placing.ts'
-import { keyReader, type Reads } from '../node/reads.ts'
-import type { ReceiverReader } from '../node/receivers.ts'
 import {
   InvalidBandwidthAmount,
   InvalidEnergyAmount,
   type Prices,
   priceOf,
 } from '../prices/prices.ts'
+import { keyReader, type Reads } from '../reads/reads.ts'
+import type { ReceiverReader } from '../receivers/receivers.ts'
 import {
   type Customer,
   type Endpoint,
@@ -135,10 +135,11 @@ async function readTransfer(
   const contract = isAbsent(transfer.contract)
     ? USDT
     : readAddress(transfer.contract, 'contract_address')
+  const reader = keyReader(customer)
   const asking = {
     prices,
-    node: reads(keyReader(customer)),
-    receiver: (address: Address) => receiver(address, customer),
+    node: reads(reader),
+    receiver: (address: Address) => receiver(address, reader),
   }
   const estimate = await estimateTransfer(asking, { from, to, contract })
   return {
@@ -156,7 +157,7 @@ async function priceAsked(needs: Needs, asked: QuoteInput, customer: Customer) {
   const { service, energy, bandwidth, activate } = asked
   const [prices, receiver] = await Promise.all([
     needs.prices(),
-    needs.receiver(asked.address, customer),
+    needs.receiver(asked.address, keyReader(customer)),
   ])
   if (!prices.on_sale.has(service) || receiver === 'unknown') throw ServiceUnavailable()
   const refused = refuseReceiver(receiver)

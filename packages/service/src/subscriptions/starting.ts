@@ -10,7 +10,8 @@ import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { AddressNotActivated } from '../market/placing.ts'
-import type { Receiver, ReceiverReader } from '../node/receivers.ts'
+import { purchaseReader } from '../reads/reads.ts'
+import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../wire/endpoint.ts'
 import { InvalidAddress, InvalidDuration } from '../wire/reading.ts'
 import { printStarted } from './forms.ts'
@@ -58,7 +59,7 @@ export async function startSubscription(
   const { sql, wake, again = notAgain } = needs
   const [plan, receiver] = await Promise.all([
     findPlan(sql, wanted.plan_key),
-    needs.receiver(wanted.address, wanted.asked_by),
+    needs.receiver(wanted.address, purchaseReader(wanted.asked_by)),
   ])
   const repeatable = wanted.external_id !== null
   const place = () =>

@@ -3,17 +3,18 @@ import { test } from 'node:test'
 import type { Address } from 'penstock-tron/address.ts'
 import { TooManyRequests } from '../lib/fault.ts'
 import type { Reader } from './read_budget.ts'
-import { keyReader, nodeReads, type ReadNode } from './reads.ts'
+import { keyReader, nodeReads, purchaseReader, type ReadNode } from './reads.ts'
 
 const BOB = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' as Address
 
 const key = (key_id: string) => keyReader({ key_id, customer_id: 'anna' })
+const buyer = (key_id: string) => purchaseReader({ key_id, customer_id: 'anna' })
 
 /** Reads of a node that counts what it is asked, within a budget whose say is set by hand. */
 function setting() {
   let now_ms = 0
   const asked: string[] = []
-  const say = { busy: false, refused: new Set<string>() }
+  const say = { refused: new Set<string>(), block: 1, waits: Promise.resolve() }
   const answer = (what: string) => async () => {
     asked.push(what)
     return { number: asked.length, result: 'f'.repeat(10_000) }
@@ -27,49 +28,65 @@ function setting() {
   } as unknown as ReadNode
   const weights: number[] = []
   const budget = {
-    async spend<T>({ name }: Reader, weight: number, ask: () => Promise<T>) {
+    async spend<T>({ name, lane }: Reader, weight: number, ask: () => Promise<T>) {
       weights.push(weight)
       if (say.refused.has(name)) throw new TooManyRequests(1)
+      if (lane === 'look_ups') await say.waits
       return ask()
     },
-    isBusy: () => say.busy,
   }
   const timer = { now_ms: () => now_ms, wait: async () => {} }
-  const reads = nodeReads(node, budget, timer)
+  const followed = {
+    newest: async () => ({ id: `block ${say.block}`, confirmed_at: null }),
+    hasSigned: () => false,
+  }
+  const reads = nodeReads(node, budget, timer, followed)
   return { reads, asked, say, weights, pass: (ms: number) => (now_ms += ms) }
 }
 
-test('a reader within its share gets a fresh answer each time', async () => {
-  const { reads, asked } = setting()
-  const node = reads(key('a'))
-  const answers = [await node.account(BOB), await node.account(BOB)]
-  assert.equal(asked.length, 2)
-  assert.notDeepEqual(answers[0], answers[1])
-})
-
-test('one that has used it up gets what is up to a second old, by others too', async () => {
+test('an answer is for all who ask the same, until the next block', async () => {
   const { reads, asked, say, pass } = setting()
   const first = await reads(key('a')).account(BOB)
-  say.busy = true
-  pass(999)
+  pass(2_999)
   assert.deepEqual(await reads(key('b')).account(BOB), first)
-  pass(1)
-  assert.notDeepEqual(await reads(key('b')).account(BOB), first)
+  assert.deepEqual(await reads(buyer('c')).account(BOB), first)
   await reads(key('b')).resources(BOB)
-  assert.deepEqual(asked, ['account', 'account', 'resources'])
+  assert.deepEqual(asked, ['account', 'resources'])
+  say.block = 2
+  assert.notDeepEqual(await reads(key('b')).account(BOB), first)
+  assert.deepEqual(asked, ['account', 'resources', 'account'])
+})
+
+test('without a new block an answer is kept for as long as one takes', async () => {
+  const { reads, asked, pass } = setting()
+  await reads(key('a')).account(BOB)
+  pass(3_000)
+  await reads(key('a')).account(BOB)
+  assert.deepEqual(asked, ['account', 'account'])
 })
 
 test('of many who ask the same at once one asks', async () => {
-  const { reads, asked, say } = setting()
-  say.busy = true
+  const { reads, asked } = setting()
   const calls = Array.from({ length: 50 }, (_, i) => reads(key(`k${i}`)).account(BOB))
   assert.equal(new Set(await Promise.all(calls)).size, 1)
   assert.deepEqual(asked, ['account'])
 })
 
+test('a purchase waits for no look-up that waits, and a look-up shares its answer', async () => {
+  const { reads, asked, say } = setting()
+  const turn = Promise.withResolvers<void>()
+  say.waits = turn.promise
+  const looking = reads(key('a')).account(BOB)
+  const bought = await reads(buyer('a')).account(BOB)
+  assert.deepEqual(asked, ['account'])
+  assert.deepEqual(await reads(key('b')).account(BOB), bought)
+  turn.resolve()
+  await looking
+  assert.deepEqual(asked, ['account', 'account'])
+})
+
 test('a refusal of one is not the refusal of another who asks the same', async () => {
   const { reads, say } = setting()
-  say.busy = true
   say.refused.add('key poor')
   const [poor, rich] = await Promise.allSettled([
     reads(key('poor')).account(BOB),
@@ -80,7 +97,6 @@ test('a refusal of one is not the refusal of another who asks the same', async (
 
 test('calls are cached with all their parameters for a minute, long results cut', async () => {
   const { reads, asked, say, pass } = setting()
-  say.busy = true
   const node = reads(key('a'))
   const call = { owner: BOB, contract: BOB, selector: 'f()', parameter: '00' }
   const { result } = await node.constantCall(call)
@@ -89,7 +105,7 @@ test('calls are cached with all their parameters for a minute, long results cut'
   await node.constantCall({ ...call, parameter: '01' })
   assert.deepEqual(asked, ['constantCall', 'constantCall'])
   await node.parameters()
-  say.busy = false
+  say.block = 2
   pass(59_999)
   await node.parameters()
   pass(1)
@@ -98,8 +114,7 @@ test('calls are cached with all their parameters for a minute, long results cut'
 })
 
 test('what is remembered is bounded: the oldest is forgotten', async () => {
-  const { reads, asked, say } = setting()
-  say.busy = true
+  const { reads, asked } = setting()
   const node = reads(key('a'))
   const call = (n: number) =>
     node.constantCall({ owner: BOB, contract: BOB, selector: 'f()', parameter: String(n) })
@@ -111,8 +126,7 @@ test('what is remembered is bounded: the oldest is forgotten', async () => {
 })
 
 test('where a transaction is weighs two requests, and is always asked', async () => {
-  const { reads, asked, say, weights } = setting()
-  say.busy = true
+  const { reads, asked, weights } = setting()
   const node = reads(key('a'))
   await node.whereabouts('ab')
   await node.whereabouts('ab')

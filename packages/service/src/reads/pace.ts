@@ -1,0 +1,75 @@
+// How many requests a second a node allows, as far as it can be seen: it answers 429 when that is
+// too many, and says nothing before. A refusal takes the pace below what was answered in the best
+// of the last seconds; while somebody waits because of the pace it grows a little every second, so
+// it follows a node that allows more again, and whoever asks little is never held up.
+
+/** So many of the last seconds are looked back on. */
+const SECONDS = 10
+const SECOND_MS = 1_000
+/** How long nobody asks after a refusal; twice as long after each that follows without an answer
+ *  between. */
+const HOLD_MS = 100
+const HOLD_MS_MAX = 1_600
+/** A refusal takes the pace to this share of what was answered, and of what it was. */
+const BELOW_ANSWERED = 0.9
+const BELOW_PACE = 0.8
+/** The pace does not grow for so long after a refusal. */
+const QUIET_MS = 3_000
+/** Of itself the pace grows by this in a second, and by one at least. */
+const GROWTH = 0.1
+
+export class Pace {
+  /** Requests a second, now and where nobody refuses. */
+  per_second: number
+  readonly most: number
+  /** Nobody asks before. */
+  held_until_ms = Number.NEGATIVE_INFINITY
+  /** By the second, in a ring: which second it was, and how many answers came. */
+  private readonly seconds = Array.from({ length: SECONDS }, () => ({ second: -1, answers: 0 }))
+  private refusals = 0
+  private grown_ms = Number.NEGATIVE_INFINITY
+  private lowered_ms = Number.NEGATIVE_INFINITY
+  private refused_ms = Number.NEGATIVE_INFINITY
+  private is_wanted = false
+
+  constructor(most: number) {
+    this.most = most
+    this.per_second = most
+  }
+
+  /** Somebody waits for no other reason than the pace. */
+  wanted(): void {
+    this.is_wanted = true
+  }
+
+  answered(now_ms: number): void {
+    const second = Math.floor(now_ms / SECOND_MS)
+    const one = this.seconds[second % SECONDS]!
+    if (one.second !== second) Object.assign(one, { second, answers: 0 })
+    one.answers += 1
+    this.refusals = 0
+    const changed_ms = Math.max(this.grown_ms, this.refused_ms + QUIET_MS - SECOND_MS)
+    if (this.per_second >= this.most || !this.is_wanted || now_ms - changed_ms < SECOND_MS) return
+    const more = Math.max(1, Math.floor(GROWTH * this.per_second))
+    this.per_second = Math.min(this.most, this.per_second + more)
+    this.grown_ms = now_ms
+    this.is_wanted = false
+  }
+
+  refused(now_ms: number): void {
+    const hold_ms = Math.min(HOLD_MS_MAX, HOLD_MS * 2 ** this.refusals)
+    // Those that were under way together are one refusal.
+    if (now_ms >= this.held_until_ms) {
+      this.held_until_ms = now_ms + hold_ms
+      this.refusals += 1
+    }
+    this.refused_ms = now_ms
+    if (now_ms - this.lowered_ms < SECOND_MS) return
+    const oldest = Math.floor(now_ms / SECOND_MS) - SECONDS
+    const counts = this.seconds.map(({ second, answers }) => (second > oldest ? answers : 0))
+    const lower = Math.min(BELOW_ANSWERED * Math.max(...counts), BELOW_PACE * this.per_second)
+    this.per_second = Math.max(1, Math.floor(lower))
+    this.lowered_ms = now_ms
+    this.is_wanted = false
+  }
+}
