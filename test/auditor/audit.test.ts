@@ -478,6 +478,16 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     /^C1 quote quote has bought/,
   ],
   [
+    'an invoice over less than was charged',
+    ({ invoices, customers, transfers }) => {
+      const customer_id = customers[0]!.id
+      const month = transfers[0]!.made_at.toISOString().slice(0, 7)
+      const less = { number: 1n, month, total_sun: 1n, correction_id: null }
+      invoices.push({ ...less, customer_id })
+    },
+    /^C16 .*: 1 invoiced, \d+ charged$/,
+  ],
+  [
     'an entry that was changed after it was sealed',
     (_rows, { journal }) => journal.entries[0]!.amount_sun++,
     /^C10 seal 1 /,

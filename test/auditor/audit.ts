@@ -11,6 +11,7 @@ import {
 } from './by_hand.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
 import { customersHaveTheRest } from './customers.ts'
+import { documentsAreCharges } from './documents.ts'
 import { eventsAreNumbered, rowsAreTold } from './events.ts'
 import { History } from './history.ts'
 import { readJournal, sealsHold } from './journal.ts'
@@ -30,6 +31,7 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   checksArePaidOnce,
   checksAreCounted,
   customersHaveTheRest,
+  documentsAreCharges,
   decisionsAreBooked,
   resolutionsAreTrue,
   heldMoneyIsThere,

@@ -163,7 +163,14 @@ export type Event = {
 }
 export type EventCounter = { customer_id: string; last_number: bigint }
 export type Key = { id: string; customer_id: string; revoked: boolean }
-export type Invoice = { number: bigint; customer_id: string }
+/** Invoices and credit notes. `month`: `2026-10`. */
+export type Invoice = {
+  number: bigint
+  customer_id: string
+  month: string
+  total_sun: bigint
+  correction_id: string | null
+}
 export type Cursor = { name: string; number: bigint }
 
 export type Rows = {
@@ -243,7 +250,9 @@ export async function readRows(client: pg.Client): Promise<Rows> {
         order by number nulls last, note`),
     event_counters: await read('select customer_id, last_number from event_counter'),
     keys: await read('select id, customer_id, revoked_at is not null as revoked from api_key'),
-    invoices: await read('select number, customer_id from invoice'),
+    invoices: await read(`
+        select number, customer_id, to_char(month, 'YYYY-MM') as month, total_sun, correction_id
+        from invoice`),
   }))
 }
 

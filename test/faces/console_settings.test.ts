@@ -177,7 +177,8 @@ async function propose(sql: Sql): Promise<string> {
     const needs = { clock, new_id, deposit_address }
     const { id: customer_id } = await createCustomer(tx, needs, { name: 'Example Ltd' })
     const asked = { id: 'ticket 7', customer_id, amount_sun: 7_000_000n, reason: 'goodwill' }
-    await correctOrPropose(tx, { ...asked, made_at: clock.now(), made_by: 'bea' })
+    const by_bea = { made_at: clock.now(), made_by: 'bea', invoice_number: null }
+    await correctOrPropose(tx, { ...asked, ...by_bea })
     return customer_id
   })
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { paying, transact } from 'penstock-playground/sandbox.ts'
-import { issueInvoicesStep } from 'penstock-service/invoices/invoices.ts'
+import { issueInvoicesStep } from 'penstock-service/invoices/issuing.ts'
 import { summarizeStep } from 'penstock-service/statements/summaries.ts'
 import { eventually } from 'penstock-test/harness/eventually.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'

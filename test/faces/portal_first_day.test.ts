@@ -40,7 +40,12 @@ portal.test('a new customer is led to paying in first, and sees no empty axes', 
   await page.getByRole('heading', { name: 'Balance, 30 days' }).waitFor()
   assert.equal(await page.locator('.chart').count(), 0)
   const { sandbox } = portal
-  const made = { made_at: new Date(), made_by: 'test', reason: 'a first deposit' }
+  const made = {
+    made_at: new Date(),
+    made_by: 'test',
+    reason: 'a first deposit',
+    invoice_number: null,
+  }
   const correction = { id: sandbox.app.new_id(), customer_id, amount_sun: 1_500_000n, ...made }
   await sandbox.sql.begin((tx) => correct(tx, correction))
   await poorCustomer()

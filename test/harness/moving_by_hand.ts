@@ -44,7 +44,7 @@ export async function moveByHand(world: World, anna: Customer): Promise<void> {
       ['more', 5_000_000n],
       ['less', -2_000_000n],
     ] as const) {
-      await correct(tx, { id, customer_id: anna.id, amount_sun, ...made })
+      await correct(tx, { id, customer_id: anna.id, amount_sun, invoice_number: null, ...made })
       actions.push({ subject: `correction:${id}`, before: null, after: null })
     }
     return { result: undefined, actions }

@@ -107,6 +107,7 @@ export async function runMostOperations(
     ['approvals', 'give', 'ticket 1', '--by', 'bea'],
     ['approvals', 'show'],
     ['invoices', 'list', '--month', '2026-10'],
+    ['invoices', 'reissue', '--dry-run', ...reason],
     ['keys', 'list', anna.id],
     ['keys', 'change', key, '--name', 'shop'],
     ['keys', 'rotate', key, '--overlap-hours', '1'],

@@ -64,8 +64,8 @@ export async function addCustomer(sandbox: Sandbox): Promise<Sandbox> {
   const customer = await newCustomer(sandbox, 'another')
   const { customer_id } = customer
   const made = { made_at: new Date(), made_by: 'test', reason: 'to try things with' }
-  const correction = { id: app.new_id(), customer_id, amount_sun: MONEY_SUN, ...made }
-  await sql.begin((tx) => correct(tx, correction))
+  const money = { customer_id, amount_sun: MONEY_SUN, invoice_number: null }
+  await sql.begin((tx) => correct(tx, { id: app.new_id(), ...money, ...made }))
   const sign_in = await sandboxSignIn({ public_url: undefined }, sandbox, customer)
   return { ...sandbox, customer, sign_in }
 }

@@ -27,9 +27,11 @@ function startedOnce<T extends Closable>(
   }
 }
 
-/** It draws without a process for a graphics card. */
+/** It draws without a process for a graphics card, and without windows; with FACES=all it is the
+ *  program that people use. */
 export const sharedBrowser: () => Promise<Browser> = startedOnce(
-  () => startBrowser(['--disable-gpu', '--in-process-gpu']),
+  () =>
+    startBrowser(['--disable-gpu', '--in-process-gpu'], { windows: process.env.FACES === 'all' }),
   (browser) => browser.isConnected(),
 )
 

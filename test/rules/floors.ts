@@ -7,7 +7,7 @@ const FLOORS = [
   ['ledger', 'chain', 'labels', 'wallets', 'web'],
   ['events', 'receivers'],
   ['pool', 'customers', 'tracing', 'prices', 'webhooks', 'settings'],
-  ['market', 'screening', 'keys', 'statements'],
+  ['market', 'screening', 'keys', 'statements', 'invoices'],
   [
     'treasury',
     'deposits',
@@ -16,7 +16,6 @@ const FLOORS = [
     'reports',
     'transactions',
     'refusals',
-    'invoices',
     'pairing',
     'quotes',
     'receipts',

@@ -97,6 +97,7 @@ export class Operator {
             made_at,
             made_by: 'simulator',
             reason: REASON,
+            invoice_number: null,
           }
           const { made } = await correct(tx, wanted)
           const action = {

@@ -1,9 +1,9 @@
 // `npm run torture -- upgrade`: the release before and this one together on one database, under
 // load. The one before makes the database and sells; this one migrates beside it; then one process
 // after another is exchanged, forward and back, until the time is over. No request may fail, and
-// rows, chain and what customers were told must agree. The release before is the commit before the
-// newest migration, or the one that --from names; it is checked out and installed once, into a
-// temporary folder.
+// rows, chain and what customers were told must agree. The release before is the last tag, or,
+// where that has the same migrations or there is none, the last commit with others; or the one that
+// --from names. It is checked out and installed once, into a temporary folder.
 
 import { execFile } from 'node:child_process'
 import { mkdir, stat } from 'node:fs/promises'
@@ -93,14 +93,42 @@ export async function run(args: string[]): Promise<boolean> {
   }
 }
 
+const MIGRATIONS = 'packages/service/db/[0-9]*.sql'
+
 /** The commit that is the release before. Throws Misuse. */
 async function commitOf(named: string | undefined): Promise<string> {
-  if (named !== undefined) return git('rev-parse', '--verify', `${named}^{commit}`)
-  const newest = (await readMigrations()).at(-1)!
-  if (newest.kind === 'contract')
-    throw new Misuse('The newest migration is a contract: no release before goes on behind it.')
-  const file = `packages/service/db/${String(newest.number).padStart(4, '0')}_${newest.name}.sql`
-  const added = await git('log', '-1', '--format=%H', '--diff-filter=A', '--', file)
+  const commit =
+    named === undefined
+      ? ((await lastTag()) ?? (await lastWithOtherMigrations()))
+      : await git('rev-parse', '--verify', `${named}^{commit}`)
+  const before = (await migrationsOf(commit)).map((path) => path.slice(path.lastIndexOf('/') + 1))
+  const contract = (await readMigrations()).find(
+    ({ kind, number }) =>
+      kind === 'contract' && !before.some((file) => Number(file.slice(0, 4)) === number),
+  )
+  if (contract)
+    throw new Misuse(
+      `Migration ${contract.number} is a contract: ${commit.slice(0, 12)} cannot go on behind it.`,
+    )
+  return commit
+}
+
+const migrationsOf = async (commit: string) =>
+  (await git('ls-tree', '--name-only', commit, 'packages/service/db/'))
+    .split('\n')
+    .filter((path) => /\/\d{4}_\w+\.sql$/.test(path))
+
+/** The newest tag, when its migrations are others than today's. */
+async function lastTag(): Promise<string | undefined> {
+  const [tag] = (await git('tag', '--merged', 'HEAD', '--sort=-creatordate')).split('\n')
+  if (tag === undefined || tag === '') return undefined
+  const [then, now] = await Promise.all([migrationsOf(tag), migrationsOf('HEAD')])
+  return then.length === now.length ? undefined : git('rev-parse', '--verify', `${tag}^{commit}`)
+}
+
+/** The commit before the one that has added the last migration, whatever its number is. */
+async function lastWithOtherMigrations(): Promise<string> {
+  const added = await git('log', '-1', '--format=%H', '--diff-filter=A', '--', MIGRATIONS)
   return git('rev-parse', '--verify', `${added}^`)
 }
 

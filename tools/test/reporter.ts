@@ -7,8 +7,7 @@ export type FileToRun = { path: string }
 
 /** What a lane says of the file that it runs. */
 export type LaneMessage =
-  | { what: 'test'; became: 'passed' | 'failed' }
-  | { what: 'test'; became: 'skipped'; name: string; reason: string }
+  | { what: 'test'; passed: boolean }
   | { what: 'failure'; name: string; line: number | undefined; text: string }
   | { what: 'diagnostic'; text: string }
   | { what: 'end' }
@@ -41,21 +40,15 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
 
 function passed({ name, line, nesting, skip, details }: DataOf<'test:pass'>): void {
   if (name === END_OF_FILE && nesting === 0) tell({ what: 'end' })
-  else if (details.type === 'suite') return
-  else if (skip === undefined) tell({ what: 'test', became: 'passed' })
-  else tell(skipped(name, line, skip))
-}
-
-/** What was skipped has shown nothing. With REQUIRE_ALL=1 it has failed. */
-function skipped(name: string, line: number | undefined, skip: string | boolean): LaneMessage {
-  const reason = typeof skip === 'string' ? skip : 'it says no reason'
-  if (process.env.REQUIRE_ALL !== '1') return { what: 'test', became: 'skipped', name, reason }
-  tell({ what: 'failure', name, line, text: `it was skipped, and REQUIRE_ALL=1: ${reason}` })
-  return { what: 'test', became: 'failed' }
+  else if (details.type !== 'suite') {
+    tell({ what: 'test', passed: skip === undefined })
+    // A test that is left out has shown nothing.
+    if (skip !== undefined) tell({ what: 'failure', name, line, text: 'it was left out' })
+  }
 }
 
 function failed({ name, line, details }: DataOf<'test:fail'>): void {
-  if (details.type !== 'suite') tell({ what: 'test', became: 'failed' })
+  if (details.type !== 'suite') tell({ what: 'test', passed: false })
   const { error } = details
   // A test fails with its subtests; they have been told.
   if ('failureType' in error && error.failureType === 'subtestsFailed') return

@@ -405,9 +405,12 @@ create table correction (
   made_at timestamptz not null,
   made_by text not null,
   reason text not null,
+  invoice_number bigint,
   constraint correction_pkey primary key (id),
+  constraint correction_invoice foreign key (invoice_number) references invoice(number) deferrable initially deferred,
   constraint correction_of_customer foreign key (customer_id) references customer(id),
   constraint correction_id_length check (char_length(id) >= 1 and char_length(id) <= 100),
+  constraint correction_of_invoice_credits check (invoice_number is null or amount_sun > 0),
   constraint correction_of_something check (amount_sun <> 0)
 );
 create index correction_of_customer on correction (customer_id, made_at);
@@ -424,6 +427,7 @@ create table correction_proposal (
   approved_at timestamptz,
   approved_by text,
   approved_role text,
+  invoice_number bigint,
   constraint correction_proposal_pkey primary key (id),
   constraint correction_proposal_of_customer foreign key (customer_id) references customer(id),
   constraint correction_proposal_approved check ((approved_at is null) = (approved_by is null) and (approved_at is null) = (approved_role is null)),
@@ -807,12 +811,27 @@ create table invoice (
   total_sun bigint not null,
   document text not null,
   sha256 text not null,
+  kind text default 'invoice' not null,
+  corrects bigint,
+  correction_id text,
   constraint invoice_pkey primary key (number),
-  constraint invoice_once unique (customer_id, month),
+  constraint invoice_corrects_invoice foreign key (corrects) references invoice(number),
   constraint invoice_of_customer foreign key (customer_id) references customer(id),
+  constraint invoice_correction_is_credit check (correction_id is null or kind = 'credit_note'),
+  constraint invoice_corrects_earlier check (corrects < number),
+  constraint invoice_credit_note_corrects check (kind = 'invoice' or corrects is not null),
   constraint invoice_hash_is_true check (encode(sha256(convert_to(document, 'UTF8'::name)), 'hex') = sha256),
-  constraint invoice_total_positive check (total_sun > 0)
+  constraint invoice_kind check (kind in ('invoice', 'credit_note')),
+  constraint invoice_total_sign check (
+case kind
+    when 'invoice' then total_sun > 0
+    else total_sun < 0
+end)
 );
+create unique index invoice_of_correction on invoice (correction_id);
+create index invoice_of_customer_by_month on invoice (customer_id, month);
+create unique index invoice_once on invoice (customer_id, month) where ((kind = 'invoice') and (corrects is null));
+create unique index invoice_replaced_once on invoice (corrects) where (kind = 'invoice');
 
 create table invoice_progress (
   one boolean default true not null,

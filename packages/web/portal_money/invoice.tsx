@@ -2,6 +2,7 @@
 // month to its statement.
 
 import type { Result } from 'penstock-sdk'
+import type { ComponentChildren } from 'preact'
 import { useQuestion } from '../calls/question.ts'
 import type { PageProps } from '../frame/face.ts'
 import { Title } from '../frame/title.tsx'
@@ -12,6 +13,7 @@ import { type Column, Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
 import { count, named, say } from '../words/words.ts'
+import { titleOf } from './invoice_title.ts'
 import { monthText, periodOfMonth } from './period.ts'
 
 type Invoice = Result<'/v1/invoice/check'>
@@ -20,9 +22,10 @@ type Line = Invoice['lines'][number]
 export default function OneInvoice({ params }: PageProps) {
   const number = Number(params.number)
   const question = useQuestion('/v1/invoice/check', { number })
+  const { kind = 'invoice' } = question.answer.value ?? {}
   return (
     <>
-      <Title title={say('invoice.title', { number: params.number! })} section={say('invoices')}>
+      <Title title={titleOf({ kind, number })} section={say('invoices')}>
         <button type="button" class="main" onClick={() => print()}>
           {say('print')}
         </button>
@@ -58,10 +61,11 @@ function WholeInvoice(invoice: Invoice) {
   )
 }
 
-function InvoiceFacts({ issuer, billing, month, issued_at }: Invoice) {
+function InvoiceFacts({ issuer, billing, month, issued_at, corrects }: Invoice) {
   return (
     <Facts
       facts={[
+        ...(corrects === null ? [] : [corrected(corrects)]),
         [say('invoice.from'), issuer ?? say('none')],
         [say('invoice.to'), billing.length === 0 ? say('none') : <Lines lines={billing} />],
         [say('statement.month'), monthText(month)],
@@ -70,6 +74,13 @@ function InvoiceFacts({ issuer, billing, month, issued_at }: Invoice) {
     />
   )
 }
+
+const corrected = (number: number): [string, ComponentChildren] => [
+  say('invoice.corrects'),
+  <a key="corrects" href={path.invoice(number)}>
+    {say('invoice.title', { number })}
+  </a>,
+]
 
 const Lines = ({ lines }: { lines: readonly string[] }) => (
   <>

@@ -9,6 +9,7 @@ import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
 import { say } from '../words/words.ts'
+import { titleOf } from './invoice_title.ts'
 import { monthText } from './period.ts'
 
 type Invoice = Result<'/v1/invoices/list'>['items'][number]
@@ -37,7 +38,7 @@ export default function Invoices() {
 const columns = (): Column<Invoice>[] => [
   {
     title: say('invoice'),
-    cell: ({ number }) => <a href={path.invoice(number)}>{say('invoice.title', { number })}</a>,
+    cell: (invoice) => <a href={path.invoice(invoice.number)}>{titleOf(invoice)}</a>,
   },
   { title: say('statement.month'), cell: ({ month }) => monthText(month) },
   { title: say('invoice.issued'), cell: ({ issued_at }) => <Time at={issued_at} /> },

@@ -601,7 +601,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     ],
   },
   '/v1/invoices/list': {
-    summary: "Your invoices, newest first",
+    summary: "Your invoices and credit notes, newest first",
     changes: false,
     fields: [
       {
@@ -619,7 +619,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     ],
   },
   '/v1/invoice/check': {
-    summary: "An invoice, line by line",
+    summary: "An invoice or a credit note, line by line",
     changes: false,
     fields: [
       {

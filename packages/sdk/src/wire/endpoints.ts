@@ -945,7 +945,7 @@ export type Endpoints = {
       }[]
     }
   }
-  /** Your invoices, newest first */
+  /** Your invoices and credit notes, newest first */
   '/v1/invoices/list': {
     body: {
       /** 1 to 100; 25 when left out */
@@ -956,12 +956,16 @@ export type Endpoints = {
     result: {
       items: {
         number: number
+        /** invoice or credit_note */
+        kind: string
+        /** The invoice that a credit note is about, or that this one replaces */
+        corrects: number | null
         /** `2026-10` */
         month: string
         /** issued */
         state: string
         issued_at: string
-        /** TRX */
+        /** TRX; of a credit note below zero */
         total: number
         /** Of its document in UTF-8 */
         sha256: string
@@ -970,19 +974,23 @@ export type Endpoints = {
       next: string | null
     }
   }
-  /** An invoice, line by line */
+  /** An invoice or a credit note, line by line */
   '/v1/invoice/check': {
     body: {
       number: number
     }
     result: {
       number: number
+      /** invoice or credit_note */
+      kind: string
+      /** The invoice that a credit note is about, or that this one replaces */
+      corrects: number | null
       /** `2026-10` */
       month: string
       /** issued */
       state: string
       issued_at: string
-      /** TRX */
+      /** TRX; of a credit note below zero */
       total: number
       /** Of its document in UTF-8 */
       sha256: string
@@ -990,12 +998,14 @@ export type Endpoints = {
       /** Your own lines, as they were then */
       billing: string[]
       lines: {
-        /** energy, bandwidth, resource_bundle, activate_address, subscription or aml */
+        /** energy, bandwidth, resource_bundle, activate_address, subscription, aml or correction */
         service: string
-        /** What one is, like `energy 65000`; null: kinds beyond the 500 largest */
+        /** What one is, like `energy 65000` or `unlimited_energy, transaction`; null: kinds
+         *  beyond the 500 largest */
         unit: string | null
         /** TRX for one */
         unit_price: number | null
+        /** Of a credit note below zero */
         count: number
         /** TRX */
         total: number

@@ -642,15 +642,19 @@ export type EventData = {
     /** When the check was created */
     checked_at: string
   }
-  /** Told when a month is over in which something was charged */
+  /** Told when a month is over in which something was charged, or a credit note is issued */
   'invoice.issued': {
     number: number
+    /** invoice or credit_note */
+    kind: string
+    /** The invoice that a credit note is about, or that this one replaces */
+    corrects: number | null
     /** `2026-10` */
     month: string
     /** issued */
     state: string
     issued_at: string
-    /** TRX */
+    /** TRX; of a credit note below zero */
     total: number
     /** Of its document in UTF-8 */
     sha256: string

@@ -410,7 +410,7 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C16',
-    says: 'summaries and invoices are what the entries of their time come to',
+    says: 'summaries, and invoices less credit notes, are what the entries of their time come to',
     stops_selling: false,
     find: wrongDocuments,
   },

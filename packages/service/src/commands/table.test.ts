@@ -29,7 +29,7 @@ const WORDS: Record<string, string> = {
   customers: 'create list show suspend resume close statement credit debit corrections limits',
   keys: 'issue list change rotate revoke reseal',
   approvals: 'show set list give',
-  invoices: 'list show',
+  invoices: 'list show reissue',
   receipts: 'verify rotate',
   prices: 'list set preview remove history',
   fees: 'list set history',

@@ -91,6 +91,22 @@ test('a migration that appears before one that is applied is refused', async (t)
   await assert.rejects(run(), { message: 'Migration 1 (a) comes too late: 2 is applied already.' })
 })
 
+test('the one that landed after later ones is applied to a database that has those', async (t) => {
+  const { write, run } = await setUp(t)
+  await write('0070_b', 'create table b (n int)')
+  await write('0071_c', 'create table c (n int)')
+  await run()
+  await write('0069_a', 'create table a (n int)')
+  assert.deepEqual(
+    (await run()).map(({ number }) => number),
+    [69],
+  )
+  await write('0068_z', 'create table z (n int)')
+  await assert.rejects(run(), {
+    message: 'Migration 68 (z) comes too late: 71 is applied already.',
+  })
+})
+
 test('two migrations with one number are refused', async (t) => {
   const { folder, write } = await setUp(t)
   await write('0001_a', 'select 1')

@@ -1,4 +1,4 @@
-// What an invoice is, the forms in which it goes over the wire, and what is told of it.
+// What an invoice and a credit note are, the forms in which they go over the wire, and their event.
 
 import { type Static, Type } from 'typebox'
 import { type EventKind, eventKind } from '../events/kinds.ts'
@@ -6,9 +6,13 @@ import { wireTime } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
 
-/** `month`: `2026-10`. */
+/** An invoice, or a credit note, whose total is below zero. `month`: `2026-10`, in which it was
+ *  charged or came back; `corrects`: of a credit note, the invoice that it is about; of an invoice,
+ *  the one that it replaces. */
 export type Invoice = {
   number: bigint
+  kind: 'invoice' | 'credit_note'
+  corrects: bigint | null
   customer_id: string
   month: string
   issued_at: Date
@@ -20,6 +24,8 @@ export type Invoice = {
 /** Amounts are TRX as text, so that no reader rounds them. */
 export type InvoiceDocument = {
   number: number
+  kind: Invoice['kind']
+  corrects: number | null
   month: string
   issued_at: string
   issuer: string | null
@@ -29,7 +35,7 @@ export type InvoiceDocument = {
 }
 
 /** `unit`: what one of them is, like `energy 65000`; null where there are too many kinds to list
- *  each. */
+ *  each. On a credit note `count` and `total` are below zero. */
 export type InvoiceLine = {
   service: string
   unit: string | null
@@ -38,25 +44,32 @@ export type InvoiceLine = {
   total: string
 }
 
-/** An invoice without its lines. */
+/** An invoice or a credit note without its lines. */
 export const InvoiceForm = Type.Object({
   number: Type.Integer(),
+  kind: Type.String({ description: 'invoice or credit_note' }),
+  corrects: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'The invoice that a credit note is about, or that this one replaces',
+  }),
   month: Type.String({ description: '`2026-10`' }),
   state: Type.String({ description: 'issued' }),
   issued_at: Type.String(),
-  total: Money({ description: 'TRX' }),
+  total: Money({ description: 'TRX; of a credit note below zero' }),
   sha256: Type.String({ description: 'Of its document in UTF-8' }),
 })
 
 const Line = Type.Object({
   service: Type.String({
-    description: 'energy, bandwidth, resource_bundle, activate_address, subscription or aml',
+    description:
+      'energy, bandwidth, resource_bundle, activate_address, subscription, aml or correction',
   }),
   unit: Type.Union([Type.String(), Type.Null()], {
-    description: 'What one is, like `energy 65000`; null: kinds beyond the 500 largest',
+    description:
+      'What one is, like `energy 65000` or `unlimited_energy, transaction`; null: kinds beyond ' +
+      'the 500 largest',
   }),
   unit_price: Type.Union([Money(), Type.Null()], { description: 'TRX for one' }),
-  count: Type.Integer(),
+  count: Type.Integer({ description: 'Of a credit note below zero' }),
   total: Money({ description: 'TRX' }),
 })
 
@@ -70,6 +83,8 @@ export const WholeInvoice = Type.Object({
 
 export const printInvoice = (invoice: Invoice): Static<typeof InvoiceForm> => ({
   number: Number(invoice.number),
+  kind: invoice.kind,
+  corrects: invoice.corrects === null ? null : Number(invoice.corrects),
   month: invoice.month,
   state: 'issued',
   issued_at: wireTime(invoice.issued_at),
@@ -96,10 +111,12 @@ export function printWholeInvoice(invoice: Invoice): Static<typeof WholeInvoice>
 export const invoiceKinds: readonly EventKind[] = [
   eventKind('invoice.issued', {
     data: InvoiceForm,
-    when: 'a month is over in which something was charged',
+    when: 'a month is over in which something was charged, or a credit note is issued',
     scope: 'money',
     sample: {
       number: 12,
+      kind: 'invoice',
+      corrects: null,
       month: '2026-10',
       state: 'issued',
       issued_at: '2026-11-01T00:05:03Z',

@@ -14,8 +14,10 @@ export const routes = ({ sql }: Needs): Endpoint[] => [
     path: '/v1/invoices/list',
     auth: 'signature',
     scope: 'money',
-    summary: 'Your invoices, newest first',
-    description: 'One is issued when a month (UTC) is over in which something was charged.',
+    summary: 'Your invoices and credit notes, newest first',
+    description:
+      'An invoice is issued when a month (UTC) is over in which something was charged; a credit ' +
+      'note when something that was invoiced came back later.',
     body: Type.Object(listFields()),
     reply: listOf(InvoiceForm),
     faults: [...LIST_REFUSALS],
@@ -31,7 +33,7 @@ export const routes = ({ sql }: Needs): Endpoint[] => [
     keeps_body: true,
     auth: 'signature',
     scope: 'money',
-    summary: 'An invoice, line by line',
+    summary: 'An invoice or a credit note, line by line',
     body: Type.Object({
       number: Type.Integer({ minimum: 1, fault: () => InvalidParams('number', 'Invalid number') }),
     }),

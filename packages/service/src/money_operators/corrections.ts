@@ -24,6 +24,8 @@ import {
   sun,
   Text,
   text,
+  Whole,
+  whole,
 } from '../wire/schemas.ts'
 
 /** From here on a correction has to be confirmed: three zeros too many are soon typed. */
@@ -36,6 +38,7 @@ const Correction = {
   made_at: Moment,
   made_by: Text,
   reason: Text,
+  invoice_number: OrNull(Whole),
 }
 /** `made_at` is null while it waits for a second operator, until `ends_at`. */
 const RequestedCorrection = Type.Object({
@@ -58,12 +61,16 @@ const correcting = (word: 'credit' | 'debit', summary: string) =>
       customer: text('CUSTOMER', 'its id'),
       amount_sun: sun('AMOUNT', 'TRX, with at most 6 decimals'),
       id: optional(text('ID', 'a name for it: the same again changes nothing')),
+      ...(word === 'credit' && {
+        invoice: optional(whole('NUMBER', 'the invoice that it is given back for: a credit note')),
+      }),
       yes: flag('more than 1,000 TRX is meant'),
     }),
     reply: RequestedCorrection,
     cli: { operands: ['customer', 'amount_sun'] },
     async handle({ tx, new_id, body, by, at, reason }) {
       const { customer, amount_sun, id = new_id(), yes = false } = body
+      const { invoice } = body as { invoice?: number }
       if (amount_sun === 0) throw misuse(`customers ${word}: AMOUNT is more than 0.`)
       if (amount_sun > UNCONFIRMED_MAX_SUN && !yes)
         throw misuse('More than 1,000 TRX: --yes says that it is meant.')
@@ -74,6 +81,7 @@ const correcting = (word: 'credit' | 'debit', summary: string) =>
         made_at: at,
         made_by: by,
         reason: reasonOf(reason),
+        invoice_number: invoice === undefined ? null : BigInt(invoice),
       })
       const { value, note, kind } = shown(outcome)
       const { customer_id, amount_sun: after_sun } = value
@@ -97,9 +105,11 @@ function shown(outcome: Awaited<ReturnType<typeof correctOrPropose>>): {
       kind: made ? 'correction' : undefined,
     }
   }
-  const { id, customer_id, amount_sun, reason, proposed_by, ends_at } = outcome.proposal
+  const { id, customer_id, amount_sun, invoice_number, reason, proposed_by, ends_at } =
+    outcome.proposal
+  const wanted = { id, customer_id, amount_sun, invoice_number, reason }
   return {
-    value: { id, customer_id, amount_sun, made_at: null, made_by: proposed_by, reason, ends_at },
+    value: { ...wanted, made_at: null, made_by: proposed_by, ends_at },
     note: `Proposed. Another operator makes it within the hour: penstock approvals give "${id}"`,
     kind: outcome.proposed ? 'proposal' : undefined,
   }
@@ -166,6 +176,7 @@ export const approvalOperations = [
         approved_at: OrNull(Moment),
         approved_by: OrNull(Text),
         approved_role: OrNull(Text),
+        invoice_number: OrNull(Whole),
       }),
     ),
     async handle({ sql, clock, body: { open = false, limit = LIMIT } }) {

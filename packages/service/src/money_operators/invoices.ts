@@ -1,12 +1,13 @@
-// Invoices, for those who run the service. They are only looked at: one is issued by a step when
-// its month is over, and never again.
+// Invoices and credit notes, for those who run the service: looked at, and issued anew where they
+// are wrong.
 
 import { Type } from 'typebox'
 import { requireCustomer } from '../customers/customers.ts'
 import type { Invoice, InvoiceDocument } from '../invoices/forms.ts'
 import { findInvoice, listInvoices } from '../invoices/invoices.ts'
+import { monthsToCompare, reissue, type WrongMonth, wrongMonth } from '../invoices/reissue.ts'
 import { misuse, refusal } from '../lib/fault.ts'
-import { LIMIT, limit, look } from '../operation/operation.ts'
+import { LIMIT, limit, look, undertaking } from '../operation/operation.ts'
 import {
   Count,
   flag,
@@ -23,6 +24,8 @@ import {
 
 const InvoiceListed = {
   number: Whole,
+  kind: Text,
+  corrects: OrNull(Whole),
   customer_id: Text,
   month: Text,
   issued_at: Moment,
@@ -31,6 +34,30 @@ const InvoiceListed = {
 }
 
 const listed = ({ document: _, ...invoice }: Invoice) => invoice
+
+/** A month whose documents are wrong; `issued`: the numbers of those that put it right. */
+const Reissued = {
+  customer_id: Text,
+  month: Text,
+  number: OrNull(Whole),
+  invoiced_sun: Sun,
+  charged_sun: Sun,
+  credited_sun: Sun,
+  returned_sun: Sun,
+  issued: Type.Array(Whole),
+}
+
+const shownMonth = ({ next_month: _, month, ...wrong }: WrongMonth, issued: Invoice[]) => ({
+  ...wrong,
+  month: month.slice(0, 7),
+  issued: issued.map(({ number }) => number),
+})
+
+/** Throws Misuse when it is no month like 2026-10. */
+function requireMonth(month: string | undefined): void {
+  if (month !== undefined && !/^\d{4}-(0[1-9]|1[0-2])$/.test(month))
+    throw misuse(`${month} is not a month like 2026-10.`)
+}
 
 export const invoiceOperations = [
   look({
@@ -44,8 +71,7 @@ export const invoiceOperations = [
     }),
     reply: ListOf(InvoiceListed),
     async handle({ sql, body: { customer, month, before, limit = LIMIT } }) {
-      if (month !== undefined && !/^\d{4}-(0[1-9]|1[0-2])$/.test(month))
-        throw misuse(`${month} is not a month like 2026-10.`)
+      requireMonth(month)
       if (customer !== undefined) await requireCustomer(sql, customer)
       const invoices = await listInvoices(sql, {
         customer_id: customer,
@@ -84,6 +110,47 @@ export const invoiceOperations = [
       const { issuer, customer, lines } = JSON.parse(invoice.document) as InvoiceDocument
       const value = { ...listed(invoice), issuer, billing: customer.billing, lines }
       return { value, documents: { document: () => invoice.document } }
+    },
+  }),
+  undertaking({
+    path: '/operator/invoices/reissue',
+    role: 'admin',
+    careful: true,
+    summary: 'put right the documents of months that are not what was charged',
+    description:
+      'A credit note over the whole invoice that is wrong, and another invoice in its place; ' +
+      'what is missing is issued. Nothing that was issued is altered. The customer is told.',
+    body: Type.Object({
+      customer: optional(text('CUSTOMER', 'only of this customer')),
+      month: optional(text('MONTH', 'only of this month, like 2026-10')),
+      dry_run: flag('say what is wrong, and issue nothing'),
+    }),
+    reply: ListOf(Reissued),
+    async handle({ sql, clock, progress, record, body: { customer, month, dry_run = false } }) {
+      requireMonth(month)
+      if (customer !== undefined) await requireCustomer(sql, customer)
+      const periods = await monthsToCompare(sql, { customer_id: customer, month })
+      const value = []
+      for (const [done, period] of periods.entries()) {
+        progress({ done, whole: periods.length, unit: 'months of customers' })
+        const wrong = await wrongMonth(sql, period)
+        if (!wrong) continue
+        const issued = dry_run
+          ? []
+          : await record(async (tx) => {
+              const result = await reissue(tx, period, clock.now())
+              const actions = result.map(({ number, kind, corrects, total_sun }) => ({
+                subject: `invoice:${number}`,
+                before: null,
+                after: { customer_id: period.customer_id, kind, corrects, total_sun },
+              }))
+              return { result, actions }
+            })
+        value.push(shownMonth(wrong, issued))
+      }
+      progress()
+      const note = value.length === 0 ? 'Every document is what was charged.' : undefined
+      return { value, note }
     },
   }),
 ]

@@ -11,7 +11,7 @@ import { columnsOf } from '../database/columns.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
 import { refusal } from '../lib/fault.ts'
-import { type Correction, correct, findCorrection } from './corrections.ts'
+import { type Correction, correct, findCorrection, isSame } from './corrections.ts'
 
 /** Who must approve: nobody, somebody of another name, or of another name and role. */
 export const SECONDS = ['none', 'name', 'role'] as const
@@ -31,6 +31,7 @@ export type Proposal = {
   approved_at: Date | null
   approved_by: string | null
   approved_role: string | null
+  invoice_number: bigint | null
 }
 
 const PROPOSAL_COLUMNS = columnsOf<Proposal>()([
@@ -45,6 +46,7 @@ const PROPOSAL_COLUMNS = columnsOf<Proposal>()([
   'approved_at',
   'approved_by',
   'approved_role',
+  'invoice_number',
 ])
 
 const PROPOSAL_MS = 3_600_000
@@ -91,25 +93,27 @@ export async function correctOrPropose(tx: Tx, wanted: Correction): Promise<Corr
 /** -> proposed */
 async function propose(
   tx: Tx,
-  { id, customer_id, amount_sun, reason, made_at, made_by }: Correction,
+  { id, customer_id, amount_sun, reason, made_at, made_by, invoice_number }: Correction,
 ): Promise<{ proposal: Proposal; proposed: boolean }> {
   if (!(await findCustomer(tx, customer_id))) throw refusal(`There is no customer ${customer_id}.`)
   const ends_at = new Date(made_at.getTime() + PROPOSAL_MS)
   const [proposal] = await tx<Proposal>`
     insert into correction_proposal as p
-      (id, customer_id, amount_sun, reason, proposed_at, proposed_by, proposed_role, ends_at)
+      (id, customer_id, amount_sun, reason, proposed_at, proposed_by, proposed_role, ends_at,
+        invoice_number)
     values (${id}, ${customer_id}, ${amount_sun}, ${reason}, ${made_at}, ${made_by}, session_user,
-            ${ends_at})
+            ${ends_at}, ${invoice_number})
     on conflict (id) do update set reason = excluded.reason, proposed_at = excluded.proposed_at,
       proposed_by = excluded.proposed_by, proposed_role = excluded.proposed_role,
       ends_at = excluded.ends_at
     where p.approved_at is null and p.ends_at <= excluded.proposed_at
       and p.customer_id = excluded.customer_id and p.amount_sun = excluded.amount_sun
+      and p.invoice_number is not distinct from excluded.invoice_number
     returning ${PROPOSAL_COLUMNS}`
   if (proposal) return { proposal, proposed: true }
   const [open] =
     await tx<Proposal>`select ${PROPOSAL_COLUMNS} from correction_proposal where id = ${id}`
-  if (open?.customer_id === customer_id && open.amount_sun === amount_sun)
+  if (open && isSame(open, { customer_id, amount_sun, invoice_number }))
     return { proposal: open, proposed: false }
   throw refusal(`The id ${id} was used for another correction.`)
 }
@@ -125,6 +129,7 @@ export async function approveCorrection(
     where id = ${id} for update`
   if (!proposal) throw refusal(`Nothing is proposed under the id ${id}.`)
   const { customer_id, amount_sun, reason, proposed_by, approved_by, role } = proposal
+  const { invoice_number } = proposal
   if (approved_by !== null) throw refusal(`${approved_by} has approved it already.`)
   if (at >= proposal.ends_at) throw refusal('Its hour is over: it must be proposed again.')
   if (nameOf(by) === nameOf(proposed_by))
@@ -136,8 +141,9 @@ export async function approveCorrection(
     update correction_proposal set approved_at = ${at}, approved_by = ${by},
       approved_role = session_user
     where id = ${id}`
-  const wanted = { id, customer_id, amount_sun, reason, made_at: at, made_by: proposed_by }
-  const { correction, made } = await correct(tx, wanted)
+  const wanted = { id, customer_id, amount_sun, invoice_number, reason }
+  const made_now = { ...wanted, made_at: at, made_by: proposed_by }
+  const { correction, made } = await correct(tx, made_now)
   if (!made) throw refusal('It was made before, without an approval.')
   return correction
 }
