@@ -234,7 +234,7 @@ export function asRole(url: string, role: DatabaseRole): string {
 export async function createDatabase(): Promise<{ url: string; name: string }> {
   template ??= makeTemplate()
   const from = await template
-  const name = `test_${randomBytes(6).toString('hex')}`
+  const name = `${databasesOf(process.pid)}${randomBytes(6).toString('hex')}`
   await asAdmin(`create database ${name} template ${from}`)
   return { name, url: await urlOf(name) }
 }
@@ -244,6 +244,16 @@ export async function createDatabase(): Promise<{ url: string; name: string }> {
 export async function databaseAsServer(): Promise<Postgres> {
   const { name, url } = await createDatabase()
   return { url, stop: () => dropDatabase(name), ended: new Promise(() => {}) }
+}
+
+const databasesOf = (pid: number) => `test_${pid}_`
+
+/** Drops what a process that was killed has left. */
+export async function dropDatabasesOf(pid: number): Promise<void> {
+  const left = await asAdmin<{ datname: string }>(
+    `select datname from pg_database where starts_with(datname, '${databasesOf(pid)}')`,
+  )
+  for (const { datname } of left.rows) await dropDatabase(datname)
 }
 
 export async function dropDatabase(name: string): Promise<void> {
@@ -260,14 +270,16 @@ let admins: pg.Pool | undefined
 
 /** Runs one statement on the server's own database, on one connection that stays but does not keep
  *  the process alive. */
-async function asAdmin(statement: string): Promise<number> {
+async function asAdmin<Row extends pg.QueryResultRow>(
+  statement: string,
+): Promise<pg.QueryResult<Row>> {
   const connectionString = await testCluster()
   if (!admins) {
     admins = new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
     // The server may end before this process does.
     admins.on('error', () => {})
   }
-  return (await admins.query(statement)).rowCount ?? 0
+  return admins.query<Row>(statement)
 }
 
 async function urlOf(name: string): Promise<string> {
@@ -285,7 +297,8 @@ export async function makeTemplate(): Promise<string> {
   const name = `template_${sum.digest('hex').slice(0, 16)}`
   await asAdmin(`select pg_advisory_lock(${TEMPLATE_LOCK})`)
   try {
-    if ((await asAdmin(`select from pg_database where datname = '${name}'`)) > 0) return name
+    const made = await asAdmin(`select from pg_database where datname = '${name}'`)
+    if (made.rows.length > 0) return name
     await asAdmin(`drop database if exists ${name}_unfinished with (force)`)
     await asAdmin(`create database ${name}_unfinished template template0`)
     const url = await urlOf(`${name}_unfinished`)

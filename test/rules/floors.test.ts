@@ -197,7 +197,8 @@ function fullFolders(paths: readonly string[]): string[] {
 
 /** Folders of test/, each with a purpose that test/README.md tells. */
 const PURPOSES = new RegExp(
-  '^test/(stories/[a-z]+|wire|rules|auditor|simulator|torture|runtimes|harness|faces)/' +
+  '^test/(stories/[a-z]+|wire|rules|auditor|simulator|torture|runtimes|harness|faces|' +
+    'mutation(/small_room)?)/' +
     '[a-z_]+(\\.test)?\\.ts$',
 )
 

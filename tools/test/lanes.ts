@@ -10,7 +10,7 @@ import type { FileToRun, LaneMessage } from './reporter.ts'
 /** Ends a file that hangs; a slow machine takes its time. */
 const FILE_MS_MAX = 1_800_000
 /** Less garbage is collected while it is young: tests make much of it and keep little. */
-const NODE_OPTIONS = [
+export const NODE_OPTIONS = [
   '--disable-warning=ExperimentalWarning',
   '--max-semi-space-size=64',
   '--test-reporter',

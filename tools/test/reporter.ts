@@ -7,7 +7,7 @@ export type FileToRun = { path: string }
 
 /** What a lane says of the file that it runs. */
 export type LaneMessage =
-  | { what: 'test'; passed: boolean }
+  | { what: 'test'; passed: boolean; name: string; ms: number }
   | { what: 'failure'; name: string; line: number | undefined; text: string }
   | { what: 'diagnostic'; text: string }
   | { what: 'end' }
@@ -41,14 +41,14 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
 function passed({ name, line, nesting, skip, details }: DataOf<'test:pass'>): void {
   if (name === END_OF_FILE && nesting === 0) tell({ what: 'end' })
   else if (details.type !== 'suite') {
-    tell({ what: 'test', passed: skip === undefined })
+    tell({ what: 'test', passed: skip === undefined, name, ms: details.duration_ms })
     // A test that is left out has shown nothing.
     if (skip !== undefined) tell({ what: 'failure', name, line, text: 'it was left out' })
   }
 }
 
 function failed({ name, line, details }: DataOf<'test:fail'>): void {
-  if (details.type !== 'suite') tell({ what: 'test', passed: false })
+  if (details.type !== 'suite') tell({ what: 'test', passed: false, name, ms: details.duration_ms })
   const { error } = details
   // A test fails with its subtests; they have been told.
   if ('failureType' in error && error.failureType === 'subtestsFailed') return

@@ -6,14 +6,15 @@
 //   --cpu                     one file at a time, and tells what each has cost in CPU time
 
 import { spawn } from 'node:child_process'
-import { glob, mkdtemp, rm, statfs } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { glob } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { dropDatabase, makeTemplate, startCluster } from 'penstock-test/harness/database.ts'
 import { leadingComment } from '../help.ts'
 import { cpuReport, reapedCpu, type Spent } from './cpu.ts'
 import { runFiles } from './lanes.ts'
+import { shareCompiled, useMemory } from './memory.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** What has a file that takes ten seconds or more, the longest first, so that none is left to run
@@ -92,27 +93,6 @@ async function testFiles(): Promise<string[]> {
 function rankOf(path: string): number {
   const rank = LONGEST_FIRST.findIndex((beginning) => path.startsWith(beginning))
   return rank === -1 ? LONGEST_FIRST.length : rank
-}
-
-const IN_MEMORY = '/dev/shm'
-/** A whole run has some gigabytes of databases, and the machine needs memory beside them. */
-const IN_MEMORY_BYTES_MIN = 8 * 2 ** 30
-
-/** Where the files of the run lie, unless TMPDIR says where: in memory where there is plenty. Its
- *  databases are tens of thousands of files that are made and removed again, which alone is a tenth
- *  of the CPU time on some file systems. */
-async function useMemory(): Promise<void> {
-  if (process.env.TMPDIR !== undefined) return
-  const found = await statfs(IN_MEMORY).catch(() => undefined)
-  if (found && found.bavail * found.bsize >= IN_MEMORY_BYTES_MIN) process.env.TMPDIR = IN_MEMORY
-}
-
-/** What Node has compiled once is not compiled by every file again: two thirds of what it takes to
- *  load the service. Returns what removes it. */
-async function shareCompiled(): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-compiled-'))
-  process.env.NODE_COMPILE_CACHE = folder
-  return () => rm(folder, { recursive: true, force: true })
 }
 
 const started_at = performance.now()

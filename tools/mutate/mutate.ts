@@ -1,0 +1,137 @@
+// The tests tested: makes small changes of a room's source, one at a time, and tells which of them
+// no test notices. `npm run mutate -- --room market --count 30`. Exits with 1 when the score of a
+// room, killed of all but the listed equivalents, is below what is wanted of it.
+//   --room <name>     a folder with source files, or several with commas; --list names them
+//   --seed <n>        which mutants are tried, and in which order (1)
+//   --count <n>       so many of a room (30)
+//   --only <id>       this mutant alone, of whatever room
+//   --seconds <n>     tests that took so long together, when they were recorded, are shown a mutant
+//                     at most; the nearest and fastest first (60)
+//   --jobs <n>        so many mutants at once (one for each processor)
+//   --list            the rooms, and how many mutants each has; with --room: its mutants
+//   --json            the result as JSON, and nothing else, on standard output
+// What lines each test executes is recorded first, and kept in data/mutate; a changed file is
+// recorded again. Nothing in the working tree is changed. What means the same is listed in
+// tools/mutate/equivalents.txt, with the reason, and left out.
+
+import { availableParallelism, setPriority } from 'node:os'
+import { join } from 'node:path'
+import { Misuse } from 'penstock-service/lib/fault.ts'
+import { makeTemplate, startCluster } from 'penstock-test/harness/database.ts'
+import { readArguments } from '../arguments.ts'
+import { asksForHelp, leadingComment } from '../help.ts'
+import { ROOT } from '../source.ts'
+import { shareCompiled, useMemory } from '../test/memory.ts'
+import { readEquivalents, wrongEntries } from './equivalents.ts'
+import { type Mutant, mutantsOf, type Room, readRooms } from './mutants.ts'
+import { type Score, scoreOf, tableOf } from './scores.ts'
+import { type Session, tryRoom } from './session.ts'
+
+const FOLDERS = ['packages']
+/** Ignored by git. */
+const FOLDER = join(ROOT, 'data/mutate/recordings')
+/** Others may use the machine. */
+const NICE = 10
+
+if (process.argv.slice(2).some(asksForHelp)) {
+  process.stdout.write(leadingComment(import.meta.filename))
+  process.exit()
+}
+
+try {
+  process.exitCode = (await main()) ? 0 : 1
+} catch (thrown) {
+  if (!(thrown instanceof Misuse)) throw thrown
+  process.stderr.write(`${thrown.message}\n`)
+  process.exitCode = 2
+}
+
+async function main(): Promise<boolean> {
+  const list = process.argv.includes('--list')
+  const args = readArguments(
+    process.argv.slice(2).filter((one) => one !== '--list'),
+    {
+      numbers: { seed: 1, count: 30, seconds: 60, jobs: availableParallelism() },
+      texts: ['room', 'only'],
+    },
+  )
+  const rooms = await readRooms(...FOLDERS)
+  const wrong = wrongEntries(await readEquivalents(), rooms.flatMap(mutantsOf))
+  if (wrong.length > 0) throw new Misuse(`tools/mutate/equivalents.txt: ${wrong.join('; ')}`)
+  const { room: names, only } = args.texts
+  const chosen = chooseRooms(rooms, names, only)
+  if (list) {
+    process.stdout.write(`${listing(names === undefined ? rooms : chosen, names !== undefined)}\n`)
+    return true
+  }
+  if (chosen.length === 0) throw new Misuse('--room names a room; --list says which there are.')
+  const { json, numbers } = args
+  const say = (line: string) => void (json ? process.stderr : process.stdout).write(`${line}\n`)
+  const session = { ...numbers, only, folder: FOLDER, say }
+  return withServer(() => tryAll(chosen, session, json))
+}
+
+function chooseRooms(rooms: Room[], names: string | undefined, only: string | undefined): Room[] {
+  if (only !== undefined) {
+    const room = rooms.find((one) => mutantsOf(one).some(({ id }) => id === only))
+    if (!room) throw new Misuse(`No mutant is called ${JSON.stringify(only)}.`)
+    return [room]
+  }
+  return (names?.split(',') ?? []).map((name) => {
+    const room = rooms.find((one) => one.name === name || one.folder === name)
+    if (!room) throw new Misuse(`There is no room ${JSON.stringify(name)}; --list names them.`)
+    return room
+  })
+}
+
+function listing(rooms: readonly Room[], in_full: boolean): string {
+  if (!in_full)
+    return rooms
+      .map((room) => ({ name: room.name, mutants: mutantsOf(room).length }))
+      .filter(({ mutants }) => mutants > 0)
+      .map(({ name, mutants }) => `${String(mutants).padStart(5)}  ${name}`)
+      .join('\n')
+  return rooms.flatMap(mutantsOf).map(described).join('\n')
+}
+
+function described({ id, path, line, kind, before, after }: Mutant): string {
+  return `${id}  ${path}:${line}  ${kind}\n${marked('-', before)}\n${marked('+', after)}`
+}
+
+function marked(mark: string, lines: string): string {
+  return lines
+    .split('\n')
+    .map((line) => `    ${mark} ${line}`)
+    .join('\n')
+}
+
+/** One PostgreSQL for all mutants. */
+async function withServer(work: () => Promise<boolean>): Promise<boolean> {
+  setPriority(NICE)
+  await useMemory()
+  const removeCompiled = await shareCompiled()
+  const server = await startCluster({ max_connections: '300' })
+  await makeTemplate()
+  try {
+    return await work()
+  } finally {
+    await server.stop()
+    await removeCompiled()
+  }
+}
+
+async function tryAll(rooms: readonly Room[], session: Session, json: boolean): Promise<boolean> {
+  const { say, seed } = session
+  const scores: Score[] = []
+  const survivors: Mutant[] = []
+  for (const room of rooms) {
+    const results = await tryRoom(room, session)
+    scores.push(scoreOf(room.name, seed, results))
+    for (const { mutant, killer, equivalent } of results)
+      if (!killer && equivalent === undefined) survivors.push(mutant)
+  }
+  if (survivors.length > 0) say(`\nSurvivors:\n${survivors.map(described).join('\n')}`)
+  say(`\n${tableOf(scores)}`)
+  if (json) process.stdout.write(`${JSON.stringify({ scores, survivors }, null, 2)}\n`)
+  return scores.every(({ score, wanted }) => score >= wanted)
+}
