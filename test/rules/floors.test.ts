@@ -53,6 +53,8 @@ const EDGES: Record<string, string> = {
   'packages/service/src/console/live.ts': 'keeps answers open, and ticks every five seconds',
   'packages/service/src/console/progress.ts': 'keeps an answer open, and says how far it is',
   'packages/service/src/webhooks/caller.ts': 'measures how long a call takes',
+  'packages/service/src/names/names.ts': 'gives up a name that is not answered',
+  'packages/service/src/names/customers_names.ts': 'counts how long a name counts as missing',
   'packages/service/src/main.ts': 'waits between two looks at the books',
 }
 

@@ -3,7 +3,7 @@
 const FLOORS = [
   ['lib', 'flow'],
   ['database', 'node', 'wire', 'limits', 'providers', 'postgres'],
-  ['steps', 'signing', 'http', 'backups', 'reads'],
+  ['steps', 'signing', 'http', 'backups', 'reads', 'names'],
   ['ledger', 'chain', 'labels', 'wallets', 'web'],
   ['events', 'receivers'],
   ['pool', 'customers', 'tracing', 'prices', 'webhooks', 'settings'],

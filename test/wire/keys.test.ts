@@ -136,6 +136,20 @@ test('a new key has the limits of the one that made it, and works at once', asyn
   )
 })
 
+test('without the second signature a key that requires it calls nothing at all', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100, require_v2: true, scopes: [...ALL] })
+  const old = world.app.endpoints.filter((one) => one.auth === 'signature' && !one.second_signature)
+  const changing = old.filter(({ mutating }) => mutating).map(({ path }) => path)
+  assert.ok(changing.includes('/v1/transaction/new') && changing.includes('/v1/subscription/stop'))
+  for (const { path, open } of old) {
+    if (open) continue
+    // The harness adds the second one only where an endpoint asks for it.
+    const { code, key } = await anna.call(path)
+    assert.deepEqual([code, key], [1, 'auth'], path)
+  }
+})
+
 test('both secrets sign while one replaces the other, and then the new one alone', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ scopes: ['manage'] })

@@ -62,6 +62,12 @@ test('the addresses and networks of proxies are a list', () => {
   assert.deepEqual(trusted_proxies, ['10.0.0.1', '10.1.0.0/16', 'fd00::/8'])
 })
 
+test('name servers are a list of addresses', () => {
+  const { dns_servers } = readConfig([], { PENSTOCK_DNS_SERVERS: '10.0.0.53, 127.0.0.1:5353' })
+  assert.deepEqual(dns_servers, ['10.0.0.53', '127.0.0.1:5353'])
+  assert.equal(readConfig([], {}).dns_servers, undefined)
+})
+
 test('nodes are paired with their solid sides', () => {
   const two = ['--node-url', 'https://a', '--node-url', 'https://b/path']
   assert.deepEqual(readConfig(two, {}).nodes, [{ url: 'https://a' }, { url: 'https://b/path' }])
@@ -130,6 +136,7 @@ test('what makes no sense is one sentence', () => {
     [[], { PENSTOCK_CONSOLE_IDLE_MINUTES: '4' }],
     [[], { PENSTOCK_CONSOLE_LIFE_HOURS: '13' }],
     [[], { PENSTOCK_TRUSTED_PROXIES: 'yes' }],
+    [[], { PENSTOCK_DNS_SERVERS: 'dns.example' }],
     [[], { PENSTOCK_TRUSTED_PROXIES: '0.0.0.0/0' }],
     [[], { PENSTOCK_TRUSTED_PROXIES: '10.0.0.1,10.0.0.0/33' }],
     [[], { PENSTOCK_TRUSTED_PROXIES: '10.0.0.1,' }],

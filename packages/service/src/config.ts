@@ -9,6 +9,7 @@ import { hostUrls } from './database/hosts.ts'
 import { Misuse } from './lib/fault.ts'
 import { sunOf } from './lib/json.ts'
 import { isLoopback, isNetwork } from './lib/networks.ts'
+import { readNameServers } from './names/names.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './node/configured.ts'
 import { isDatabasePrivate } from './node/plaintext.ts'
 import { PROCESS_ROLES, type ProcessRole } from './program/roles.ts'
@@ -65,6 +66,8 @@ export type Config = {
   read_nodes: Config['nodes']
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. Undefined: none. */
   trusted_proxies: readonly string[] | undefined
+  /** Name servers that are asked instead of those of the system. Undefined: none. */
+  dns_servers: readonly string[] | undefined
   /** Where customers reach the API. Undefined: nobody has said. */
   public_url: string | undefined
   /** Where one looks at transactions and addresses. Undefined: where the network is known for. */
@@ -194,6 +197,8 @@ export const ENVIRONMENT = {
   PENSTOCK_READ_NODE_API_KEY: 'sent to the first node of --read-node-url and others on its host',
   PENSTOCK_TRUSTED_PROXIES:
     'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',
+  PENSTOCK_DNS_SERVERS:
+    "name servers to ask instead of the system's (a.b.c.d or a.b.c.d:port, with commas)",
   PENSTOCK_AMLBOT: 'ACCESS_ID:ACCESS_KEY for AMLBot, if a screening policy names it',
   PENSTOCK_MISTTRACK: 'API key for MistTrack, likewise',
   PENSTOCK_CHAINALYSIS: "API key for Chainalysis' sanctions service, likewise",
@@ -255,6 +260,7 @@ export function readConfig(
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES
       ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES)
       : undefined,
+    dns_servers: env.PENSTOCK_DNS_SERVERS ? serversOf(env.PENSTOCK_DNS_SERVERS) : undefined,
     public_url: urlOf(
       'PENSTOCK_PUBLIC_URL',
       'https://api.example.com',
@@ -463,6 +469,12 @@ function proxiesOf(text: string): string[] {
         '10.0.0.0/8.',
     )
   })
+}
+
+function serversOf(text: string): string[] {
+  const servers = readNameServers(text)
+  if (servers) return servers
+  throw new Misuse('PENSTOCK_DNS_SERVERS is a list of addresses, each with or without a port.')
 }
 
 function rechargeAtOf(text: string): 'inclusion' | 'solid' {

@@ -10,6 +10,7 @@ import { systemClock } from './lib/clock.ts'
 import { writeWhole } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import { isLoopback } from './lib/networks.ts'
+import { useOwnNames } from './names/names.ts'
 import { httpTransport } from './node/node.ts'
 import { requireSafeNode } from './program/node_version.ts'
 import { askedToStop, clearReady, print, processLog, runProgram } from './program/program.ts'
@@ -34,6 +35,7 @@ async function serveOnly(config: Config): Promise<void> {
       host: config.host,
       what: 'no TLS: see docs/operating.md, or PENSTOCK_TLS_IN_FRONT=yes',
     })
+  useOwnNames(config.dns_servers)
   await clearReady(config.ready_file)
   const wallets = await readWallets(wallets_file, hasSteps(config.role) ? 'needed' : 'refused')
   // A command loads nothing of the server.

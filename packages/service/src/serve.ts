@@ -26,6 +26,8 @@ import { Outage } from './lib/fault.ts'
 import { appendText, readWhole, requireWritable } from './lib/files.ts'
 import { idMaker, systemRandom } from './lib/ids.ts'
 import { type Log, thrownFields } from './lib/log.ts'
+import { customersNames } from './names/customers_names.ts'
+import { nameServers } from './names/names.ts'
 import { httpTransport, type Node, tronNode } from './node/node.ts'
 import type { ReportSources } from './processes/report.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
@@ -167,7 +169,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const { sql, api_sql } = for_app
   let worker: Worker | undefined
   const tellOthers = wakeOthers(sql)
-  const caller = webhookCaller()
+  const caller = webhookCaller(customersNames(nameServers(config.dns_servers)))
   const outside = outsideOf(config, watching.clock, log)
   try {
     await requireMigrated(sql, setup)

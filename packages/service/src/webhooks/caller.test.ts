@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { type Call, type Resolve, webhookCaller } from './caller.ts'
+import { startNameServer } from 'penstock-test/harness/name_server.ts'
+import { customersNames, type Resolve } from '../names/customers_names.ts'
+import { nameServers } from '../names/names.ts'
+import { type Call, webhookCaller } from './caller.ts'
 
 const LOOPBACK = ['127.0.0.0/8']
 
@@ -28,13 +30,10 @@ async function receiver(t: TestContext, answer: RequestListener) {
 
 /** A name server that answers what it is told to, in turn. */
 function resolver(...answers: readonly string[][]): Resolve & { asked: number } {
-  const resolve = (_name: string, done: (f: Error | null, all: LookupAddress[]) => void) => {
+  const resolve = async () => {
     const addresses = answers[Math.min(resolve.asked, answers.length - 1)]!
     resolve.asked += 1
-    done(
-      null,
-      addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-    )
+    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
   }
   resolve.asked = 0
   return resolve
@@ -44,6 +43,7 @@ const call = (url: string, networks: readonly string[] = LOOPBACK): Call => ({
   url: new URL(url),
   body: '{"a":1}',
   headers: { 'content-type': 'application/json', 'webhook-id': 'x' },
+  customer_id: 'anna',
   networks,
 })
 
@@ -112,6 +112,28 @@ test('a name server that changes its answer between look-ups gains nothing', asy
   )
   assert.equal(resolve.asked, 3)
   assert.equal(target.connections, 2)
+})
+
+test('a real name server that turns to a private address is not followed there', async (t) => {
+  const target = await receiver(t, (_request, response) => response.end())
+  const turning = { addresses: [['127.0.0.1'], ['10.0.0.1'], ['127.0.0.1', '10.0.0.1']] }
+  const server = await startNameServer((name) => (name === 'silent.example' ? 'silent' : turning))
+  t.after(() => server.close())
+  const caller = webhookCaller(customersNames(nameServers([server.address])))
+  t.after(() => caller.close())
+  const called = async (name: string) => {
+    const { status, error } = await caller.call(call(`http://${name}:${target.port}/`))
+    return status ?? error
+  }
+  assert.equal(await called('hook.example'), 200)
+  caller.close()
+  assert.equal(await called('hook.example'), 'address')
+  assert.equal(await called('hook.example'), 'address')
+  assert.equal(target.connections, 1)
+  assert.equal(await called('silent.example'), 'resolve')
+  const before = server.asked.get('silent.example')
+  assert.equal(await called('silent.example'), 'resolve')
+  assert.equal(server.asked.get('silent.example'), before, 'it is not asked again')
 })
 
 test('a redirect is an answer and is not followed', async (t) => {

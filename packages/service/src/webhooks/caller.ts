@@ -2,10 +2,11 @@
 // judged, and the socket goes to one that was: between the look-up and the call nothing can change.
 // No redirect is followed, and of an answer only the beginning is read.
 
-import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
+import type { LookupAddress, LookupOptions } from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
+import { customersNames, type Resolve } from '../names/customers_names.ts'
 import { bareHost, isPrivate, mayCall } from './targets.ts'
 
 export type CallError = 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long'
@@ -25,6 +26,8 @@ export type Call = {
   url: URL
   body: string
   headers: Readonly<Record<string, string>>
+  /** Whose choice the address is. */
+  customer_id: string
   /** Networks allowed for the customer. */
   networks: readonly string[]
   /** How long the whole of it may take; 15 seconds when left out. */
@@ -32,11 +35,6 @@ export type Call = {
 }
 
 export type Caller = { call(call: Call): Promise<CallOutcome>; close(): void }
-
-export type Resolve = (
-  name: string,
-  done: (failed: Error | null, addresses: LookupAddress[]) => void,
-) => void
 
 const CONNECT_MS = 5_000
 const ANSWER_MS = 15_000
@@ -53,29 +51,22 @@ class Refusal extends Error {
   }
 }
 
-const systemResolve: Resolve = (name, done) =>
-  lookup(name, { all: true, verbatim: true }, (failed, addresses) => done(failed, addresses))
-
 /** Calls webhooks. Connections stay open for a minute, those of a customer with allowances apart
  *  from all others. */
-export function webhookCaller(resolve: Resolve = systemResolve): Caller {
+export function webhookCaller(resolve: Resolve = customersNames()): Caller {
   const agents = new Map<string, { http: http.Agent; https: https.Agent }>()
   function agentsFor(networks: readonly string[]) {
     const name = [...networks].sort().join(' ')
     const known = agents.get(name)
     if (known) return known
-    const options = (secure: boolean) => ({
-      keepAlive: true,
-      timeout: IDLE_MS,
-      maxFreeSockets: 64,
-      lookup: judgedLookup(resolve, { networks, secure }),
-    })
-    const made = { http: new http.Agent(options(false)), https: new https.Agent(options(true)) }
+    const options = { keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 64 }
+    const made = { http: new http.Agent(options), https: new https.Agent(options) }
     agents.set(name, made)
     return made
   }
   return {
-    call: (call) => post(call, agentsFor(call.networks)),
+    call: (call) =>
+      post(call, { ...agentsFor(call.networks), lookup: judgedLookup(resolve, call) }),
     close() {
       for (const one of agents.values()) {
         one.http.destroy()
@@ -92,23 +83,26 @@ type LookupCallback = (
 ) => void
 
 /** Resolves a name and refuses it when any of its addresses must not be called. */
-function judgedLookup(
-  resolve: Resolve,
-  { networks, secure }: { networks: readonly string[]; secure: boolean },
-) {
-  return (name: string, options: LookupOptions, done: LookupCallback): void =>
-    resolve(name, (failed, addresses) => {
-      if (failed || addresses.length === 0) return done(new Refusal('resolve'), '')
+function judgedLookup(resolve: Resolve, { networks, customer_id, url }: Call) {
+  const secure = url.protocol === 'https:'
+  return (name: string, options: LookupOptions, done: LookupCallback): void => {
+    const judge = (addresses: LookupAddress[]) => {
+      const [first] = addresses
+      if (!first) return done(new Refusal('resolve'), '')
       if (!addresses.every(({ address }) => mayCall(address, networks, secure)))
         return done(new Refusal('address'), '')
-      const [first] = addresses
-      return options.all ? done(null, addresses) : done(null, first!.address, first!.family)
-    })
+      return options.all ? done(null, addresses) : done(null, first.address, first.family)
+    }
+    resolve(name, customer_id).then(judge, () => done(new Refusal('resolve'), ''))
+  }
 }
+
+/** What a call goes through: the connections that stay open, and what names become for it. */
+type Way = { http: http.Agent; https: https.Agent; lookup: ReturnType<typeof judgedLookup> }
 
 async function post(
   { url, body, headers, networks, answer_ms }: Call,
-  agents: { http: http.Agent; https: https.Agent },
+  way: Way,
 ): Promise<CallOutcome> {
   const began_ms = performance.now()
   const ms = () => Math.round(performance.now() - began_ms)
@@ -116,7 +110,7 @@ async function post(
   if (isIP(host) !== 0 && !mayCall(host, networks, url.protocol === 'https:'))
     return { status: null, error: 'address', body: null, ms: 0 }
   try {
-    const answer = await exchange({ url, body, headers, answer_ms }, agents)
+    const answer = await exchange({ url, body, headers, answer_ms }, way)
     // What stands in a network of one's own says more than an outsider should read.
     const shown = isIP(answer.address) !== 0 && !isPrivate(answer.address) ? answer.text : null
     const { status, retry_after_seconds } = answer
@@ -140,17 +134,18 @@ type HttpAnswer = {
 }
 
 function exchange(
-  { url, body, headers, answer_ms = ANSWER_MS }: Omit<Call, 'networks'>,
-  agents: { http: http.Agent; https: https.Agent },
+  { url, body, headers, answer_ms = ANSWER_MS }: Omit<Call, 'networks' | 'customer_id'>,
+  way: Way,
 ): Promise<HttpAnswer> {
   const secure = url.protocol === 'https:'
   const { request: send } = secure ? https : http
-  const agent = secure ? agents.https : agents.http
+  const agent = secure ? way.https : way.http
   return new Promise((resolve, reject) => {
     const length = String(Buffer.byteLength(body))
     const request = send(url, {
       method: 'POST',
       agent,
+      lookup: way.lookup,
       headers: { ...headers, 'content-length': length },
     })
     const end = (thrown: unknown) => {

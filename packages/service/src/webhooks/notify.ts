@@ -230,8 +230,9 @@ export async function callsOf(
     const body = eventBody(event)
     const headers = webhookHeaders(keys, { id: event.id, body }, at)
     if (!url) return { status: null, error: 'address', body: null, ms: 0 }
-    const call = { url, body, headers: { ...headers, 'user-agent': user_agent }, networks }
-    return caller.call({ ...call, answer_ms })
+    const sent = { ...headers, 'user-agent': user_agent }
+    const { customer_id } = webhook
+    return caller.call({ url, body, headers: sent, customer_id, networks, answer_ms })
   }
 }
 
