@@ -1,8 +1,8 @@
-// A real browser for tests: Debian's Chromium, driven by playwright-core. Tests find things as
-// people do, by role and name. Without a browser they are left out, with a line that says so; with
+// A real browser for tests, driven by playwright-core: which one, browser_program.ts says. Tests
+// find things as people do, by role and name. Without a browser they are skipped; with
 // REQUIRE_BROWSER=1 that is a failure.
 
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import {
   type Browser,
@@ -12,34 +12,14 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core'
+import { findBrowser } from './browser_program.ts'
 
-/** Chromium without the windows around its pages, which are a third of its CPU time. */
-const WITHOUT_WINDOWS = '/usr/bin/chromium-headless-shell'
-const PLACES = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-]
+export { noBrowser } from './browser_program.ts'
 
-/** The program: what CHROMIUM names, else one of the usual places. */
-export function browserProgram({ windows = true } = {}): string | undefined {
-  const { CHROMIUM, REQUIRE_BROWSER } = process.env
-  const places = windows ? [...PLACES, WITHOUT_WINDOWS] : [WITHOUT_WINDOWS, ...PLACES]
-  const found = [CHROMIUM ?? '', ...places].find((place) => place !== '' && existsSync(place))
-  if (found === undefined && REQUIRE_BROWSER === '1')
-    throw new Error('There is no Chromium, and REQUIRE_BROWSER=1. CHROMIUM names the program.')
-  return found
+export const startBrowser = (args: string[] = []): Promise<Browser> => {
+  const { path, env } = findBrowser()!
+  return chromium.launch({ executablePath: path, args, env: { ...process.env, ...env } })
 }
-
-/** Why tests with a browser are left out; false when they are not. */
-export const noBrowser = (): string | false =>
-  browserProgram() === undefined &&
-  'no Chromium is installed: apt-get install chromium-headless-shell, or CHROMIUM names one'
-
-/** `windows`: the program that people use, rather than the cheaper one without windows. */
-export const startBrowser = (args: string[] = [], { windows = true } = {}): Promise<Browser> =>
-  chromium.launch({ executablePath: browserProgram({ windows })!, args })
 
 /** Until something is seen. No measure: an end for what hangs, on a machine that is busy. */
 const PATIENCE_MS = 120_000

@@ -27,11 +27,9 @@ function startedOnce<T extends Closable>(
   }
 }
 
-/** It draws without a process for a graphics card, and without windows; with FACES=all it is the
- *  program that people use. */
+/** It draws without a process for a graphics card. */
 export const sharedBrowser: () => Promise<Browser> = startedOnce(
-  () =>
-    startBrowser(['--disable-gpu', '--in-process-gpu'], { windows: process.env.FACES === 'all' }),
+  () => startBrowser(['--disable-gpu', '--in-process-gpu']),
   (browser) => browser.isConnected(),
 )
 

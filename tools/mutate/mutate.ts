@@ -21,7 +21,7 @@ import { makeTemplate, startCluster } from 'penstock-test/harness/database.ts'
 import { readArguments } from '../arguments.ts'
 import { asksForHelp, leadingComment } from '../help.ts'
 import { ROOT } from '../source.ts'
-import { shareCompiled, useMemory } from '../test/memory.ts'
+import { useRunFolder } from '../test/run_folder.ts'
 import { readEquivalents, wrongEntries } from './equivalents.ts'
 import { type Mutant, mutantsOf, type Room, readRooms } from './mutants.ts'
 import { type Score, scoreOf, tableOf } from './scores.ts'
@@ -108,15 +108,15 @@ function marked(mark: string, lines: string): string {
 /** One PostgreSQL for all mutants. */
 async function withServer(work: () => Promise<boolean>): Promise<boolean> {
   setPriority(NICE)
-  await useMemory()
-  const removeCompiled = await shareCompiled()
+  const removeRunFolder = await useRunFolder()
+  process.env.NODE_COMPILE_CACHE = join(process.env.TMPDIR!, 'compiled')
   const server = await startCluster({ max_connections: '300' })
   await makeTemplate()
   try {
     return await work()
   } finally {
     await server.stop()
-    await removeCompiled()
+    await removeRunFolder()
   }
 }
 

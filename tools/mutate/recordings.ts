@@ -117,7 +117,7 @@ export async function record(path: string, loads: readonly string[]): Promise<Fi
       const sofar = test === undefined ? recording.lines : (of_tests.get(test) ?? {})
       for (const [one, set] of Object.entries(lines)) sofar[one] = mergedLines(sofar[one], set)
       if (test !== undefined) of_tests.set(test, sofar)
-    } else if (message.what === 'test' && message.passed)
+    } else if (message.what === 'test' && message.became === 'passed')
       tests.push({ title: message.name, ms: message.ms, lines: {} })
     return undefined
   })

@@ -34,7 +34,7 @@ export async function tryTests(
   let title = ''
   for (const { path } of selections) {
     const stop = await lane.run(path, (message) => {
-      if (message.what === 'test' && message.passed) return undefined
+      if (message.what === 'test' && message.became !== 'failed') return undefined
       if (message.what !== 'test' && message.what !== 'failure') return undefined
       title = message.name
       return 'stop'

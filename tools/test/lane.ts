@@ -22,7 +22,20 @@ const { endFile, hasOwnEnd } = await import('penstock-test/harness/ends.ts')
 
 process.on('message', ({ path }: FileToRun) => void run(path))
 
+/** Without the process above nobody hears what becomes of the file. */
+const GOODBYE_MS_MAX = 10_000
+let file_runs = false
+process.once('disconnect', () => {
+  if (!file_runs) return
+  setTimeout(() => process.exit(1), GOODBYE_MS_MAX)
+  void endFile().then(
+    () => process.exit(1),
+    () => process.exit(1),
+  )
+})
+
 async function run(path: string): Promise<void> {
+  file_runs = true
   try {
     await import(pathToFileURL(path).href)
   } catch (thrown) {
@@ -31,5 +44,7 @@ async function run(path: string): Promise<void> {
   }
   if (hasOwnEnd()) void test('what the file has started ends', endFile)
   // Tests run in the order in which they are made: when this one runs, those of the file have.
-  void test(END_OF_FILE, () => {})
+  void test(END_OF_FILE, () => {
+    file_runs = false
+  })
 }

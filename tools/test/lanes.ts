@@ -27,7 +27,8 @@ const SHARING_FOLDERS = ['test/faces/']
 const SHARING_LANES = 2
 const sharedFolderOf = (file: string) => SHARING_FOLDERS.find((folder) => file.startsWith(folder))
 
-export type Count = { tests: number; failed: number }
+export type Count = { passed: number; failed: number; skipped: Skip[] }
+export type Skip = { file: string; name: string; reason: string }
 
 export type Lanes = {
   root: string
@@ -60,10 +61,11 @@ export async function runFiles(lanes: Lanes): Promise<Count> {
     await end(lane)
   }
   await Promise.all(Array.from({ length: lanes.at_once }, work))
-  return counts.reduce(
-    (sum, { tests, failed }) => ({ tests: sum.tests + tests, failed: sum.failed + failed }),
-    { tests: 0, failed: 0 },
-  )
+  return {
+    passed: counts.reduce((sum, { passed }) => sum + passed, 0),
+    failed: counts.reduce((sum, { failed }) => sum + failed, 0),
+    skipped: counts.flatMap(({ skipped }) => skipped),
+  }
 }
 
 async function filesAlone({ root, files }: Lanes): Promise<Set<string>> {
@@ -106,13 +108,13 @@ async function end(lane: ChildProcess | undefined): Promise<void> {
 async function runFile(lanes: Lanes, lane: ChildProcess, file: string): Promise<Count> {
   const started_at = performance.now()
   const spent_before = lanes.spent && (await readCpu(lane.pid!))
-  const count: Count = { tests: 0, failed: 0 }
+  const count: Count = { passed: 0, failed: 0, skipped: [] }
   const output: string[] = []
   const failures: string[] = []
   const hear = (message: LaneMessage) => {
     if (message.what === 'test') {
-      count.tests += 1
-      if (!message.passed) count.failed += 1
+      if (message.became === 'skipped') count.skipped.push({ file, ...message })
+      else count[message.became] += 1
     } else if (message.what === 'failure')
       failures.push(`✖ ${message.name} (${file}:${message.line ?? 0})\n${message.text}`)
     else if (message.what === 'diagnostic') {
@@ -127,7 +129,7 @@ async function runFile(lanes: Lanes, lane: ChildProcess, file: string): Promise<
     count.failed += 1
     failures.push(`✖ ${file}: ${broken}`)
   }
-  if (count.tests === 0 && count.failed === 0) {
+  if (count.passed + count.failed + count.skipped.length === 0) {
     count.failed += 1
     failures.push(`✖ ${file} has no test`)
   }
@@ -136,7 +138,9 @@ async function runFile(lanes: Lanes, lane: ChildProcess, file: string): Promise<
   if (cpu) lanes.spent?.({ file, ...cpu })
   const more = cpu ? `, ${sumOf(cpu).toFixed(1)} s of CPU time` : ''
   const mark = count.failed === 0 ? '✔' : '✖'
-  lanes.say(`${mark} ${file}, ${count.tests} tests, ${seconds} s${more}`)
+  const tests = count.passed + count.failed
+  const skipped = count.skipped.length === 0 ? '' : `, ${count.skipped.length} skipped`
+  lanes.say(`${mark} ${file}, ${tests} tests${skipped}, ${seconds} s${more}`)
   if (count.failed > 0) for (const line of [...output, ...failures]) lanes.say(line)
   return count
 }

@@ -7,7 +7,8 @@ export type FileToRun = { path: string }
 
 /** What a lane says of the file that it runs. */
 export type LaneMessage =
-  | { what: 'test'; passed: boolean; name: string; ms: number }
+  | { what: 'test'; became: 'passed' | 'failed'; name: string; ms: number }
+  | { what: 'test'; became: 'skipped'; name: string; ms: number; reason: string }
   | { what: 'failure'; name: string; line: number | undefined; text: string }
   | { what: 'diagnostic'; text: string }
   | { what: 'end' }
@@ -40,15 +41,24 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
 
 function passed({ name, line, nesting, skip, details }: DataOf<'test:pass'>): void {
   if (name === END_OF_FILE && nesting === 0) tell({ what: 'end' })
-  else if (details.type !== 'suite') {
-    tell({ what: 'test', passed: skip === undefined, name, ms: details.duration_ms })
-    // A test that is left out has shown nothing.
-    if (skip !== undefined) tell({ what: 'failure', name, line, text: 'it was left out' })
-  }
+  else if (details.type === 'suite') return
+  else if (skip === undefined)
+    tell({ what: 'test', became: 'passed', name, ms: details.duration_ms })
+  else tell(skipped(name, line, skip))
+}
+
+/** What was skipped has shown nothing. With REQUIRE_ALL=1 it has failed. */
+function skipped(name: string, line: number | undefined, skip: string | boolean): LaneMessage {
+  const reason = typeof skip === 'string' ? skip : 'it says no reason'
+  const test = { what: 'test', name, ms: 0 } as const
+  if (process.env.REQUIRE_ALL !== '1') return { ...test, became: 'skipped', reason }
+  tell({ what: 'failure', name, line, text: `it was skipped, and REQUIRE_ALL=1: ${reason}` })
+  return { ...test, became: 'failed' }
 }
 
 function failed({ name, line, details }: DataOf<'test:fail'>): void {
-  if (details.type !== 'suite') tell({ what: 'test', passed: false, name, ms: details.duration_ms })
+  if (details.type !== 'suite')
+    tell({ what: 'test', became: 'failed', name, ms: details.duration_ms })
   const { error } = details
   // A test fails with its subtests; they have been told.
   if ('failureType' in error && error.failureType === 'subtestsFailed') return

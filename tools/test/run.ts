@@ -1,6 +1,10 @@
 // `npm test`: format and lint, types, and every test beside them, on one throw-away PostgreSQL that
-// ends with this process. Prints a line for each file and every failure in full.
-//   --only <part of a path>   only the test files whose path contains it, without the checks
+// ends with this process. Prints a line for each file, every failure in full, and at the end what
+// was skipped and why, and how many tests have passed, failed and been skipped. It leaves nothing
+// behind. What is skipped is no failure, unless REQUIRE_ALL=1 says so; REQUIRE_BROWSER=1 says it of
+// tests that need a browser alone.
+//   --only <part of a path>   only the test files whose path contains it, without the checks; more
+//                             than once: those whose path contains any of them
 //   --keep                    when a test has failed, leaves the server (with the databases of the
 //                             failed tests) until Ctrl-C
 //   --cpu                     one file at a time, and tells what each has cost in CPU time
@@ -11,10 +15,11 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { dropDatabase, makeTemplate, startCluster } from 'penstock-test/harness/database.ts'
+import { atEnd, endWhenInterrupted, isInterrupted } from '../ending.ts'
 import { leadingComment } from '../help.ts'
 import { cpuReport, reapedCpu, type Spent } from './cpu.ts'
-import { runFiles } from './lanes.ts'
-import { shareCompiled, useMemory } from './memory.ts'
+import { runFiles, type Skip } from './lanes.ts'
+import { useRunFolder } from './run_folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** What has a file that takes ten seconds or more, the longest first, so that none is left to run
@@ -38,7 +43,7 @@ const LONGEST_FIRST = [
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
   options: {
-    only: { type: 'string' },
+    only: { type: 'string', multiple: true },
     keep: { type: 'boolean' },
     cpu: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' },
@@ -86,7 +91,7 @@ async function testFiles(): Promise<string[]> {
       cwd: ROOT,
       exclude: (path) => path.includes('node_modules'),
     }))
-      if (path.includes(options.only ?? '')) files.push(path)
+      if (options.only?.some((part) => path.includes(part)) ?? true) files.push(path)
   return files.sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1))
 }
 
@@ -95,19 +100,32 @@ function rankOf(path: string): number {
   return rank === -1 ? LONGEST_FIRST.length : rank
 }
 
+/** What was skipped: a line for each reason, which says how the tests can be had. */
+function skippedLines(skipped: readonly Skip[]): string[] {
+  const reasons = new Map<string, number>()
+  for (const { reason } of skipped) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
+  return [...reasons].map(([reason, times]) => `Skipped, ${times}: ${reason}.`)
+}
+
 const started_at = performance.now()
+endWhenInterrupted()
+const removeRunFolder = atEnd(await useRunFolder())
+// What Node has compiled once is not compiled by every file again: two thirds of what it takes to
+// load the service.
+process.env.NODE_COMPILE_CACHE = join(process.env.TMPDIR!, 'compiled')
 const checking = options.only === undefined ? checks() : true
-await useMemory()
-const removeCompiled = await shareCompiled()
-const server = external ? undefined : await startCluster({ max_connections: '300' })
+const starting = external ? undefined : startCluster({ max_connections: '300' })
+const stopServer = atEnd(async () => (await starting)?.stop())
+const server = await starting
 const template = await makeTemplate()
+const dropTemplate = atEnd(async () => external && dropDatabase(template))
 const files = await testFiles()
 const spent: Spent[] = []
 if (options.cpu && options.only === undefined) {
   await checking
   say(`The checks above took ${(await reapedCpu()).toFixed(1)} s of CPU time.`)
 }
-const { tests, failed } = await runFiles({
+const { passed, failed, skipped } = await runFiles({
   root: ROOT,
   files,
   at_once: FILES_AT_ONCE,
@@ -115,20 +133,22 @@ const { tests, failed } = await runFiles({
   keeps_databases: options.keep === true || external !== undefined,
   spent: options.cpu ? (one) => spent.push(one) : undefined,
 })
-for (const line of options.cpu ? cpuReport(spent) : []) say(line)
-const passed = (await checking) && failed === 0 && tests > 0
-say(
-  `${passed ? '✔' : '✖'} ${tests} tests in ${files.length} files, ${failed} failed, ` +
-    `${seconds(performance.now() - started_at)}`,
-)
-if (failed > 0 && options.keep) {
-  say(`The databases of the failed tests are at ${external ?? server?.url}; Ctrl-C ends.`)
-  await new Promise((resolve) => {
-    const alive = setInterval(() => {}, 60_000)
-    process.once('SIGINT', () => resolve(clearInterval(alive)))
-  })
+const checked = await checking
+if (!isInterrupted()) {
+  for (const line of options.cpu ? cpuReport(spent) : []) say(line)
+  if (failed > 0 && options.keep) {
+    say(`The databases of the failed tests are at ${external ?? server?.url}; Ctrl-C ends.`)
+    await new Promise(() => setInterval(() => {}, 60_000))
+  }
 }
-if (external) await dropDatabase(template)
-await server?.stop()
-await removeCompiled()
-process.exitCode = passed ? 0 : 1
+await dropTemplate()
+await stopServer()
+await removeRunFolder()
+if (!isInterrupted()) {
+  for (const line of skippedLines(skipped)) say(line)
+  if (!checked) say('✖ The checks above have failed.')
+  say(`${files.length} files, ${seconds(performance.now() - started_at)}`)
+  say(`${passed} passed, ${failed} failed, ${skipped.length} skipped`)
+  const tests = passed + failed + skipped.length
+  process.exitCode = checked && failed === 0 && tests > 0 ? 0 : 1
+}

@@ -726,27 +726,26 @@ test('nouns, verbs, options, types, profiles and ids are completed', async () =>
   assert.deepEqual(await typed(['orders', 'show', '']), ['o-1'])
 })
 
-const shell = (await run('sh', ['-c', 'command -v bash zsh fish || true'])).stdout
+const SHELLS: Record<string, string> = {
+  bash: `source <(penstock completion bash); COMP_WORDS=(penstock orders ti); COMP_CWORD=2
+    _penstock; echo "\${COMPREPLY[@]}"`,
+  fish: `penstock completion fish | source; complete -C 'penstock orders ti'`,
+  zsh: `autoload -U compinit; compinit -D; source <(penstock completion zsh)
+    words=(penstock orders ti); CURRENT=3; compadd() { echo $found }; _penstock`,
+}
 
-test('the scripts of completion complete in the shells that are here', async () => {
-  const path = `${join(folder, 'bin')}`
-  await run('sh', ['-c', `mkdir -p ${path} && ln -sf ${program} ${path}/penstock`])
-  const PATH = `${join(process.execPath, '..')}:${path}:${process.env.PATH}`
-  const env = { ...signed, PATH, HOME: folder }
-  const lines: Record<string, string> = {
-    bash: `source <(penstock completion bash); COMP_WORDS=(penstock orders ti); COMP_CWORD=2
-      _penstock; echo "\${COMPREPLY[@]}"`,
-    fish: `penstock completion fish | source; complete -C 'penstock orders ti'`,
-    zsh: `autoload -U compinit; compinit -D; source <(penstock completion zsh)
-      words=(penstock orders ti); CURRENT=3; compadd() { echo $found }; _penstock`,
-  }
-  for (const [name, line] of Object.entries(lines)) {
-    if (!shell.includes(`/${name}\n`)) continue
+for (const [name, line] of Object.entries(SHELLS))
+  test(`the script of completion completes in ${name}`, async (t) => {
+    const here = await run('sh', ['-c', `command -v ${name} || true`])
+    if (here.stdout === '')
+      return t.skip(`completion of the command line in ${name}, which is not installed here`)
+    const path = `${join(folder, 'bin')}`
+    await run('sh', ['-c', `mkdir -p ${path} && ln -sf ${program} ${path}/penstock`])
+    const PATH = `${join(process.execPath, '..')}:${path}:${process.env.PATH}`
+    const env = { ...signed, PATH, HOME: folder }
     const { stdout } = await run(name, ['-c', line], { env })
-    assert.equal(stdout.trim(), 'timeline', name)
-  }
-  assert.match(shell, /bash/)
-})
+    assert.equal(stdout.trim(), 'timeline')
+  })
 
 test('as a program: pipes, no terminal, Ctrl-C, and one file that needs nothing', async () => {
   const start = (...args: string[]) =>

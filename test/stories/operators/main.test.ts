@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -80,6 +80,8 @@ const sentences = ({ stderr }: Pick<ProgramOutput, 'stderr'>) =>
 
 async function freshFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-main-'))
+  // As root, the database is another user's: it would lie elsewhere, and stay, if this were closed.
+  await chmod(folder, 0o755)
   t.after(async () => {
     // A PostgreSQL that has lost its parent ends by itself when its folder is gone.
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
