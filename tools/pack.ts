@@ -1,5 +1,5 @@
 // `npm run pack [-- NAME ...] [--to FOLDER]`: packs the packages that others may use, each into one
-// file that npm installs and publishes. Node.js runs no TypeScript inside node_modules, so a
+// file that npm installs and publishes: sdk, cli, tron and devchain. Node.js runs no TypeScript inside node_modules, so a
 // package is compiled: its entry points as JavaScript without dependencies, their types, its
 // commands, its README, and the licences of the code inside. The workspaces have no version, so
 // that plain `npm pack` refuses to pack sources that would not run.
@@ -19,6 +19,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
+import { buildPackage as buildCli } from '../packages/cli/build.ts'
+import { buildPackage as buildSdk } from '../packages/sdk/build.ts'
 import { leadingComment } from './help.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -28,6 +30,13 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   tron: [],
   devchain: ['./cli.ts', './conformance/conformance.ts'],
 }
+
+/** Those that have a way of their own to be made: `npm run build -w penstock-sdk`. */
+const BUILDERS: Readonly<Record<string, (folder: string) => Promise<unknown>>> = {
+  sdk: buildSdk,
+  cli: buildCli,
+}
+const NAMES = [...Object.keys(BUILDERS), ...Object.keys(PACKAGES)]
 
 type Manifest = {
   readonly bin?: Readonly<Record<string, string>>
@@ -154,7 +163,7 @@ export async function buildPackage(name: string, folder: string): Promise<void> 
 export async function packPackage(name: string, to: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), `penstock-${name}-`))
   try {
-    await buildPackage(name, folder)
+    await (BUILDERS[name]?.(folder) ?? buildPackage(name, folder))
     const arguments_ = ['pack', '--pack-destination', to]
     const printed = execFileSync('npm', arguments_, { cwd: folder, encoding: 'utf8' })
     return join(to, printed.trim().split('\n').at(-1)!)
@@ -172,10 +181,9 @@ function readPackArguments(): { names: string[]; to: string; help: boolean } | s
       },
       allowPositionals: true,
     })
-    const unknown = positionals.find((name) => !Object.hasOwn(PACKAGES, name))
-    if (unknown !== undefined)
-      return `There is no package ${unknown}: it is ${Object.keys(PACKAGES).join(' or ')}.`
-    const names = positionals.length > 0 ? positionals : Object.keys(PACKAGES)
+    const unknown = positionals.find((name) => !NAMES.includes(name))
+    if (unknown !== undefined) return `There is no package ${unknown}: it is ${NAMES.join(' or ')}.`
+    const names = positionals.length > 0 ? positionals : NAMES
     return { names, to: resolve(process.env.INIT_CWD ?? '.', values.to), help: values.help }
   } catch (thrown) {
     return `${(thrown as Error).message.split(/\.\s/)[0]}.`

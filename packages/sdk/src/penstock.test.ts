@@ -43,6 +43,18 @@ test('a client is made of an address, a token and a secret, or of the environmen
   assert.throws(() => Penstock.fromEnv({}, { ...env, PENSTOCK_SECRET: '' }), /PENSTOCK_SECRET/)
 })
 
+test('the address is that of the service, with what was copied along or without', async () => {
+  for (const end of ['', '/', '/v1', '/v1/', '//']) {
+    const called: string[] = []
+    const fetch = async (url: string | URL | Request) => {
+      called.push(String(url))
+      return new Response(JSON.stringify({ code: 0, request_id: 'r', result: { balance: 1 } }))
+    }
+    await new Penstock({ ...ACCESS, url: `https://api.example${end}`, fetch }).balance.get()
+    assert.deepEqual(called, ['https://api.example/v1/balance'], end)
+  }
+})
+
 test('a client shows its secret to nobody who prints it', () => {
   const penstock = new Penstock(ACCESS)
   const shown = [inspect(penstock, { depth: 9, showHidden: true }), JSON.stringify(penstock)]

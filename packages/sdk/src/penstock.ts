@@ -63,7 +63,7 @@ export type { WaitOptions } from './wire/waiting.ts'
 export type NewOrder = Result<'/v1/transaction/new'>
 
 export type PenstockOptions = {
-  /** Of the service, without `/v1`: `https://api.example`. */
+  /** Of the service: `https://api.example`, as well with `/` or `/v1` at its end. */
   url: string
   /** Of an API key. Both or neither: without them only what is public can be called. */
   token?: string | undefined
@@ -102,7 +102,8 @@ class Client {
     if (secret && !allowSecretInBrowser && 'window' in globalThis && 'document' in globalThis)
       throw new TypeError('A secret in a page is no secret: see allowSecretInBrowser')
     this.caller = new Caller({
-      url: url.replace(/\/+$/, ''),
+      // Without what is copied along: all calls begin with it.
+      url: url.replace(/\/+$/, '').replace(/\/+v1$/, ''),
       token,
       secret,
       retries,

@@ -4,13 +4,14 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { buildPackage } from '../../../packages/cli/build.ts'
+import { packPackage } from '../../../tools/pack.ts'
 import { ROOT } from '../../../tools/source.ts'
 import { createDatabase, dropDatabase } from '../../harness/database.ts'
 import { installBuilt } from '../../harness/packages.ts'
@@ -24,8 +25,10 @@ const { url: DATABASE_URL, name } = await createDatabase()
 const args = ['start', '--port', '0', '--chain-port', '0', '--data-dir', data_dir]
 const started = spawn(process.execPath, [`${ROOT}packages/playground/main.ts`, ...args], {
   env: { ...process.env, DATABASE_URL },
-  stdio: 'ignore',
+  stdio: ['ignore', 'pipe', 'ignore'],
 })
+let announced = ''
+started.stdout.on('data', (chunk: Buffer) => (announced += chunk.toString()))
 const ended = new Promise((resolve) => started.once('exit', resolve))
 after(async () => {
   started.kill('SIGINT')
@@ -63,4 +66,43 @@ test('it is packed with nothing but what it needs, and buys from a sandbox at on
   const seconds = (from: number, to: number) => ((to - from) / 1_000).toFixed(1)
   const login = `signed in after ${seconds(began_ms, signed_in_ms)} s`
   t.diagnostic(`${login}, delivered after ${seconds(began_ms, delivered_ms)} s`)
+})
+
+/** What `npm start` has printed, in the variables that programs read. */
+async function announcedVariables(): Promise<Record<string, string>> {
+  while (!announced.includes('Ctrl-C stops it')) {
+    assert.equal(started.exitCode, null, 'npm start has ended')
+    await delay(50)
+  }
+  const printed = (pattern: RegExp) => pattern.exec(announced)![1]!
+  return {
+    PENSTOCK_URL: printed(/^ {2}API +(\S+)$/m),
+    PENSTOCK_TOKEN: printed(/^ {2}Token +(\S+)$/m),
+    PENSTOCK_SECRET: printed(/^ {2}Secret +(\S+)$/m),
+    ADDRESS: printed(/"address":"(T\w+)"/),
+  }
+}
+
+test('the program of the README runs as printed, in the checkout and with the packed SDK', async () => {
+  const readme = await readFile(`${ROOT}README.md`, 'utf8')
+  const [, program] = /```js\n(import .*?)```/s.exec(readme)!
+  const env = { PATH: process.env.PATH, ...(await announcedVariables()) }
+  const checkout = await mkdtemp(join(ROOT, 'test/.first-'))
+  const project = join(folder, 'project')
+  await mkdir(project)
+  try {
+    await writeFile(join(project, 'package.json'), '{"private":true}')
+    const packed = await packPackage('sdk', folder)
+    await run('npm', ['install', '--offline', '--no-audit', '--no-fund', packed], { cwd: project })
+    // The Node that a project has may be an older one than that of the checkout.
+    const nodes = (env.PATH ?? '').split(delimiter).map((place) => join(place, 'node'))
+    const others = [...new Set(nodes.filter(existsSync))].map((node) => [node, project] as const)
+    for (const [node, place] of [[process.execPath, checkout] as const, ...others]) {
+      await writeFile(join(place, 'buy.mjs'), program!)
+      const { stdout } = await run(node, ['buy.mjs'], { cwd: place, env })
+      assert.match(stdout, /status: 'success'/, `${node} in ${place}`)
+    }
+  } finally {
+    await rm(checkout, { recursive: true })
+  }
 })

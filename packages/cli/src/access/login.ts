@@ -94,7 +94,7 @@ async function byApproval(url: string, { own, io, json, note }: Invocation): Pro
 /** The page of a service that does not say where it is. Sign-in is at names alone, not at the bare
  *  address of this machine. */
 function portalOf(url: string): string {
-  const page = new URL(`${url.replace(/\/+$/, '')}/portal/pair`)
+  const page = new URL(`${url.replace(/(\/+v1)?\/*$/, '')}/portal/pair`)
   if (/^(127\.0\.0\.1|\[::1\])$/.test(page.hostname)) page.hostname = 'localhost'
   return page.href
 }

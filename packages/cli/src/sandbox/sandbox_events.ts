@@ -194,17 +194,24 @@ async function disableWebhook({ penstock, signal, undo }: SandboxWorld): Promise
   return id
 }
 
+/** Of the customer; Node 20 has no Array.fromAsync. */
+async function watchesOf({ penstock, signal }: SandboxWorld) {
+  const watches = []
+  for await (const watch of penstock.watches.list({}, { signal })) watches.push(watch)
+  return watches
+}
+
 /** Watches an address, and has the sample token's owner freeze it. */
 async function freeze(world: SandboxWorld): Promise<void> {
   const { penstock, address, signal, undo } = world
-  const watches = await Array.fromAsync(penstock.watches.list({}, { signal }))
+  const watches = await watchesOf(world)
   if (!watches.some((one) => one.address === address)) {
     undo.push(({ signal }) => penstock.watches.remove(address, { signal }))
     await penstock.watches.add(address, { signal })
   }
   // What its level is before that must be known first.
   for (let known = false; !known; ) {
-    const [watch] = await Array.fromAsync(penstock.watches.list({}, { signal }))
+    const [watch] = await watchesOf(world)
     known = watch?.check?.status === 'completed'
     if (!known) await delay(POLL_MS, undefined, { signal })
   }
