@@ -23,6 +23,7 @@ import type { Log } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { listening } from 'penstock-service/program/listen.ts'
+import { keysAtStart } from 'penstock-service/program/sealing_keys.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 import type { LimitsConfig } from 'penstock-service/signing/signing_limits.ts'
 import { allowNetwork } from 'penstock-service/webhooks/webhooks.ts'
@@ -153,6 +154,7 @@ async function build(
   closers.push(() => sql.close())
   await requireAnswering(sql, config.standbys)
   await migrate(database_url)
+  await keysAtStart(config, sql, sql)
   // Nobody else knows the database that was made here: the service gets roles of its own on it.
   const { worker_url = database_url, ...urls } = database ? await roleUrls(sql, database_url) : {}
   const setup = {

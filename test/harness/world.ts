@@ -322,7 +322,7 @@ export class World {
     if (!together) app.steps = buildApp({ ...outside, api_sql: sql, sealing }).steps
     // Of randomness of its own: what the others draw stays as it was.
     const own = repeatable('receipts')
-    await makeSigningKey({ sql: this.sql, clock, random: own, seal: sealWith(sealing, own) })
+    await makeSigningKey(this.sql, { clock, random: own, seal: sealWith(sealing, own) })
     const { authenticate, refusals, noteCall } = app
     const noteRefusal = refusals.note
     const answering = { sql: api_sql, clock, random, log: this.log, authenticate }

@@ -30,6 +30,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { type Postgres, startPostgres } from 'penstock-service/postgres/server.ts'
+import { ownerProvidesSigningKey } from 'penstock-service/receipts/signing_keys.ts'
 import type { Wallet } from 'penstock-service/signing/signer.ts'
 import type pg from 'pg'
 import { atEnd } from '../../tools/ending.ts'
@@ -227,6 +228,7 @@ export class Rig {
       JSON.stringify({ ...keyless, ...watched }),
       { mode: 0o600 },
     )
+    if (this.release === ROOT) await ownerProvidesSigningKey({ ...needs, sql: this.sql }, 'rig')
     this.customers = await this.sql.begin(async (tx) => {
       const made: Access[] = []
       for (let i = 0; i < CUSTOMERS; i++) {

@@ -1341,6 +1341,7 @@ create table signing_key (
   sealed_private_key text,
   made_at timestamptz not null,
   retired_at timestamptz,
+  mark text,
   constraint signing_key_pkey primary key (id),
   constraint signing_key_private_while_it_signs check ((sealed_private_key is null) = (retired_at is not null))
 );

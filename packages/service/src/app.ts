@@ -310,7 +310,7 @@ export function buildApp(world: World): App {
       }),
     ],
     sign_in,
-    pages: [...pagesOf(for_customers, brand), ...status.pages],
+    pages: [...pagesOf(for_customers, { brand, seal }), ...status.pages],
     steps: [...stepsOf(world, working), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
     api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock }), status.drawStep],
@@ -332,11 +332,14 @@ function receiversOf(world: World, reads: Reads): ReceiverReader {
 }
 
 /** What is read with GET, but for the status page. */
-function pagesOf({ sql, node, about, web }: World, brand: Web['brand']): Page[] {
+function pagesOf(
+  { sql, node, about, web }: World,
+  { brand, seal }: Pick<Web, 'brand'> & Pick<App, 'seal'>,
+): Page[] {
   const network = networkReader(node)
   return [
     ...treasuryPages({ sql }),
-    keyPage({ sql }),
+    keyPage({ sql, seal }),
     ...referencePages(),
     ...(web ? webPages({ ...web, public_url: about.public_url, network, brand }) : []),
   ]

@@ -3,7 +3,13 @@
 // they say of it.
 
 import assert from 'node:assert/strict'
-import { createPublicKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto'
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type JsonWebKey,
+  sign,
+} from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -276,6 +282,38 @@ test('a new key signs from now on, and what the old one signed stays verifiable'
   assert.deepEqual(kept, [{ id: key_id }], 'the old private part is gone')
   const [action] = await at.json<{ subject: string; after: unknown }[]>('actions', 'list')
   assert.deepEqual([action?.subject, action?.after], ['receipts', { key_id }])
+})
+
+test('a key that somebody puts into the database is neither published nor used', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  const { receipt } = await receiptOf(anna, order.id)
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const { x = '' } = publicKey.export({ format: 'jwk' })
+  const kid = createHash('sha256')
+    .update(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`)
+    .digest('base64url')
+  const own = await publishedKeys(world)
+  const [ours] = await world.sql<{ mark: string }>`select mark from signing_key`
+  for (const mark of [null, ours!.mark, `k1.${'A'.repeat(43)}`, 'none', '']) {
+    await world.sql`
+      insert into signing_key (id, public_key, mark, made_at, retired_at)
+      values (${kid}, ${x}, ${mark}, now(), now())`
+    assert.deepEqual(await publishedKeys(world), own)
+    await world.sql`delete from signing_key where id = ${kid}`
+  }
+  const header = { alg: 'EdDSA', typ: 'penstock-receipt+json', kid }
+  const part = (of: object) => Buffer.from(JSON.stringify(of)).toString('base64url')
+  const signed = `${part(header)}.${part({ ...receipt, order: { ...receipt.order, id: 'never' } })}`
+  const forged = `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`
+  await assert.rejects(verifyReceipt(forged, await publishedKeys(world)), InvalidReceipt)
+  // Nor is one used that takes the place of ours, sealed as it may be.
+  await world.sql`update signing_key set mark = ${`k1.${'A'.repeat(43)}`}`
+  assert.deepEqual((await publishedKeys(world)).keys, [])
+  assert.equal((await anna.call('/v1/receipt', { id: order.id })).code, 500)
 })
 
 test('a receipt of other amounts than the chain has is found by asking a node', async (t) => {

@@ -156,6 +156,10 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
       return tronNode({ nodes, transport })
     },
     databaseUrl: () => databaseUrl(settings),
+    async findSeal() {
+      const keys = await keptSealingKeys(settings)
+      return keys && sealWith(keys, random)
+    },
     postgres_bin: settings.pg_bin,
     chain() {
       const nodes = nodesOf(setting)
@@ -172,14 +176,14 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
 }
 
 function needsOf(setting: CommandSetting & { sql: Sql; url: string; outside: LocalNeeds }): Needs {
-  const { sql, url, outside, settings, io } = setting
+  const { sql, url, outside, settings } = setting
   return {
     ...outside,
     sql,
     database: databasePlace(url),
     async seal() {
-      const keys = await keptSealingKeys(settings)
-      if (keys) return sealWith(keys, io.random)
+      const seal = await outside.findSeal?.()
+      if (seal) return seal
       throw refusal(
         'There is no sealing key: set PENSTOCK_SECRET_KEY, or --data-dir to the folder that has ' +
           'secret.key.',

@@ -54,6 +54,24 @@ test('after a rotation old texts open, and what is sealed anew is with the new k
   assert.throws(() => before.open(fresh, 'x'), /not configured/)
 })
 
+test('a mark is of its text, its purpose and its key, and of nothing else', () => {
+  const mark = before.mark('text', 'signing key')
+  assert.ok(before.isMark(mark, 'text', 'signing key'))
+  assert.ok(after.isMark(mark, 'text', 'signing key'), 'older keys show it too')
+  assert.deepEqual([before.knowsKeyOf(mark), after.knowsKeyOf('c.x')], [true, false])
+  const other = sealWith({ current: 'a', keys: { a: NEW } }, systemRandom)
+  const wrong = [
+    before.isMark(mark, 'texT', 'signing key'),
+    other.isMark(mark, 'text', 'signing key'),
+    before.isMark(after.mark('text', 'signing key'), 'text', 'signing key'),
+    ...[null, '', 'a', 'a.', mark.slice(0, -1), `${mark}A`].map((one) =>
+      before.isMark(one, 'text', 'signing key'),
+    ),
+  ]
+  assert.deepEqual(new Set(wrong), new Set([false]))
+  assert.ok(!mark.includes(Buffer.from(OLD).toString('base64url').slice(0, 8)))
+})
+
 test('a configuration that cannot seal does not start', () => {
   assert.throws(() => sealWith({ current: 'b', keys: { a: OLD } }, systemRandom), /not configured/)
   assert.throws(() => sealWith({ current: 'toString', keys: {} }, systemRandom), /not configured/)

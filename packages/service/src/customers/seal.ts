@@ -1,8 +1,18 @@
 // Secrets at rest: AES-256-GCM with a key that is not where the secrets are. A sealed text names
 // its key, so keys can be rotated, and is bound to a context (what the secret belongs to), so that
-// it cannot be moved to another row.
+// it cannot be moved to another row. With keys derived from the same, one for each purpose, rows
+// are marked that must be of the service's own making: whoever may write to a table and has no
+// sealing key cannot make such a row.
 
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  timingSafeEqual,
+} from 'node:crypto'
 import type { Random } from '../lib/ids.ts'
 
 export type Seal = {
@@ -13,7 +23,17 @@ export type Seal = {
   open(sealed: string, context: string): string
   /** Whether the text was sealed with the key that seals now. */
   isCurrent(sealed: string): boolean
+  /** What shows that a text is of our making: `<key id>.<base64url of an HMAC>`, with a key of its
+   *  own for each purpose. */
+  mark(text: string, purpose: MarkPurpose): string
+  /** Whether it is the mark of that text, made for that purpose with a key that is known here. */
+  isMark(mark: string | null, text: string, purpose: MarkPurpose): mark is string
+  /** Whether the key that a mark is of is configured. */
+  knowsKeyOf(mark: string | null): boolean
 }
+
+/** What is marked; a mark of one purpose is none of another. */
+export type MarkPurpose = 'signing key'
 
 export type SealingKeys = {
   /** Id of the key that seals. The others only open. */
@@ -39,6 +59,9 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
+/** The name of the key that a sealed text or a mark is of. */
+const nameOf = (text: string | null): string => text?.split('.', 1)[0] ?? ''
+
 export function sealWith({ current, keys }: SealingKeys, random: Random): Seal {
   for (const [id, key] of Object.entries(keys)) {
     if (!/^[\w-]{1,32}$/.test(id))
@@ -56,6 +79,17 @@ export function sealWith({ current, keys }: SealingKeys, random: Random): Seal {
     return key
   }
   keyOf(current)
+  const mark_keys = new Map<string, Buffer>()
+  const markKeyOf = (id: string, purpose: MarkPurpose): Buffer => {
+    const name = `${id} ${purpose}`
+    const known = mark_keys.get(name)
+    if (known) return known
+    const made = Buffer.from(hkdfSync('sha256', keyOf(id), '', `penstock mark: ${purpose}`, 32))
+    mark_keys.set(name, made)
+    return made
+  }
+  const markBy = (id: string, text: string, purpose: MarkPurpose): string =>
+    `${id}.${createHmac('sha256', markKeyOf(id, purpose)).update(text).digest('base64url')}`
 
   return {
     seal(secret, context) {
@@ -80,5 +114,13 @@ export function sealWith({ current, keys }: SealingKeys, random: Random): Seal {
       return Buffer.concat([secret, decipher.final()]).toString()
     },
     isCurrent: (text) => text.startsWith(`${current}.`),
+    mark: (text, purpose) => markBy(current, text, purpose),
+    isMark(mark, text, purpose): mark is string {
+      const id = nameOf(mark)
+      if (mark === null || !key_objects.has(id)) return false
+      const [given, right] = [Buffer.from(mark), Buffer.from(markBy(id, text, purpose))]
+      return given.length === right.length && timingSafeEqual(given, right)
+    },
+    knowsKeyOf: (mark) => key_objects.has(nameOf(mark)),
   }
 }

@@ -3,8 +3,10 @@
 import { Type } from 'typebox'
 import { migrate, pendingMigrations } from '../database/migrate.ts'
 import type { Migration } from '../database/migrations.ts'
+import { connect } from '../database/sql.ts'
 import { refusal } from '../lib/fault.ts'
 import { type LocalNeeds, local } from '../operation/operation.ts'
+import { hasSigningKey, ownerProvidesSigningKey } from '../receipts/signing_keys.ts'
 import { Count, flag, ListOf, Text } from '../wire/schemas.ts'
 
 /** What a person sees of a migration. */
@@ -18,7 +20,8 @@ export const migrationOperations = [
     description:
       'Works on DATABASE_URL, as the owner of the database. An expand leaves processes of the ' +
       'version before running; after a contract only this version starts. What waits for a lock ' +
-      'is given up after 1.5 seconds and tried again, so that no customer waits longer.',
+      'is given up after 1.5 seconds and tried again, so that no customer waits longer. With ' +
+      'PENSTOCK_SECRET_KEY it also makes the key that signs receipts, where there is none.',
     body: Type.Object({ plan: flag('only say what would be applied') }),
     reply: Type.Object({
       applied: Type.Boolean(),
@@ -39,17 +42,35 @@ export const migrationOperations = [
         return `${applied ? 'Applied' : 'To be applied'}:\n${lines.join('\n')}\n`
       },
     },
-    async handle({ databaseUrl, progress, body: { plan = false } }) {
+    async handle({ databaseUrl, progress, body: { plan = false }, ...needs }) {
       if (!databaseUrl) throw refusal('It is typed, where the database is.')
       const url = await databaseUrl()
       const migrations = plan
         ? await pendingMigrations(url)
         : await migrate(url, { waits: tellWaiting(progress) })
       progress()
-      return { value: { applied: !plan, migrations: migrations.map(shown) } }
+      const note = plan ? undefined : await provideReceiptKey(url, needs)
+      return { value: { applied: !plan, migrations: migrations.map(shown) }, note }
     },
   }),
 ]
+
+/** Makes the key that signs receipts, where a sealing key is kept. What is to be done otherwise. */
+async function provideReceiptKey(
+  url: string,
+  { clock, random, findSeal }: Pick<LocalNeeds, 'clock' | 'random' | 'findSeal'>,
+): Promise<string | undefined> {
+  const sql = connect({ url, connections_max: 1 })
+  try {
+    const seal = await findSeal?.()
+    if (seal) await ownerProvidesSigningKey({ sql, clock, random, seal }, 'migrate')
+    else if (!(await hasSigningKey(sql)))
+      return 'No key signs receipts yet: run it again where PENSTOCK_SECRET_KEY is set.'
+    return undefined
+  } finally {
+    await sql.close()
+  }
+}
 
 const tellWaiting =
   (progress: LocalNeeds['progress']) =>

@@ -67,6 +67,10 @@ test('the API signs nothing, deletes no order, and reads no record of operators'
   await assert.rejects(sql`create table mine ()`, denied)
   await assert.rejects(sql`delete from notice`, denied)
   await assert.rejects(sql`update api_key_cap set told_at = now()`, denied)
+  await assert.rejects(
+    sql`insert into signing_key (id, public_key, made_at) values ('a', 'b', now())`,
+    denied,
+  )
   await sql`select id, state from attempt`
 })
 
@@ -82,6 +86,7 @@ test('a worker changes no customer, key, price, plan or policy', async (t) => {
     sql`delete from transfer`,
     sql`delete from operator_action`,
     sql`delete from journal`,
+    sql`insert into signing_key (id, public_key, made_at) values ('a', 'b', now())`,
   ]
   for (const write of writes) await assert.rejects(write, denied)
 })
@@ -193,7 +198,8 @@ test('penstock roles apply takes passwords from standard input, and shows none',
     select subject, to_jsonb(operator_action)::text as text from operator_action order by subject`
   assert.deepEqual(
     record.map(({ subject }) => subject),
-    ['role:penstock_read', 'role:penstock_signer'],
+    // The first that has the sealing key makes the key that signs receipts.
+    ['receipts', 'role:penstock_read', 'role:penstock_signer'],
   )
   for (const { text } of record) assert.doesNotMatch(text, new RegExp(`${password}|SCRAM`))
 })

@@ -7,6 +7,7 @@ import type { Query } from '../database/sql.ts'
 import { refusal } from '../lib/fault.ts'
 import type { Random } from '../lib/ids.ts'
 import { undertaking } from '../operation/operation.ts'
+import { provideSigningKey } from '../receipts/signing_keys.ts'
 import { ListOf, NOTHING, Text } from '../wire/schemas.ts'
 
 const ROLES = [
@@ -73,7 +74,8 @@ export const roleOperations = [
     description:
       'Works on DATABASE_URL as a role that may change others, like a superuser. Each line of ' +
       'standard input is a role, a blank and its password. A role that is not named stays as it ' +
-      'is. What each role may do is in packages/service/db/rights.txt.',
+      'is. What each role may do is in packages/service/db/rights.txt. With PENSTOCK_SECRET_KEY ' +
+      'it also makes the key that signs receipts, where there is none.',
     body: NOTHING,
     reply: Type.Object({ roles: ListOf({ role: Text }) }),
     cli: {
@@ -81,16 +83,18 @@ export const roleOperations = [
         return { secret: await readInput() }
       },
     },
-    async handle({ secret = '', random, record }) {
+    async handle({ secret = '', clock, random, findSeal, record }) {
       const passwords = readPasswords(secret)
       const actions = passwords.map(({ role }) => ({
         subject: `role:${role}`,
         before: null,
         after: { password: 'set' },
       }))
+      const seal = await findSeal?.()
       await record(async (tx) => {
         for (const one of passwords) await setPassword(tx, random, one)
-        return { result: undefined, actions }
+        const made = seal ? await provideSigningKey(tx, { clock, random, seal }) : []
+        return { result: undefined, actions: [...actions, ...made] }
       })
       return { value: { roles: passwords.map(({ role }) => ({ role })) } }
     },

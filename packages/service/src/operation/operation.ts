@@ -46,6 +46,8 @@ export type LocalNeeds = {
   /** Where the database is, with what opens it, on the machine of the person who types. Throws
    *  Refused when none is named. */
   databaseUrl?(): Promise<string>
+  /** With the sealing keys of the machine of the person who types; undefined: it has none. */
+  findSeal?(): Promise<Seal | undefined>
   /** The folder of PostgreSQL's programs; left out: those that come through npm. */
   postgres_bin?: string | undefined
   /** A node to compare with; undefined when none is named. */

@@ -4,24 +4,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
-import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { freshDatabase, TestDatabase } from 'penstock-test/harness/database.ts'
 import { Misuse } from '../config.ts'
 import { createCustomer } from '../customers/customers.ts'
 import { depositAddresses } from '../customers/deposit_addresses.ts'
-import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
+import { readSealingKeys, type Seal, type SealingKeys, sealWith } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
 import { HOUSE } from '../events/events.ts'
 import { issueKey, revokeKey } from '../keys/keys.ts'
+import { recordActions } from '../ledger/actions.ts'
 import { systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import {
   makeSigningKey,
+  publicKeys,
   resealSigningKey,
   rotateSigningKey,
   signingKey,
 } from '../receipts/signing_keys.ts'
 import { createWebhook, removeWebhook } from '../webhooks/webhooks.ts'
-import { sealingKeys } from './sealing_keys.ts'
+import { keysAtStart, sealingKeys } from './sealing_keys.ts'
 
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
 const [RIGHT, WRONG] = ['11'.repeat(32), '22'.repeat(32)]
@@ -134,9 +136,9 @@ test('the key that signs receipts is needed too, until another has taken its pla
     random: systemRandom,
     seal: sealWith(readSealingKeys(key)!, systemRandom),
   })
-  await makeSigningKey(needs(RIGHT))
-  await makeSigningKey(needs(WRONG))
-  const { id } = await signingKey(sql)
+  await makeSigningKey(sql, needs(RIGHT))
+  await makeSigningKey(sql, needs(WRONG))
+  const { id } = await signingKey(sql, needs(RIGHT).seal)
   const start = (secret_key: string | undefined) => sealingKeys({ data_dir, secret_key }, sql, sql)
   await assert.rejects(start(WRONG), /another key k1/)
   await assert.rejects(start(undefined), /set PENSTOCK_SECRET_KEY/)
@@ -144,9 +146,68 @@ test('the key that signs receipts is needed too, until another has taken its pla
   assert.equal(await sql.begin((tx) => resealSigningKey(tx, needs(RIGHT).seal)), 0)
   const both = `k2:${WRONG},k1:${RIGHT}`
   assert.equal(await sql.begin((tx) => resealSigningKey(tx, needs(both).seal)), 1)
-  assert.equal((await signingKey(sql)).id, id)
+  assert.equal((await signingKey(sql, needs(both).seal)).id, id)
   assert.equal((await start(`k2:${WRONG}`)).current, 'k2')
   const { before, after } = await sql.begin((tx) => rotateSigningKey(tx, needs(RIGHT)))
   assert.deepEqual([before, after.id === id], [id, false])
   assert.equal((await start(RIGHT)).current, 'k1')
+})
+
+/** Keys for receipts as an installation has them that began before there were marks: the first is
+ *  retired, the second signs, and a third was put there by somebody. */
+async function oldKeys(sql: Sql, seal: Seal): Promise<{ first: string; second: string }> {
+  const needs = { clock: systemClock, random: systemRandom, seal }
+  const by = { operator: { made_by: 'olga', reason: null }, action: 'receipts rotate' }
+  await makeSigningKey(sql, needs)
+  const { before, after } = await sql.begin(async (tx) => {
+    const rotated = await rotateSigningKey(tx, needs)
+    const key_id = { key_id: rotated.before }
+    const action = { subject: 'receipts', before: key_id, after: { key_id: rotated.after.id } }
+    await recordActions(tx, { ...by, made_at: new Date() }, [action])
+    return rotated
+  })
+  await sql`update signing_key set mark = null`
+  await sql`
+    insert into signing_key (id, public_key, made_at, retired_at)
+    values (${THIEF.kid}, ${THIEF.x}, now(), now())`
+  return { first: before!, second: after.id }
+}
+
+/** The public key of somebody, with its thumbprint. */
+const THIEF = {
+  x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+  kid: 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k',
+}
+
+test('keys from before there were marks are kept when they can be shown to be ours', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const [right, wrong] = [RIGHT, WRONG].map((key) => sealWith(readSealingKeys(key)!, systemRandom))
+  const { first, second } = await oldKeys(sql, right!)
+  assert.deepEqual(await publicKeys(sql, right!), [])
+  const where = { data_dir: await dataFolder(t), secret_key: RIGHT }
+  await keysAtStart(where, sql, sql)
+  const listed = async (seal: Seal) => (await publicKeys(sql, seal)).map(({ id }) => id)
+  assert.deepEqual(await listed(right!), [second, first])
+  assert.deepEqual(await listed(wrong!), [])
+  const records = await sql<{ after: unknown }>`
+    select after from operator_action where made_by = 'start'`
+  assert.deepEqual(records, [{ after: { marked_keys: [second, first] } }])
+  // All marks follow the sealing key, those of keys that sign no more too.
+  const both = sealWith(readSealingKeys(`k2:${WRONG},k1:${RIGHT}`)!, systemRandom)
+  await sql.begin((tx) => resealSigningKey(tx, both))
+  const next = sealWith(readSealingKeys(`k2:${WRONG}`)!, systemRandom)
+  assert.deepEqual(await listed(next), [second, first])
+})
+
+test('who may not make keys for receipts starts with one of ours or not at all', async (t) => {
+  const { sql, url, name } = await freshDatabase(t)
+  const api_sql = new TestDatabase({ name, url }).connect({ role: 'penstock_api' })
+  t.after(() => api_sql.close())
+  const where = { data_dir: await dataFolder(t), secret_key: RIGHT }
+  const start = () => keysAtStart(where, api_sql, api_sql)
+  await assert.rejects(start(), /No key that signs receipts has the mark .* `penstock migrate`/)
+  await keysAtStart(where, sql, sql)
+  await start()
+  await sql`update signing_key set mark = null`
+  await assert.rejects(start(), /No key that signs receipts has the mark/)
 })

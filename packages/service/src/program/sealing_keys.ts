@@ -13,7 +13,12 @@ import { systemClock } from '../lib/clock.ts'
 import { Misuse } from '../lib/fault.ts'
 import { readSecretFile, requireWritable, writeOnce } from '../lib/files.ts'
 import { systemRandom } from '../lib/ids.ts'
-import { findSigningKey, makeSigningKey, signingKeyMissing } from '../receipts/signing_keys.ts'
+import {
+  findSigningKey,
+  hasSigningKey,
+  ownerProvidesSigningKey,
+  signingKeyMissing,
+} from '../receipts/signing_keys.ts'
 import { newestTotpSecrets, totpContext } from '../sign_in/codes.ts'
 import { newestSealedSecrets, webhookContext } from '../webhooks/webhooks.ts'
 
@@ -31,7 +36,9 @@ export async function keptSealingKeys(where: KeyLocation): Promise<SealingKeys |
   return keys
 }
 
-/** What sealingKeys() finds. The key that signs receipts is there from the first start on. */
+/** What sealingKeys() finds. A process that works as the owner of the database sees to the key that
+ *  signs receipts. Throws Misuse when a process that answers customers finds none of ours: who
+ *  migrates makes it. */
 export async function keysAtStart(
   where: KeyLocation,
   sql: Sql,
@@ -39,7 +46,15 @@ export async function keysAtStart(
 ): Promise<SealingKeys> {
   const keys = await sealingKeys(where, sql, credentials_sql)
   const seal = sealWith(keys, systemRandom)
-  await makeSigningKey({ sql, clock: systemClock, random: systemRandom, seal })
+  const needs = { sql, clock: systemClock, random: systemRandom, seal }
+  const [role] = await sql<{ may_make: boolean }>`
+    select has_table_privilege('signing_key', 'insert') as may_make`
+  if (role!.may_make) await ownerProvidesSigningKey(needs, 'start')
+  else if (credentials_sql && !(await findSigningKey(sql, seal)))
+    throw new Misuse(
+      'No key that signs receipts has the mark of our sealing key: run `penstock migrate` where ' +
+        'PENSTOCK_SECRET_KEY is set.',
+    )
   return keys
 }
 
@@ -110,7 +125,7 @@ async function firstKeys(
 ): Promise<SealingKeys> {
   const file = fileOf(where)
   const [sealed] = await newestSecrets(sql, credentials_sql)
-  if ((await hasSecrets(sql)) || (await findSigningKey(sql)) || sealed) {
+  if ((await hasSecrets(sql)) || (await hasSigningKey(sql)) || sealed) {
     throw new Misuse(
       'The database has sealed secrets, and there is no key that opens them: ' +
         `set PENSTOCK_SECRET_KEY, or put ${file} back.`,

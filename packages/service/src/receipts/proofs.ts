@@ -66,7 +66,7 @@ export type ProofNeeds = { sql: Sql; clock: Clock; seal: Seal }
 /** The proof of an order as it stands. Throws Refused while it is not delivered or its entries are
  *  not sealed, and where the root of its day is too far away. */
 export async function proofOf(needs: ProofNeeds, order: Order): Promise<Proof> {
-  const { sql, clock } = needs
+  const { sql, clock, seal } = needs
   const issuer = { service: 'Penstock', network: null, issued_at: wireTime(clock.now()) }
   const receipt = order.state === 'success' ? await receiptOf(sql, order, issuer) : undefined
   if (!receipt) throw refusal(`Order ${order.id} is not delivered: there is nothing to prove.`)
@@ -79,7 +79,7 @@ export async function proofOf(needs: ProofNeeds, order: Order): Promise<Proof> {
     order_id: order.id,
     receipt,
     jws,
-    keys: (await keySet(sql)).filter((key) => key.kid === kid),
+    keys: (await keySet(sql, seal)).filter((key) => key.kid === kid),
     transactions: await transactionsOf(sql, receipt),
     ...(await journalOf(sql, receipt)),
   }

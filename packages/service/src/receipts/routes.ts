@@ -39,7 +39,7 @@ export function receiptSigner({
 }: Pick<Needs, 'sql' | 'seal'>): (payload: string) => Promise<string> {
   let opened: { id: string; key: KeyObject } | undefined
   return async (payload) => {
-    const row = await signingKey(sql)
+    const row = await signingKey(sql, seal)
     if (opened?.id !== row.id) opened = { id: row.id, key: openSigningKey(seal, row) }
     return new CompactSign(Buffer.from(payload))
       .setProtectedHeader({ alg: 'EdDSA', typ: RECEIPT_TYPE, kid: opened.id })
@@ -104,9 +104,9 @@ export const PublicKeyForm = Type.Object({
   alg: Type.String(),
 })
 
-/** Every public key there was, as a JSON Web Key Set has them. */
-export async function keySet(sql: Sql): Promise<Static<typeof PublicKeyForm>[]> {
-  return (await publicKeys(sql)).map(({ id, public_key }) => ({
+/** Every public key of ours that there was, as a JSON Web Key Set has them. */
+export async function keySet(sql: Sql, seal: Seal): Promise<Static<typeof PublicKeyForm>[]> {
+  return (await publicKeys(sql, seal)).map(({ id, public_key }) => ({
     kty: 'OKP',
     crv: 'Ed25519',
     x: public_key,
@@ -117,12 +117,12 @@ export async function keySet(sql: Sql): Promise<Static<typeof PublicKeyForm>[]> 
 }
 
 /** The public keys, for any origin: those that sign no more too. */
-export const keyPage = ({ sql }: { sql: Sql }): Page => ({
+export const keyPage = ({ sql, seal }: Pick<Needs, 'sql' | 'seal'>): Page => ({
   path: '/.well-known/jwks.json',
   summary: 'The public keys that verify receipts, as a JSON Web Key Set',
   document: Type.Object({ keys: Type.Array(PublicKeyForm) }),
   async handle() {
-    const keys = await keySet(sql)
+    const keys = await keySet(sql, seal)
     const headers = { 'access-control-allow-origin': '*', 'cache-control': 'max-age=300' }
     return { status: 200, code: 0, body: printJson({ keys }), headers }
   },
