@@ -22,7 +22,7 @@ const CALLS_OUT = new RegExp(
 )
 const OURS: readonly string[] = [
   // Nodes, screening services and publishers of lists: settings and commands name them.
-  'packages/service/src/node/node.ts',
+  'packages/service/src/node/transport.ts',
   'packages/service/src/providers/guard.ts',
   'packages/service/src/labels/lists.ts',
 ]
