@@ -29,6 +29,7 @@
 //   sdk        purchases with the SDK over a bad network   [--purchases N] [--seed N]
 //   webhooks   SIGKILL of workers while twenty webhooks are told, and a receiver that goes away
 //              [--kills N] [--away-seconds N] [--seed TEXT]
+//   names      webhooks at names that are never answered: what others notice   [--seconds N]
 //   streams    a thousand streams while the API is stopped, killed and started again
 //              [--streams N] [--seconds N] [--restarts N] [--events-per-second N]
 //
@@ -64,6 +65,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   thieves: async (args) => (await import('./thieves.ts')).run(args),
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
   sdk: async (args) => (await import('./sdk.ts')).run(args),
+  names: async (args) => (await import('./slow_names.ts')).run(args),
   streams: async (args) => (await import('./streams.ts')).run(args),
   webhooks: async (args) => (await import('./webhooks.ts')).run(args),
 }

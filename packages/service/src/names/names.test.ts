@@ -56,6 +56,9 @@ test('the last good address is used when a look-up fails, and while it takes lon
   assert.deepEqual(await look('node.example'), good)
   answer = () => Promise.reject(new Error('no server'))
   assert.deepEqual(await look('node.example'), good)
+  answer = async () => good
+  assert.deepEqual(await look('node.example'), good)
+  await new Promise(setImmediate)
   let tell: (addresses: LookupAddress[]) => void = () => {}
   answer = () =>
     new Promise((resolve) => {
@@ -65,6 +68,9 @@ test('the last good address is used when a look-up fails, and while it takes lon
   const waiting = [look('node.example'), look('node.example'), look('node.example')]
   assert.deepEqual(await Promise.all(waiting), [good, good, good])
   assert.equal(looks, 1, 'one look-up of a name at a time')
+  const at_once = look('node.example').then(() => 'at once')
+  const later = new Promise((resolve) => setImmediate(resolve, 'later'))
+  assert.equal(await Promise.race([at_once, later]), 'at once', 'nobody waits for it again')
   const moved: LookupAddress[] = [{ address: '192.0.2.9', family: 4 }]
   tell(moved)
   answer = () => Promise.reject(new Error('no server'))

@@ -126,11 +126,14 @@ const KNOWN_MAX = 1_000
 export function lastGood(look: Look, patience_ms = PATIENCE_MS): Look {
   const good = new Map<string, LookupAddress[]>()
   const under_way = new Map<string, Promise<LookupAddress[]>>()
+  /** Names whose last look-up failed, or takes long: nobody waits for the next one. */
+  const doubted = new Set<string>()
   const ask = (name: string): Promise<LookupAddress[]> => {
     const asked = look(name).then((addresses) => {
       good.delete(name)
       if (good.size >= KNOWN_MAX) good.delete(good.keys().next().value!)
       good.set(name, addresses)
+      doubted.delete(name)
       return addresses
     })
     under_way.set(name, asked)
@@ -142,9 +145,14 @@ export function lastGood(look: Look, patience_ms = PATIENCE_MS): Look {
     const asked = under_way.get(name) ?? ask(name)
     const last = good.get(name)
     if (!last) return asked
+    asked.catch(() => doubted.add(name))
+    if (doubted.has(name)) return last
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<LookupAddress[]>((resolve) => {
-      timer = setTimeout(() => resolve(good.get(name) ?? last), patience_ms)
+      timer = setTimeout(() => {
+        doubted.add(name)
+        resolve(last)
+      }, patience_ms)
     })
     return Promise.race([asked.catch(() => last), patience]).finally(() => clearTimeout(timer))
   }
