@@ -1,7 +1,9 @@
 // Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL
 // itself reaches with the same statements on the same database (pgbench): batched as ours are, with
 // one batch under way at a time as in a process of ours, with two, and one order a transaction.
-// Spread over many customers, and all from one; and once more with 1 ms added to every flush to
+// Spread over many customers, and all from one, for one receiver; for one, a few, and another for
+// each order, within the limits of the default settings and without, and through a node that allows
+// 15 requests a second; and once more with 1 ms added to every flush to
 // disk; without the event that tells the customer of it; and as penstock_api, whose rights are
 // looked at with every statement and every row of the ledger. The load, the service and the
 // database share the machine's cores, and each measurement runs alone, in turns; what each of the
@@ -18,7 +20,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { startDevchain } from 'penstock-devchain/serve.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
@@ -28,12 +29,20 @@ import { type RunningService, serve } from 'penstock-service/serve.ts'
 import { asRole } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
-import { prepareApi } from './parts/api.ts'
+import { configOf, prepareApi } from './parts/api.ts'
 import { ownCpuUs, serverCpuReader } from './parts/cpu.ts'
 import { type HttpFloor, startHttpFloor } from './parts/http_floor.ts'
 import { median } from './parts/median.ts'
+import { type BenchNode, startNode } from './parts/node.ts'
 import type { LoadFigures, Task } from './parts/order_load.ts'
 import { findPgbench, pgbenchRun, SECONDS } from './parts/pgbench.ts'
+import {
+  measureReceivers,
+  type ReceiverFigures,
+  type ReceiverLoad,
+  receiverLines,
+  type Sent,
+} from './parts/receivers.ts'
 
 export const OPTIONS = { rounds: { type: 'string', default: '3' } } as const
 
@@ -51,8 +60,12 @@ type Setting = {
   folder: string
   /** How many there are. */
   customers: number
+  node: BenchNode
+  outside: Awaited<ReturnType<typeof prepareApi>>['outside']
   address: string
   keys: Task['keys']
+  /** More keys of the first customer: one may only call so often. */
+  keys_of_one: Task['keys']
   floor: HttpFloor
 }
 
@@ -73,11 +86,8 @@ export async function run({
     throw_away: true,
     settings: { shared_buffers: '512MB', max_wal_size: '8GB' },
   })
-  const devchain = await startDevchain({
-    genesis_time_ms: Date.now() - 180_000,
-    block_time_seconds: 0,
-  })
-  const setting = await prepare(folder, postgres.url, devchain.url)
+  const node = await startNode(folder)
+  const setting = await prepare(folder, postgres.url, node)
   try {
     const figures = await measure(setting, rounds, say)
     if (isTTY) process.stderr.write('\r\x1b[K')
@@ -86,14 +96,14 @@ export async function run({
     setting.floor.end()
     await setting.as_api.close()
     await setting.serving.close()
-    await devchain.close()
+    node.end()
     await postgres.stop()
     await remove()
   }
 }
 
-async function prepare(folder: string, url: string, node_url: string): Promise<Setting> {
-  const { sandbox, outside } = await prepareApi(folder, node_url)
+async function prepare(folder: string, url: string, node: BenchNode): Promise<Setting> {
+  const { sandbox, outside } = await prepareApi(folder, node.url)
   const serving = await serve({ ...outside, database_url: url })
   const { sql, app } = serving
   const as_api = await serve({ ...outside, database_url: asRole(url, 'penstock_api') })
@@ -114,6 +124,12 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
       keys.push(await issueKey(tx, needs, { customer_id: id, name: 'bench' }))
     })
   }
+  const [first] = await sql<{ id: string }>`select id from customer order by deposit_index limit 1`
+  const keys_of_one: Task['keys'] = []
+  for (let i = 0; i < 4; i++) {
+    const wanted = { customer_id: first!.id, name: `bench ${i}` }
+    keys_of_one.push(await sql.begin((tx) => issueKey(tx, needs, wanted)))
+  }
   await sql`
     create table bench_customer as select row_number() over (order by deposit_index) - 1 as n, id
       from customer`
@@ -124,9 +140,12 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
     serverCpu,
     url,
     folder,
+    node,
+    outside,
     customers: CUSTOMERS,
     address: sandbox.funded_accounts[0]!.address,
     keys,
+    keys_of_one,
     floor: await startHttpFloor(),
   }
 }
@@ -138,6 +157,7 @@ type Say = (line: string) => void
 type Comparison = { ours: number; pgbench: number | null; pgbench_2: number | null }
 
 type Figures = {
+  receivers: ReceiverFigures[]
   spread: Comparison
   hot: Comparison
   slow_spread: Comparison
@@ -195,6 +215,7 @@ async function measure(setting: Setting, rounds_max: number, say: Say): Promise<
           : await pgbenchRun(setting, program, { hot: true, batch: 1, clients: 16 }),
     })
   }
+  const receivers = await receiversOf(setting, say)
   const events = await withAndWithoutEvents(setting, 2 * rounds_max, say)
   const roles = await withAndWithoutRoles(setting, 2 * rounds_max - 1, say)
   say('1 ms more for every flush')
@@ -209,6 +230,7 @@ async function measure(setting: Setting, rounds_max: number, say: Say): Promise<
     ours_64_p50_ms: median(rounds.map((round) => round.few.p50_ms)),
     ours_64_p99_ms: median(rounds.map((round) => round.few.p99_ms)),
     one_call_hot: program === undefined ? null : median(rounds.map((round) => round.one_call ?? 0)),
+    receivers,
     ...events,
     ...roles,
   }
@@ -281,7 +303,9 @@ async function httpAlone({ floor, ...setting }: Setting, { per_second }: LoadFig
   floor.holdFor(Math.max(1, Math.round((1_000 * BATCH) / per_second)))
   const turn = async (port: number) => {
     const before_us = await floor.cpuUs()
-    const seen = await loadOf({ ...setting, port }, { clients: BATCH, hot: false, seconds: 1 })
+    const { folder, keys, address } = setting
+    const sent = { clients: BATCH, keys, addresses: [address], seconds: 1 }
+    const seen = allAccepted(await loadOf({ port, folder }, sent))
     return Math.round((10 * ((await floor.cpuUs()) - before_us)) / seen.answered) / 10
   }
   return { http_at_once_us: await turn(floor.port), http_floor_us: await turn(floor.held_port) }
@@ -321,14 +345,53 @@ async function slowFlushes({ url }: Setting, microseconds: number): Promise<void
   await client.end()
 }
 
+type Limits = ReceiverFigures['limits']
+
+/** Variables of the environment that make a service with such limits. */
+const LIMITED: Record<Limits, Record<string, string>> = {
+  default: {},
+  none: { PENSTOCK_REQUESTS_PER_SECOND: '0', PENSTOCK_READ_REQUESTS_PER_SECOND: '0' },
+  '15 a second at the node': {},
+}
+const SLOW_NODE = 15
+
+async function receiversOf(setting: Setting, say: Say): Promise<ReceiverFigures[]> {
+  const { node, keys, keys_of_one, outside, url, folder } = setting
+  const send = async (sent: ReceiverLoad, limits: Limits): Promise<Sent> => {
+    const config = configOf(folder, { PENSTOCK_REQUESTS_PER_SECOND: '', ...LIMITED[limits] })
+    const serving = await serve({ ...outside, config, database_url: url })
+    await node.allow(limits === '15 a second at the node' ? SLOW_NODE : null)
+    const before = await node.counts()
+    const seen = await measured({ ...setting, serving }, sent)
+    const after = await node.counts()
+    await node.allow(null)
+    await serving.close()
+    const { per_second, p50_ms, p99_ms, refused, service_us_per_order } = seen
+    const asked = after.answered - before.answered
+    const node_requests_per_order = asked / Math.max(1, seen.answered - refused)
+    const node_refused = after.refused - before.refused
+    const figures = { per_second, p50_ms, p99_ms, refused, service_us_per_order }
+    return { ...figures, node_requests_per_order, node_refused }
+  }
+  return measureReceivers({ keys, keys_of_one, fresh: (count) => node.accounts(count), send, say })
+}
+
 async function load(
   setting: Setting,
   { clients, hot }: { clients: number; hot: boolean },
 ): Promise<LoadFigures & CpuFigures> {
-  const { serving, serverCpu } = setting
+  const { keys, address } = setting
+  const buyers = hot ? keys.slice(0, 1) : keys
+  const sent = { clients, keys: buyers, addresses: [address], seconds: SECONDS }
+  return allAccepted(await measured(setting, sent))
+}
+
+async function measured(
+  { serving, serverCpu, folder }: Setting,
+  sent: ReceiverLoad,
+): Promise<LoadFigures & CpuFigures> {
   const [own_before, server_before] = [process.cpuUsage(), await serverCpu()]
-  const port = Number(new URL(serving.api_url!).port)
-  const seen = await loadOf({ ...setting, port }, { clients, hot, seconds: SECONDS })
+  const seen = await loadOf({ port: Number(new URL(serving.api_url!).port), folder }, sent)
   const perOrder = (us: number) => Math.round((10 * us) / seen.answered) / 10
   return {
     ...seen,
@@ -340,24 +403,21 @@ async function load(
 
 /** The load alone, in a process of its own. */
 async function loadOf(
-  { port, folder, address, keys }: Pick<Setting, 'folder' | 'address' | 'keys'> & { port: number },
-  { clients, hot, seconds }: { clients: number; hot: boolean; seconds: number },
+  { port, folder }: { port: number; folder: string },
+  { seconds, ...sent }: ReceiverLoad,
 ): Promise<LoadFigures> {
-  const task: Task = {
-    port,
-    clients,
-    address,
-    warm_up_ms: WARM_UP_MS,
-    measure_ms: 1_000 * seconds,
-    keys: hot ? keys.slice(0, 1) : keys,
-  }
+  const times = { warm_up_ms: WARM_UP_MS, measure_ms: 1_000 * seconds }
+  const task: Task = { ...sent, ...times, port }
   const file = join(folder, 'task.json')
   await writeFile(file, JSON.stringify(task))
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(import.meta.dirname, 'parts/order_load.ts'),
     file,
   ])
-  const seen = JSON.parse(stdout) as LoadFigures
+  return JSON.parse(stdout) as LoadFigures
+}
+
+function allAccepted<Seen extends LoadFigures>(seen: Seen): Seen {
   const { refused, first_refusal } = seen
   if (refused > 0) throw new Error(`${refused} purchases were refused, as with ${first_refusal}`)
   return seen
@@ -413,6 +473,7 @@ function print(json: boolean, figures: Figures): void {
       `fast as it can): ${figures.ours_above_floor_us} us are ours, in all ` +
       `${figures.ratio_http_floor} times HTTP`,
     `64 clients: p50 ${figures.ours_64_p50_ms} ms, p99 ${figures.ours_64_p99_ms} ms`,
+    ...receiverLines(figures.receivers),
     ...(one_call_hot === null ? ['pgbench was not run: it is not on this machine (PG_BIN)'] : []),
   ]
   process.stdout.write(`${lines.join('\n')}\n`)

@@ -71,16 +71,17 @@ export async function prepareApi(
   const node = tronNode({ nodes, transport: httpTransport })
   const control = devchainControl(node_url, httpTransport)
   await prepareChain({ node, control, now: systemClock.now }, sandbox)
-  const { help: _, ...config } = readConfig(
-    ['--port', '0', '--data-dir', folder, '--role', 'api'],
-    {
-      PENSTOCK_REQUESTS_PER_SECOND: '0',
-      // Work is prepared over the same connections.
-      PENSTOCK_ALLOW_WIDE_ROLE: 'yes',
-      ...env,
-    },
-  )
+  const config = configOf(folder, env)
   const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
   const outside = { config, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
   return { sandbox, outside: { ...outside, recharge_at: 'solid' as const } }
+}
+
+/** The configuration of such an API: the defaults, but for the limit of each key. */
+export function configOf(folder: string, env: Readonly<Record<string, string>> = {}) {
+  const args = ['--port', '0', '--data-dir', folder, '--role', 'api']
+  // Work is prepared over the same connections.
+  const given = { PENSTOCK_REQUESTS_PER_SECOND: '0', PENSTOCK_ALLOW_WIDE_ROLE: 'yes', ...env }
+  const { help: _, ...config } = readConfig(args, given)
+  return config
 }

@@ -11,7 +11,11 @@ export type Task = {
   clients: number
   warm_up_ms: number
   measure_ms: number
-  address: string
+  /** The receivers, in turn. */
+  addresses: string[]
+  /** Purchases go out at their times, so many a second, answered or not; undefined: each client
+   *  sends its next when it has its answer. */
+  per_second?: number | undefined
   keys: { token: string; secret: string }[]
 }
 export type LoadFigures = {
@@ -27,6 +31,7 @@ export type LoadFigures = {
 }
 
 const task = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Task
+const { per_second, clients } = task
 const run_id = randomBytes(6).toString('hex')
 const began_ms = performance.now()
 const from_ms = began_ms + task.warm_up_ms
@@ -41,7 +46,8 @@ const cpu_before = process.cpuUsage()
 function request(client: number): string {
   const { token, secret } = task.keys[(client + next) % task.keys.length]!
   next += 1
-  const params = `{"address":"${task.address}","amount":32000,"duration":1}`
+  const address = task.addresses[next % task.addresses.length]!
+  const params = `{"address":"${address}","amount":32000,"duration":1}`
   const body = `{"service":"energy","params":${params},"external_id":"${run_id}-${next}"}`
   const signature = hash('sha256', body + secret)
   return (
@@ -51,16 +57,22 @@ function request(client: number): string {
   )
 }
 
+const timeOf = (n: number, per_second: number) => began_ms + (1_000 * n) / per_second
+
 function client(index: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(task.port, '127.0.0.1')
     let sent_ms = 0
+    let turns = 0
     const send = () => {
-      sent_ms = performance.now()
+      const now_ms = performance.now()
+      // What goes out late, because the one before it was answered late, has waited since its time.
+      sent_ms = per_second === undefined ? now_ms : timeOf(index + clients * turns++, per_second)
       if (sent_ms >= end_ms) {
         socket.destroy()
         resolve()
-      } else socket.write(request(index))
+      } else if (sent_ms > now_ms) setTimeout(() => socket.write(request(index)), sent_ms - now_ms)
+      else socket.write(request(index))
     }
     socket.setNoDelay(true)
     socket.on('connect', send)

@@ -19,8 +19,8 @@ export function findPgbench(): string | undefined {
   return folders.map((folder) => join(folder, 'pgbench')).find((file) => existsSync(file))
 }
 
-/** The statements of placeTogether() in market/orders.ts, their rows made by the server.
- *  Transactions a second. */
+/** The statements of placeTogether() in market/placing.ts without the rows of events, their rows
+ *  made by the server: near to what the service sends, and not the same. Transactions a second. */
 export async function pgbenchRun(
   { url, folder, customers }: { url: string; folder: string; customers: number },
   program: string,
