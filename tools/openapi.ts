@@ -194,6 +194,11 @@ function answers({ reply, faults, open }: Endpoint, calls: readonly ExampleAnswe
       key: { type: 'string', enum: keys },
       request_id: ref('schemas', 'RequestId'),
       error: { type: 'string', description: 'For people' },
+      param: {
+        type: 'string',
+        description: 'The field that it is about, as in `params.amounts.energy`; left out: none',
+      },
+      doc_url: { type: 'string', description: 'What the code means' },
     },
   }
   return {

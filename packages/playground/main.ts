@@ -39,6 +39,7 @@ function purchaseLine(
 function announce(local: LocalService): void {
   const { api_url, node_url, customer, sandbox, database_url, sign_in } = local
   const [receiver] = sandbox.funded_accounts
+  const second = customer.second_signature_key
   print('')
   print(
     'Penstock is ready. Everything here is a sandbox: a chain of its own, ' +
@@ -55,8 +56,10 @@ function announce(local: LocalService): void {
   print(`  Portal     ${sign_in.portal}   (signs in, once)`)
   if (sign_in.console) print(`  Console    ${sign_in.console}   (likewise)`)
   print('')
-  print(`  Token      ${customer.token}`)
+  print(`  Token      ${customer.token}   (takes either signature: any client)`)
   print(`  Secret     ${customer.secret}`)
+  print(`  Token 2    ${second.token}   (requires the second: SDK, command line)`)
+  print(`  Secret 2   ${second.secret}`)
   print(`  Deposits   ${customer.deposit_address}`)
   print('')
   print('Buy 65,000 energy for an hour (it is delegated within a block, about 3 seconds):')

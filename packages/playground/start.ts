@@ -12,7 +12,7 @@ import { type Config, Misuse } from 'penstock-service/config.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { requireAnswering } from 'penstock-service/database/durable.ts'
 import { migrate } from 'penstock-service/database/migrate.ts'
-import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { connect, type Sql, type Tx } from 'penstock-service/database/sql.ts'
 import { type DatabaseRole, setPassword } from 'penstock-service/database_operators/roles.ts'
 import { issueKey, keysOfTokens, tokenHash } from 'penstock-service/keys/keys.ts'
 import { later, systemClock } from 'penstock-service/lib/clock.ts'
@@ -41,11 +41,14 @@ import {
 } from './sandbox.ts'
 import { type SignInLinks, sandboxSignIn } from './sign_in.ts'
 
-export type CustomerAccess = {
+export type KeyAccess = { token: string; secret: string }
+
+/** A customer with a key that takes either signature, as existing clients need it, and one that
+ *  requires the second, as the SDK and the command line send it. */
+export type CustomerAccess = KeyAccess & {
   customer_id: string
-  token: string
-  secret: string
   deposit_address: string
+  second_signature_key: KeyAccess
 }
 
 export type LocalService = RunningService & {
@@ -84,11 +87,11 @@ export type LocalOptions = {
 export function readyText(local: LocalService): string {
   const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
   const { sign_in } = local
-  const { token, secret, deposit_address, customer_id } = customer
+  const { token, secret, deposit_address, customer_id, second_signature_key } = customer
   const ready = {
     api_url,
     node_url,
-    customer: { token, secret, deposit_address, customer_id },
+    customer: { token, secret, deposit_address, customer_id, second_signature_key },
     portal_sign_in_url: sign_in.portal,
     console_sign_in_url: sign_in.console,
     admin: { database_url },
@@ -254,7 +257,7 @@ export async function startChain(
   }
 }
 
-/** The sandbox's customer: its token and secret are kept beside the data, for this customer
+/** The sandbox's customer: its tokens and secrets are kept beside the data, for this customer
  *  alone. */
 async function sandboxCustomer(
   data_dir: string,
@@ -265,28 +268,60 @@ async function sandboxCustomer(
   if (kept !== undefined) {
     const access = JSON.parse(kept) as CustomerAccess
     const keys = await keysOfTokens(sql, [tokenHash(access.token)])
-    if (keys.length > 0) return access
+    if (keys.length > 0 && access.second_signature_key) return access
+    if (keys.length > 0) {
+      // A sandbox of before there were two.
+      const { customer_id } = access
+      const second_signature_key = await sql.begin((tx) => strictKey(tx, app, customer_id))
+      return keepAccess(file, { ...access, second_signature_key })
+    }
   }
-  const access = await newCustomer({ sql, app }, 'sandbox')
+  return keepAccess(file, await newCustomer({ sql, app }, 'sandbox'))
+}
+
+async function keepAccess(file: string, access: CustomerAccess): Promise<CustomerAccess> {
   await writeWhole(file, `${JSON.stringify(access, null, 2)}\n`)
   return access
 }
 
-/** A customer without money, with a key that may do everything. What it tries out listens on this
- *  machine. */
+const keyNeeds = ({ new_id, seal }: RunningService['app']) => ({
+  clock: systemClock,
+  random: systemRandom,
+  new_id,
+  seal,
+})
+
+/** A key that may do everything, and requires the second signature. */
+async function strictKey(
+  tx: Tx,
+  app: RunningService['app'],
+  customer_id: string,
+): Promise<KeyAccess> {
+  const key = { customer_id, name: 'second signature', scopes: EVERY_SCOPE, require_v2: true }
+  const { token, secret } = await issueKey(tx, keyNeeds(app), key)
+  return { token, secret }
+}
+
+/** A customer without money, with two keys that may do everything. What it tries out listens on
+ *  this machine. */
 export async function newCustomer(
   { sql, app }: Pick<RunningService, 'sql' | 'app'>,
   name: string,
 ): Promise<CustomerAccess> {
-  const { new_id, seal, deposit_address } = app
-  const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
+  const needs = { ...keyNeeds(app), deposit_address: app.deposit_address }
   return sql.begin(async (tx) => {
     const customer = await createCustomer(tx, needs, { name })
     const key = { customer_id: customer.id, name, scopes: EVERY_SCOPE }
     const { token, secret } = await issueKey(tx, needs, key)
     for (const network of LOOPBACK)
       await allowNetwork(tx, { customer_id: customer.id, network, at: systemClock.now() })
-    return { customer_id: customer.id, token, secret, deposit_address: customer.deposit_address }
+    return {
+      customer_id: customer.id,
+      token,
+      secret,
+      deposit_address: customer.deposit_address,
+      second_signature_key: await strictKey(tx, app, customer.id),
+    }
   })
 }
 

@@ -49,6 +49,26 @@ portal.test('a first signed call: what Home shows for the shell works', async ()
   assert.equal((JSON.parse(stdout) as { code: number }).code, 0)
 })
 
+portal.test(
+  'a first signed call: what the page of a new key shows works as it stands',
+  async () => {
+    for (const user of ['An existing client', 'Penstock SDK or command line']) {
+      await visit('/portal/keys')
+      await button('New key').click()
+      await field('Name').fill(user)
+      await portal.page.getByLabel('What will use it').selectOption({ label: user })
+      await button('Create key').click()
+      await portal.page.getByText('A first call with it', { exact: true }).click()
+      const line = await portal.page.locator('dialog .code code').innerText()
+      const { PATH = '' } = process.env
+      const { stdout } = await promisify(execFile)('sh', ['-c', line], { env: { PATH } })
+      const { code, result } = JSON.parse(stdout) as { code: number; result: { key: object } }
+      assert.deepEqual([code, 'name' in result.key && result.key.name], [0, user])
+      assert.equal(line.includes('X-Signature-V2'), user !== 'An existing client')
+    }
+  },
+)
+
 portal.job(
   'bought by hand, the price before',
   { clicks: 3, seconds: 5 },

@@ -122,6 +122,9 @@ export type Reply = {
   code: number
   key: string | undefined
   error: string | undefined
+  /** Of a refusal: the field that it is about. */
+  param?: string | undefined
+  doc_url?: string | undefined
   request_id: string
   result: Record<string, unknown>
 }
@@ -659,7 +662,11 @@ export class Customer implements Access {
   /** The headers of the second signature, where an endpoint requires it. */
   private secondSignature(path: string, body: Uint8Array): Record<string, string> {
     const endpoint = this.world.app.endpoints.find((one) => one.path === path)
-    if (!endpoint?.second_signature) return {}
+    return endpoint?.second_signature ? this.stamp(path, body) : {}
+  }
+
+  /** The headers of the second signature, whatever requires it. */
+  stamp(path: string, body: Uint8Array): Record<string, string> {
     const timestamp = String(Math.floor(this.world.now.getTime() / 1_000))
     const stamped = { timestamp, nonce: randomUUID(), method: 'POST', path, body }
     return {
@@ -722,7 +729,7 @@ export async function post(
   const payload = body === undefined ? {} : { payload: Buffer.from(body) }
   const asked = { method: 'POST', url: path, headers, ...payload, payloadAsStream: true } as const
   const answer = await api.inject(asked)
-  const { code, key, error, request_id, result } = JSON.parse(
+  const { code, key, error, param, doc_url, request_id, result } = JSON.parse(
     (await readAnswer(answer)) ?? ACCEPTED,
   ) as Reply
   return {
@@ -731,6 +738,8 @@ export async function post(
     code,
     key,
     error,
+    param,
+    doc_url,
     request_id,
     result,
   }

@@ -2,12 +2,15 @@
 // tables are complete. And what any page or comment names is there: files, links, npm's scripts.
 
 import assert from 'node:assert/strict'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { CODES } from 'penstock-service/http/refusal_codes.ts'
 import { buildServer, DEFAULT_RATE_LIMIT } from 'penstock-service/http/server.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
@@ -55,13 +58,42 @@ test('the programs of the page run', async (t) => {
   assert.match(await run(first!, ben), /balance: 0,/)
   assert.match(await run(second!, ben), /balance: 0,/)
   assert.match(await run(second!, anna), /balance: 0,/)
-  assert.match(await run(first!, anna), /Incorrect token or signature/)
+  assert.match(await run(first!, anna), /This key needs X-Signature-V2 as well/)
   await close()
 })
 
-test('the calls of the page are answered as it says', async (t) => {
+test('the calls of the page are answered as it says, by a key that takes either signature', (t) =>
+  callsAreAnswered(t, false))
+
+test('the same calls by a key that requires the second signature', (t) => callsAreAnswered(t, true))
+
+test('the functions of the page for the shell sign as it says', async (t) => {
   const world = await makeWorld(t)
-  const anna = await world.customer({ trx: 100 })
+  world.wait(Date.now() / 1_000 - world.now.getTime() / 1_000)
+  const [either, strict] = [await world.customer(), await world.customer({ require_v2: true })]
+  const { API, close } = await listening(world)
+  const [first, second, ...more] = blocks('sh').filter((block) => block.includes('\ncall() {'))
+  assert.equal(more.length, 0)
+  const folder = mkdtempSync(join(tmpdir(), 'penstock-docs-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const run = async (block: string, { token: TOKEN, secret: SECRET }: Customer) => {
+    const env = { PATH: process.env.PATH ?? '', API, TOKEN, SECRET }
+    // The first also shows a call.
+    const line = block.includes("call /v1/balance '{}'") ? '' : "call /v1/balance '{}'"
+    const options = { env, cwd: folder }
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${block}\n${line}`], options)
+    const { code, key } = JSON.parse(stdout) as { code: number; key?: string }
+    return key ?? code
+  }
+  assert.equal(await run(first!, either), 0)
+  assert.equal(await run(first!, strict), 'auth.second_signature')
+  for (const key of [either, strict]) assert.equal(await run(second!, key), 0)
+  await close()
+})
+
+async function callsAreAnswered(t: TestContext, require_v2: boolean) {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100, require_v2 })
   const address = world.person('bob', 1).address
   const lines = blocks('sh').flatMap((block) => block.replace(/\n +/g, '').split('\n'))
   const calls = lines.flatMap((line) => {
@@ -72,11 +104,12 @@ test('the calls of the page are answered as it says', async (t) => {
   })
   assert.equal(calls.length, lines.filter((line) => line.startsWith('call /')).length)
   for (const { path, body, comment } of calls) {
-    const { code } = await anna.call(path, body)
+    const headers = require_v2 ? anna.stamp(path, Buffer.from(body)) : {}
+    const { code } = await anna.call(path, body, headers)
     assert.ok(comment.split(' or ').includes(String(code)), `${path} ${body} is answered ${code}`)
     await world.settle()
   }
-})
+}
 
 test('the signatures, the codes and the limits of the page are those of the service', async (t) => {
   const vectors = [...page.matchAll(/^\| (.+) \| `([0-9a-f]{64})` \|$/gm)]
@@ -89,13 +122,24 @@ test('the signatures, the codes and the limits of the page are those of the serv
     )
   }
   const world = await makeWorld(t)
-  const rows = [...page.matchAll(/^- (\d+) `(\w+)`: /gm)].map(([, code, key]) => `${code} ${key}`)
+  const rows = [...page.matchAll(/^### <a id="code-(\d+)"><\/a>\1 `(\w+)`$/gm)].map(
+    ([, code, key]) => `${code} ${key}`,
+  )
   const given = world.app.endpoints.flatMap(({ faults }) =>
     faults.map(({ code, key }) => `${code} ${key.split('.')[0]}`),
   )
   assert.deepEqual(
     [...new Set(given)].filter((line) => !rows.includes(line)),
     [],
+  )
+  const text = page.replace(/\s+/g, ' ')
+  for (const { code, key, means, usually } of CODES) {
+    assert.ok(rows.includes(`${code} ${key}`), `${code} ${key}`)
+    for (const one of [means, ...usually]) assert.ok(text.includes(one), one)
+  }
+  assert.deepEqual(
+    rows,
+    CODES.map(({ code, key }) => `${code} ${key}`),
   )
   const { per_second, burst } = DEFAULT_RATE_LIMIT
   assert.ok(page.includes(`${per_second} a second for a key, ${burst} at once`))

@@ -8,12 +8,14 @@ import type { Scope } from 'penstock-service/wire/endpoint.ts'
 import { Customer, makeWorld, type Reply, type World } from '../harness/world.ts'
 
 type Key = {
+  require_v2: boolean
+  require_external_id: boolean
   id: string
   name: string
   scopes: string[] | null
   networks: string[] | null
   daily_cap: number | null
-  spent_today: number
+  spent_today: number | null
   made_by: string | null
   revoked_at: string | null
   ends_at: string | null
@@ -83,6 +85,70 @@ test('each mistake with a key has its own refusal', async (t) => {
     assert.equal(said(other!), '70.key')
     assert.deepEqual(rest, { ...rest, code: absent!.code, key: absent!.key, error: absent!.error })
   }
+})
+
+test('what a key has spent today is the truth, or it is not said', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 50, scopes: ['read', 'buy', 'manage'] })
+  const carl = world.person('carl', 1).address
+  type Shop = { key: Key; token: string; secret: string }
+  const make = (more: object) =>
+    anna.get<Shop>('/v1/key/new', { name: 'shop', scopes: ['read', 'buy'], ...more })
+  const spentOf = async (shop: Shop) => {
+    const { key } = await by(world, anna, shop).get<{ key: Key }>('/v1/whoami')
+    const { items } = await anna.get<{ items: Key[] }>('/v1/keys/list')
+    assert.equal(items.find(({ id }) => id === shop.key.id)!.spent_today, key.spent_today)
+    return key.spent_today
+  }
+  const capped = await make({ daily_cap: 20 })
+  assert.equal(await spentOf(capped), 0)
+  const price = (await by(world, anna, capped).buyEnergy(carl, 65_000)).amount
+  assert.equal(await spentOf(capped), price)
+  const free = await make({ daily_cap: 'none' })
+  await by(world, anna, free).buyEnergy(carl, 65_000)
+  assert.equal(await spentOf(free), null, 'nobody counts without a cap')
+  await anna.get('/v1/key/change', { id: free.key.id, daily_cap: 20 })
+  world.wait(1)
+  await by(world, anna, free).buyEnergy(carl, 65_000)
+  assert.equal(await spentOf(free), null, 'what it spent before the cap was not counted')
+  await world.settle()
+  await world.advance(86_400)
+  assert.deepEqual([await spentOf(capped), await spentOf(free)], [0, 0], 'a new day')
+  await by(world, anna, free).buyEnergy(carl, 65_000)
+  assert.equal(await spentOf(free), price)
+  await anna.get('/v1/key/change', { id: free.key.id, daily_cap: 'none' })
+  assert.equal(await spentOf(free), null)
+})
+
+test('a key takes either signature unless it is asked for, or its maker does not', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ scopes: ['read', 'manage'] })
+  const make = (asks: typeof anna, more: object = {}) =>
+    asks.get<NewKey>('/v1/key/new', { name: 'k', scopes: ['read', 'manage'], ...more })
+  const either = await make(anna)
+  assert.deepEqual([either.key.require_v2, either.key.require_external_id], [false, false])
+  assert.equal((await by(world, anna, either).call('/v1/whoami')).code, 0)
+  const strict = await make(anna, { require_v2: true, require_external_id: true })
+  assert.deepEqual([strict.key.require_v2, strict.key.require_external_id], [true, true])
+  const shop = by(world, anna, strict)
+  const refused = await shop.call('/v1/whoami')
+  assert.deepEqual([refused.code, refused.key], [1, 'auth.second_signature'])
+  const heir = await make(shop)
+  assert.deepEqual([heir.key.require_v2, heir.key.require_external_id], [true, true])
+  assert.equal(
+    (await shop.call('/v1/key/new', { name: 'k', scopes: ['read'], require_v2: false })).key,
+    'forbidden.wider',
+  )
+  await world.drain()
+  await world.app.refusals.written()
+  const { items } = await anna.get<{ items: { key: string; hint: unknown }[] }>(
+    '/v1/refusals/list',
+    { code: 1 },
+  )
+  assert.deepEqual(
+    items.map(({ key, hint }) => [key, hint]),
+    [['auth.second_signature', 'second_signature']],
+  )
 })
 
 test('a new key has the limits of the one that made it, and works at once', async (t) => {
@@ -156,6 +222,7 @@ test('both secrets sign while one replaces the other, and then the new one alone
   const { key, token, secret } = await anna.get<NewKey>('/v1/key/new', {
     name: 'shop',
     scopes: ['manage'],
+    require_v2: true,
   })
   const old = by(world, anna, { token, secret })
   const asked = { id: key.id, overlap_hours: 1 }

@@ -166,6 +166,16 @@ function bodiesFor(endpoint: Endpoint, world: World): string[] {
   return fc.sample(body, { seed: SEED, numRuns: has_fields ? BODIES : BODIES / 10 })
 }
 
+/** What is answered to what was sent. */
+const BODY_CODES = new Set([2, 10, 11, 12, 50])
+
+/** Fails unless a sentence names the field, or the body as a whole. */
+function saysWhere(error: string, param: string | undefined): void {
+  const name = param === undefined ? 'the body' : param.split('.').at(-1)!.replace(/\[.*/, '')
+  assert.ok(error.toLowerCase().includes(name), `${error} (${param})`)
+  assert.ok([...error].length < 500 && !/[\p{Cc}\u202e]/u.test(error), error)
+}
+
 test('no signed body makes an endpoint fail, and every refusal is documented', async (t) => {
   const world = await makeWorld(t)
   world.person('bob', 1)
@@ -182,16 +192,21 @@ test('no signed body makes an endpoint fail, and every refusal is documented', a
       // them.
       await Promise.all(
         bodies.slice(i, i + AT_ONCE).map(async (body) => {
-          const { status, code, error } =
-            endpoint.auth === 'public'
-              ? await post(world.api, endpoint.path, body)
-              : await anna.call(endpoint.path, body)
+          const {
+            status,
+            code,
+            error = '',
+            param,
+          } = endpoint.auth === 'public'
+            ? await post(world.api, endpoint.path, body)
+            : await anna.call(endpoint.path, body)
           seen.set(code, (seen.get(code) ?? 0) + 1)
           assert.equal(status, 200, `${endpoint.path} ${body}`)
           assert.ok(
             code !== 500 && documented.has(code),
             `${endpoint.path} answers ${code} (${error}) to ${body}`,
           )
+          if (BODY_CODES.has(code)) saysWhere(error, param)
         }),
       )
     }

@@ -133,6 +133,7 @@ test('the reference is read offline: policy and files name no other host', async
       '/docs/sign.js',
       '/docs/reader.js',
       '/docs/reader.css',
+      '/docs/refusals',
     ],
   )
   for (const { path } of files) {

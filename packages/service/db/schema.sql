@@ -236,6 +236,7 @@ create table api_key (
   last_used_at timestamptz,
   ending_at timestamptz,
   user_id text,
+  spending_counted_from date,
   constraint api_key_pkey primary key (id),
   constraint api_key_token_once unique (token_hash),
   constraint api_key_made_by_key foreign key (made_by_key) references api_key(id),
@@ -1585,6 +1586,19 @@ create table webhook_secret (
   constraint webhook_secret_pkey primary key (webhook_id, number),
   constraint webhook_secret_of_webhook foreign key (webhook_id) references webhook(id)
 );
+
+CREATE OR REPLACE FUNCTION api_key_spent_on(asked_id text, asked_day date)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when key.spending_counted_from <= asked_day
+      and coalesce(from_key.spending_counted_from, asked_day) <= asked_day
+    then coalesce((select spent_sun from api_key_spending
+      where key_id = from_key.id and day = asked_day), 0) end
+  from api_key as key join api_key as from_key on from_key.id = coalesce(key.spends_from, key.id)
+  where key.id = asked_id
+$function$;
 
 CREATE OR REPLACE FUNCTION chain_customer_action()
  RETURNS trigger

@@ -1,15 +1,15 @@
 // What a form is about to do, as code for those who would rather have a program do it.
 
 import { useSignal } from '@preact/signals'
+import { type ShellCall, shellLines } from '../calls/shell.ts'
 import { say } from '../words/words.ts'
 import { Copy } from './address.tsx'
 
 export type Samples = {
   /** Instead of the usual words. */
   title?: string
-  /** The call, over HTTP. Left out where the second signature is required, which a line of the
-   *  shell cannot make. */
-  call?: { path: string; body: unknown }
+  /** The call, over HTTP. */
+  call?: Omit<ShellCall, 'origin'>
   /** An expression on `penstock`, of the SDK. */
   sdk: string
   /** The command line. */
@@ -19,7 +19,7 @@ export type Samples = {
 /** The same as code: curl, the SDK, the command line. */
 export function CodeSamples({ title = say('code'), call, sdk, cli }: Samples) {
   const texts: Record<string, string> = { SDK: sdkText(sdk), CLI: cli }
-  if (call) texts.curl = curlText(call.path, call.body)
+  if (call) texts.curl = shellLines({ origin: location.origin, ...call })
   const chosen = useSignal(call ? 'curl' : 'SDK')
   const text = texts[chosen.value]!
   return (
@@ -47,21 +47,6 @@ export function CodeSamples({ title = say('code'), call, sdk, cli }: Samples) {
     </details>
   )
 }
-
-/** Lines for `sh` with everything that the call needs; the secret stays in the environment, and
- *  out of the arguments of programs. */
-function curlText(path: string, body: unknown): string {
-  return [
-    `BODY=${shellText(JSON.stringify(body))}`,
-    'SIGNATURE=$(printf %s "$BODY$PENSTOCK_SECRET" | openssl dgst -sha256 | sed "s/.* //")',
-    `printf 'Authorization: Bearer %s\\n' "$PENSTOCK_TOKEN" |`,
-    `  curl -s ${location.origin}${path} -H @- -H "X-Signature: $SIGNATURE" \\`,
-    '    -H "Content-Type: application/json" --data-binary "$BODY"',
-  ].join('\n')
-}
-
-/** A text as `sh` reads it, whatever is in it. */
-export const shellText = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const sdkText = (call: string): string =>
   [

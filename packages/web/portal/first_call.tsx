@@ -23,6 +23,8 @@ export function FirstCall() {
   )
   const items = keys.answer.value?.items ?? []
   const has_called = items.some(({ last_used_at }) => last_used_at !== null)
+  const usable = items.filter(({ revoked_at }) => revoked_at === null)
+  const needs_second = usable.length > 0 && usable.every(({ require_v2 }) => require_v2)
   return (
     <section class="stack" aria-label={say('first')}>
       <p>{say('first.sentence')}</p>
@@ -44,7 +46,7 @@ export function FirstCall() {
       </ol>
       <CodeSamples
         title={say('first')}
-        call={{ path: '/v1/balance', body: {} }}
+        call={{ path: '/v1/balance', body: {}, second_signature: needs_second }}
         sdk="penstock.balance.get()"
         cli="penstock login && penstock balance"
       />

@@ -72,10 +72,13 @@ const columns = (): Column<Refusal>[] => [
 
 /** What it came with, and what a wrong signature would have been right for. */
 function More(refusal: Refusal) {
-  const { request_id, key_id, ip, body, hint } = refusal
+  const { request_id, key_id, ip, body } = refusal
+  // A missing second signature is the whole of its hint.
+  const hint = typeof refusal.hint === 'string' ? null : refusal.hint
+  const hint_name = typeof refusal.hint === 'string' ? refusal.hint : hint?.right_for
   return (
     <details>
-      <summary>{hint?.right_for ? named('hint', hint.right_for) : say('refusal.details')}</summary>
+      <summary>{hint_name ? named('hint', hint_name) : say('refusal.details')}</summary>
       <div class="stack">
         <Facts
           facts={[

@@ -3,8 +3,10 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../calls/ask.ts'
+import { envText, shellText } from '../calls/shell.ts'
 import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
+import { Copy } from '../parts/address.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { CodeSamples } from '../parts/code.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -17,9 +19,6 @@ import { KeyFieldsView, useKeyFields } from './key_form.tsx'
 
 type DialogProps = { onDone: () => void; onClose: () => void }
 type SubjectProps = DialogProps & { subject: Key }
-
-/** Words of a shell around a text that may have blanks. */
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
 export function NewKey({ onDone, onClose }: DialogProps) {
   const fields = useKeyFields()
@@ -39,21 +38,13 @@ export function NewKey({ onDone, onClose }: DialogProps) {
   if (value)
     return (
       <Dialog title={say('key.made', { name: value.key.name })} onClose={onClose}>
-        <ShownOnce
-          texts={[
-            { name: say('key.token'), text: value.token },
-            { name: say('key.secret'), text: value.secret },
-          ]}
-        />
-        <CodeSamples
-          title={say('key.try')}
-          call={{ path: '/v1/whoami', body: {} }}
-          sdk="penstock.whoami()"
-          cli="penstock login && penstock doctor"
-        />
+        <MadeKey made={value} />
       </Dialog>
     )
-  const { name, scopes } = fields.body
+  const { name, scopes, require_v2, require_external_id } = fields.body
+  const careful = `${require_v2 ? ' --require-v2' : ''}${
+    require_external_id ? ' --require-external-id' : ''
+  }`
   return (
     <Dialog title={say('key.new')} onClose={onClose}>
       <Form
@@ -64,10 +55,39 @@ export function NewKey({ onDone, onClose }: DialogProps) {
         <Submit is_busy={submission.is_busy.value}>{say('key.create')}</Submit>
         <CodeSamples
           sdk={`penstock.keys.create(${JSON.stringify(fields.body, null, 2)})`}
-          cli={`penstock keys create ${quoted(name)} --scopes ${scopes.join(',')}`}
+          cli={`penstock keys create ${shellText(name)} --scopes ${scopes.join(',')}${careful}`}
         />
       </Form>
     </Dialog>
+  )
+}
+
+/** A key that was just made, and a first call with it: as it stands, since this is the one time
+ *  that its secret is known here. */
+function MadeKey({ made: { key, token, secret } }: { made: Result<'/v1/key/new'> }) {
+  const access = { token, secret }
+  return (
+    <ShownOnce
+      texts={[
+        { name: say('key.token'), text: token },
+        { name: say('key.secret'), text: secret },
+      ]}
+    >
+      <p>
+        {say('key.env')} <Copy text={envText(location.origin, access)} what={say('key.env')} />
+      </p>
+      <CodeSamples
+        title={say('key.try')}
+        call={{
+          path: '/v1/whoami',
+          body: {},
+          access,
+          second_signature: key.require_v2,
+        }}
+        sdk="penstock.whoami()"
+        cli="penstock login && penstock doctor"
+      />
+    </ShownOnce>
   )
 }
 

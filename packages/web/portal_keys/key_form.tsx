@@ -3,7 +3,14 @@
 import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
 import { session } from '../calls/session.ts'
-import { CheckField, ChecksField, LinesField, linesOf, TextField } from '../parts/field.tsx'
+import {
+  CheckField,
+  ChecksField,
+  ChoiceField,
+  LinesField,
+  linesOf,
+  TextField,
+} from '../parts/field.tsx'
 import { isSum } from '../parts/money.tsx'
 import { named, say } from '../words/words.ts'
 import type { Key } from './key.ts'
@@ -20,6 +27,7 @@ export type KeyText = {
   /** A day */
   ends: string
   require_v2: boolean
+  require_external_id: boolean
 }
 
 const BLANK: KeyText = {
@@ -28,7 +36,8 @@ const BLANK: KeyText = {
   networks: '',
   daily_cap: '',
   ends: '',
-  require_v2: true,
+  require_v2: false,
+  require_external_id: false,
 }
 
 const textOf = (key: Key): KeyText => ({
@@ -38,6 +47,7 @@ const textOf = (key: Key): KeyText => ({
   daily_cap: key.daily_cap === null ? '' : String(key.daily_cap),
   ends: key.ends_at?.slice(0, 10) ?? '',
   require_v2: key.require_v2,
+  require_external_id: key.require_external_id,
 })
 
 export type KeyFields = {
@@ -70,6 +80,7 @@ export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields
       networks: networks.length === 0 ? ['any'] : networks,
       daily_cap: text.daily_cap === '' ? 'none' : Number(text.daily_cap),
       require_v2: text.require_v2,
+      require_external_id: text.require_external_id,
       ends_at: text.ends === '' ? 'never' : is_same_day ? key!.ends_at! : `${text.ends}T00:00:00Z`,
     },
   }
@@ -120,10 +131,30 @@ export function KeyFieldsView({ fields, shows_wrong }: KeyFieldsViewProps) {
         value={text.ends}
         onText={(ends) => set({ ends })}
       />
+      <SignatureFields fields={fields} />
+    </>
+  )
+}
+
+/** What will use the key, which says what signatures it can send, and what is left open then. */
+function SignatureFields({ fields: { text, set } }: { fields: KeyFields }) {
+  const user = text.require_v2 ? 'penstock' : 'client'
+  return (
+    <>
+      <ChoiceField
+        label={say('key.user')}
+        hint={say(text.require_v2 ? 'key.user_penstock_hint' : 'key.user_client_hint')}
+        value={user}
+        choices={[
+          { value: 'client', text: say('key.user_client') },
+          { value: 'penstock', text: say('key.user_penstock') },
+        ]}
+        onChoice={(chosen) => set({ require_v2: chosen === 'penstock' })}
+      />
       <CheckField
-        label={say('key.require_v2')}
-        is_on={text.require_v2}
-        onCheck={(require_v2) => set({ require_v2 })}
+        label={say('key.require_external_id')}
+        is_on={text.require_external_id}
+        onCheck={(require_external_id) => set({ require_external_id })}
       />
     </>
   )

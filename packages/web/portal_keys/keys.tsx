@@ -121,7 +121,12 @@ function Limits({ networks, daily_cap, spent_today, require_v2, ends_at }: Key) 
           say('key.no_cap')
         ) : (
           <>
-            {say('key.spent')} <Money trx={spent_today} /> {say('key.of')} <Money trx={daily_cap} />
+            {spent_today !== null && (
+              <>
+                {say('key.spent')} <Money trx={spent_today} /> {say('key.of')}{' '}
+              </>
+            )}
+            <Money trx={daily_cap} />
           </>
         )}
       </li>

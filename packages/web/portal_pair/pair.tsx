@@ -89,7 +89,9 @@ type ApprovalProps = { program: Program; onDecision: (made: Decision) => void }
 function Approval({ program, onDecision }: ApprovalProps) {
   const { code, name } = program
   const asked_scopes = (program.scopes ?? ['read']) as Scope[]
-  const fields = useKeyFields(undefined, { name, scopes: asked_scopes })
+  // What pairs is the command line, or a program made with the SDK.
+  const start = { name, scopes: asked_scopes, require_v2: true }
+  const fields = useKeyFields(undefined, start)
   const was_sent = useSignal(false)
   const submission = useSubmission()
   const decide = (is_approved: boolean) =>

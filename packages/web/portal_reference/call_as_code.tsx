@@ -3,10 +3,11 @@
 
 import { useSignal } from '@preact/signals'
 import { signer } from 'penstock-sdk'
+import { shellText } from '../calls/shell.ts'
 import { useSubmission } from '../calls/submission.ts'
 import { Copy } from '../parts/address.tsx'
 import { FaultNote } from '../parts/answer.tsx'
-import { CodeSamples, shellText } from '../parts/code.tsx'
+import { CodeSamples } from '../parts/code.tsx'
 import { Form, TextField } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
 

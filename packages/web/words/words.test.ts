@@ -6,6 +6,7 @@ import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { CUSTOMER_ROLES } from '../users/user.ts'
+import { refusedText } from './refused.ts'
 import { count, FAMILIES, named, say, speak } from './words.ts'
 
 const WEB = join(import.meta.dirname, '..')
@@ -36,6 +37,28 @@ function saidBy(catalogue: Catalogue): Record<string, string[]> {
   }
   return Object.fromEntries(Object.entries(said).map(([key, names]) => [key, [...names].sort()]))
 }
+
+test('every code that a program can be refused with has words of its own', async () => {
+  const { CODES } = await import('penstock-service/http/refusal_codes.ts')
+  const wanted = [
+    ...CODES.map(({ code }) => String(code)),
+    'auth.scope',
+    'auth.second_signature',
+    'auth.suspended',
+    'insufficient_funds.daily_cap',
+  ]
+  for (const language of LANGUAGES) {
+    const text = await readFile(join(WEB, `languages/${language}/codes.json`), 'utf8')
+    const words = JSON.parse(text) as Catalogue
+    const missing = wanted.filter((name) => !words[`refused.${name}`])
+    assert.deepEqual(missing, [], language)
+    speak(language, words)
+    assert.notEqual(refusedText(1, 'auth'), named('refusal', 'auth'), 'nobody is signed in')
+    assert.equal(refusedText(1, 'auth.scope'), words['refused.auth.scope'])
+    assert.equal(refusedText(10, 'invalid_network_address.to_address'), words['refused.10'])
+  }
+  speak('en', {})
+})
 
 test('each language says the same, with the same parameters', () => {
   assert.ok(parts.length >= 4)

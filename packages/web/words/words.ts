@@ -79,6 +79,7 @@ export const FAMILIES = [
   'part',
   'purpose',
   'refusal',
+  'refused',
   'resource',
   'rest',
   'role',

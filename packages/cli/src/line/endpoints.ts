@@ -913,7 +913,17 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       {
         name: 'require_v2',
         type: 'yes',
-        help: "It refuses requests without the second signature",
+        help:
+          "It refuses requests without the second signature, which the SDK and the command " +
+          "line send; clients that know the first alone do not work with it",
+        needed: false,
+      },
+      {
+        name: 'require_external_id',
+        type: 'yes',
+        help:
+          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
+          "signature alone leaves open, that a body is sent again, then buys nothing twice",
         needed: false,
       },
       {
@@ -962,7 +972,17 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       {
         name: 'require_v2',
         type: 'yes',
-        help: "It refuses requests without the second signature",
+        help:
+          "It refuses requests without the second signature, which the SDK and the command " +
+          "line send; clients that know the first alone do not work with it",
+        needed: false,
+      },
+      {
+        name: 'require_external_id',
+        type: 'yes',
+        help:
+          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
+          "signature alone leaves open, that a body is sent again, then buys nothing twice",
         needed: false,
       },
       {
@@ -1078,7 +1098,17 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       {
         name: 'require_v2',
         type: 'yes',
-        help: "It refuses requests without the second signature",
+        help:
+          "It refuses requests without the second signature, which the SDK and the command " +
+          "line send; clients that know the first alone do not work with it",
+        needed: false,
+      },
+      {
+        name: 'require_external_id',
+        type: 'yes',
+        help:
+          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
+          "signature alone leaves open, that a body is sent again, then buys nothing twice",
         needed: false,
       },
       {

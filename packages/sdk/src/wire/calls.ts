@@ -88,6 +88,8 @@ type Envelope = {
   key?: string
   error?: string
   request_id?: string
+  param?: string
+  doc_url?: string
 }
 
 const PAUSE_MS_LEAST = 250
@@ -277,6 +279,11 @@ export class Caller {
     }
   }
 
+  /** A page of the service; one that does not know its own address names the page alone. */
+  #docUrl({ doc_url = '/docs' }: Envelope): string {
+    return doc_url.startsWith('/') ? this.#options.url + doc_url : doc_url
+  }
+
   #read(
     { method, id, idempotency_key }: CallRequest,
     { status, headers, text, open }: Answer,
@@ -284,7 +291,7 @@ export class Caller {
     if (open) return { result: open }
     const envelope = parsed(text, method)
     const own = typeof envelope.code === 'number'
-    const { key, error: sentence = `HTTP ${status}`, result } = envelope
+    const { key, error: sentence = `HTTP ${status}`, result, param } = envelope
     const request_id = envelope.request_id ?? headers.get('x-request-id') ?? ''
     const code = own ? Number(envelope.code) : status
     if (code === 0 && typeof result === 'object' && result && isOf(id, result)) {
@@ -293,7 +300,7 @@ export class Caller {
       const lastResponse = { status, request_id, headers, replayed, idempotency_key }
       return { result: Object.defineProperty(result, 'lastResponse', { value: lastResponse }) }
     }
-    const fields = { code, key, request_id, doc_url: `${this.#options.url}/docs` }
+    const fields = { code, key, request_id, param, doc_url: this.#docUrl(envelope) }
     if (own ? code === 0 : code < 300) {
       const lost = new ConnectionError('The answer is not whole', { ...fields, retryable: true })
       return { error: lost, refused: false, headers }

@@ -550,8 +550,7 @@ export type Endpoints = {
         scopes: string[]
         networks: string[] | null
         daily_cap: number | null
-        /** TRX, since midnight in UTC; counted for keys with a cap */
-        spent_today: number
+        spent_today: number | null
         ends_at: string | null
       }
       service: {
@@ -1191,8 +1190,9 @@ export type Endpoints = {
         /** For the codes 2, 10, 11, 12 and 50, of endpoints that take nothing secret: the first
          *  1,024 characters, with the values that the endpoint asks for */
         body: string | null
-        /** Of a wrong signature */
-        hint: {
+        /** `second_signature`: the first signature was right, and the key or the endpoint
+         *  requires `X-Signature-V2` as well. An object: the signature was wrong */
+        hint: string | {
           /** How many bytes the body had */
           hashed_bytes: number
           body_sha256: string
@@ -1405,9 +1405,9 @@ export type Endpoints = {
         scopes: string[] | null
         networks: string[] | null
         daily_cap: number | null
-        /** TRX; counted for keys with a cap */
-        spent_today: number
+        spent_today: number | null
         require_v2: boolean
+        require_external_id: boolean
         created_at: string
         made_by: string | null
         last_used_at: string | null
@@ -1434,8 +1434,12 @@ export type Endpoints = {
       networks?: string[] | undefined
       /** The most that it may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
-      /** It refuses requests without the second signature */
+      /** It refuses requests without the second signature, which the SDK and the command line
+       *  send; clients that know the first alone do not work with it */
       require_v2?: boolean | undefined
+      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
+       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
+      require_external_id?: boolean | undefined
       /** A time that is still to come, from which on it is refused, or `never` */
       ends_at?: string | undefined
     }
@@ -1446,9 +1450,9 @@ export type Endpoints = {
         scopes: string[] | null
         networks: string[] | null
         daily_cap: number | null
-        /** TRX; counted for keys with a cap */
-        spent_today: number
+        spent_today: number | null
         require_v2: boolean
+        require_external_id: boolean
         created_at: string
         made_by: string | null
         last_used_at: string | null
@@ -1478,8 +1482,12 @@ export type Endpoints = {
       networks?: string[] | undefined
       /** The most that it may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
-      /** It refuses requests without the second signature */
+      /** It refuses requests without the second signature, which the SDK and the command line
+       *  send; clients that know the first alone do not work with it */
       require_v2?: boolean | undefined
+      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
+       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
+      require_external_id?: boolean | undefined
       /** A time that is still to come, from which on it is refused, or `never` */
       ends_at?: string | undefined
     }
@@ -1489,9 +1497,9 @@ export type Endpoints = {
       scopes: string[] | null
       networks: string[] | null
       daily_cap: number | null
-      /** TRX; counted for keys with a cap */
-      spent_today: number
+      spent_today: number | null
       require_v2: boolean
+      require_external_id: boolean
       created_at: string
       made_by: string | null
       last_used_at: string | null
@@ -1518,9 +1526,9 @@ export type Endpoints = {
         scopes: string[] | null
         networks: string[] | null
         daily_cap: number | null
-        /** TRX; counted for keys with a cap */
-        spent_today: number
+        spent_today: number | null
         require_v2: boolean
+        require_external_id: boolean
         created_at: string
         made_by: string | null
         last_used_at: string | null
@@ -1550,9 +1558,9 @@ export type Endpoints = {
         scopes: string[] | null
         networks: string[] | null
         daily_cap: number | null
-        /** TRX; counted for keys with a cap */
-        spent_today: number
+        spent_today: number | null
         require_v2: boolean
+        require_external_id: boolean
         created_at: string
         made_by: string | null
         last_used_at: string | null
@@ -1615,8 +1623,12 @@ export type Endpoints = {
       networks?: string[] | undefined
       /** The most that it may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
-      /** It refuses requests without the second signature */
+      /** It refuses requests without the second signature, which the SDK and the command line
+       *  send; clients that know the first alone do not work with it */
       require_v2?: boolean | undefined
+      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
+       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
+      require_external_id?: boolean | undefined
       /** A time that is still to come, from which on it is refused, or `never` */
       ends_at?: string | undefined
     }
@@ -1626,9 +1638,9 @@ export type Endpoints = {
       scopes: string[] | null
       networks: string[] | null
       daily_cap: number | null
-      /** TRX; counted for keys with a cap */
-      spent_today: number
+      spent_today: number | null
       require_v2: boolean
+      require_external_id: boolean
       created_at: string
       made_by: string | null
       last_used_at: string | null

@@ -11,6 +11,8 @@ export type ErrorFields = {
   request_id?: string | undefined
   /** The same call may succeed later, with nothing about it changed. */
   retryable?: boolean
+  /** The field that it is about, as in `params.amounts.energy`. */
+  param?: string | undefined
   /** Where it is documented. */
   doc_url?: string | undefined
   cause?: unknown
@@ -22,6 +24,7 @@ export class PenstockError extends Error {
   readonly key: string | undefined
   readonly request_id: string | undefined
   readonly retryable: boolean
+  readonly param: string | undefined
   readonly doc_url: string | undefined
 
   constructor(message: string, fields: ErrorFields) {
@@ -30,6 +33,7 @@ export class PenstockError extends Error {
     this.key = fields.key
     this.request_id = fields.request_id
     this.retryable = fields.retryable ?? false
+    this.param = fields.param
     this.doc_url = fields.doc_url
   }
 }

@@ -702,9 +702,9 @@ export type EventData = {
     scopes: string[] | null
     networks: string[] | null
     daily_cap: number | null
-    /** TRX; counted for keys with a cap */
-    spent_today: number
+    spent_today: number | null
     require_v2: boolean
+    require_external_id: boolean
     created_at: string
     made_by: string | null
     last_used_at: string | null
@@ -723,9 +723,9 @@ export type EventData = {
     scopes: string[] | null
     networks: string[] | null
     daily_cap: number | null
-    /** TRX; counted for keys with a cap */
-    spent_today: number
+    spent_today: number | null
     require_v2: boolean
+    require_external_id: boolean
     created_at: string
     made_by: string | null
     last_used_at: string | null
@@ -744,9 +744,9 @@ export type EventData = {
     scopes: string[] | null
     networks: string[] | null
     daily_cap: number | null
-    /** TRX; counted for keys with a cap */
-    spent_today: number
+    spent_today: number | null
     require_v2: boolean
+    require_external_id: boolean
     created_at: string
     made_by: string | null
     last_used_at: string | null
@@ -765,9 +765,9 @@ export type EventData = {
     scopes: string[] | null
     networks: string[] | null
     daily_cap: number | null
-    /** TRX; counted for keys with a cap */
-    spent_today: number
+    spent_today: number | null
     require_v2: boolean
+    require_external_id: boolean
     created_at: string
     made_by: string | null
     last_used_at: string | null

@@ -150,7 +150,7 @@ const SAMPLE: Static<typeof CheckForm> = {
   id: '01m7xps0ca8ksnnfg71x89vdp6',
   type: 'address',
   address: EXAMPLE.address,
-  network: 'tron',
+  network: 'TRX',
   status: 'completed',
   risk_score: '12.5',
   risk_level: 'low',

@@ -106,7 +106,7 @@ async function placeTogether(
     return outcome
   })
   placeChecks(tx, accepted)
-  state.purse.noteRefusals(tx, state.now)
+  await state.purse.noteRefusals(tx, state.now)
   recordCustomerActions(tx, state.now, recordsOf(wanted, outcomes))
   return outcomes
 }
@@ -214,7 +214,10 @@ function judge(wanted: NewCheck, state: PlacementState, new_id: NewId): CheckPla
   const earlier = state.earlier.find(customer_id, idempotency_key)
   if (earlier) {
     if (!isReplay(earlier, wanted, ['type', 'network', 'address', 'hash', 'direction']))
-      return InvalidParams('external_id', 'Invalid Idempotency-Key')
+      return InvalidParams('external_id', 'Invalid Idempotency-Key').because(
+        `it is that of the check ${earlier.id}, which asked for something else`,
+        'Idempotency-Key',
+      )
     return { check: earlier, replayed: true }
   }
   const price = state.prices.get(wanted.type)

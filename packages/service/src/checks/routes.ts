@@ -37,6 +37,9 @@ export type Needs = {
   placeCheck: (wanted: NewCheck) => Promise<CheckPlacement>
 }
 
+const noNetwork = () =>
+  InvalidParams('network', 'Unsupported network').at('network', 'TRX, or what your operator adds')
+
 /** The network of a check, if the policy has somebody who screens it. */
 async function readNetwork(
   sql: Sql,
@@ -45,16 +48,20 @@ async function readNetwork(
 ): Promise<(typeof NETWORKS)[string]> {
   const known = Object.hasOwn(NETWORKS, network) ? NETWORKS[network] : undefined
   const { routes } = await currentPolicy(sql)
-  if (!known || !routes[`${network}/${type}`]) throw InvalidParams('network', 'Unsupported network')
+  if (!known || !routes[`${network}/${type}`]) throw noNetwork()
   return known
 }
 
 const isAbsent = (value: Json | undefined): value is undefined | null | '' =>
   value === undefined || value === null || value === ''
 
+const HASH_RULE = 'the id of a transaction, 64 hexadecimal characters'
+
 function readHash(value: Json | undefined, pattern: RegExp): string {
-  if (isAbsent(value)) throw InvalidParams('hash', 'Hash is required for hash checks')
-  if (typeof value !== 'string' || !pattern.test(value)) throw InvalidParams('hash', 'Invalid hash')
+  if (isAbsent(value))
+    throw InvalidParams('hash', 'Hash is required for hash checks').at('hash', HASH_RULE)
+  if (typeof value !== 'string' || !pattern.test(value))
+    throw InvalidParams('hash', 'Invalid hash').at('hash', HASH_RULE)
   return value.toLowerCase()
 }
 
@@ -62,7 +69,10 @@ function readHash(value: Json | undefined, pattern: RegExp): string {
 function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' {
   if (isAbsent(value)) return 'deposit'
   if (value !== 'deposit' && value !== 'withdrawal')
-    throw InvalidParams('direction', 'Invalid direction value')
+    throw InvalidParams('direction', 'Invalid direction value').at(
+      'direction',
+      'one of "deposit", "withdrawal"',
+    )
   return value
 }
 
@@ -169,7 +179,10 @@ const place = ({ sql, placeCheck }: Needs): Endpoint =>
       const { isAddress, hash: pattern } = await readNetwork(sql, network, type)
       const { address } = body
       if (typeof address !== 'string' || !isAddress(address)) {
-        throw InvalidParams('address', 'Invalid address provided')
+        throw InvalidParams('address', 'Invalid address provided').at(
+          'address',
+          `an address of ${network}`,
+        )
       }
       const hash = type === 'hash' ? readHash(body.hash, pattern) : null
       const direction = type === 'hash' ? readDirection(body.direction) : null
@@ -205,7 +218,7 @@ const check = ({ sql }: Needs): Endpoint =>
     examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
     async handle({ body, customer }) {
       const check = await findCheck(sql, { id: body.id, customer_id: customer.customer_id })
-      if (!check) throw CheckNotFound()
+      if (!check) throw CheckNotFound().absent('id', 'check of yours')
       return printCheck(check)
     },
   })
@@ -274,7 +287,7 @@ const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
     async handle({ body: { id }, customer: { customer_id } }) {
       const found = await findCheck(sql, { id, customer_id })
-      if (!found) throw CheckNotFound()
+      if (!found) throw CheckNotFound().absent('id', 'check of yours')
       const evidence = await readEvidence(sql, id)
       if (!evidence) throw NotFound('evidence', 'There is no evidence of this check')
       return {

@@ -23,7 +23,7 @@ import {
   refuses,
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
+import { LIST_REFUSALS, listFields, listOf, noPlace, page, rowsFor } from '../wire/lists.ts'
 import type { Check } from './checks.ts'
 import { CHECK_COLUMNS, CheckForm, printCheck } from './forms.ts'
 import { aboutAddress, placeAgain } from './placing.ts'
@@ -200,7 +200,7 @@ const placeText = ({ made_at, address }: WatchPlace): string => `${made_at.getTi
 function readWatchPlace(before: string | undefined): WatchPlace | undefined {
   if (before === undefined) return undefined
   const [, ms, address] = /^(\d{1,14})\.(\w{34})$/.exec(before) ?? []
-  if (!isAddress(address)) throw InvalidParams('before', 'Invalid before')
+  if (!isAddress(address)) throw noPlace()
   return { made_at: new Date(Number(ms)), address }
 }
 

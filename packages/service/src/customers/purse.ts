@@ -14,6 +14,7 @@ import {
   WalletNotFound,
 } from '../ledger/ledger.ts'
 import type { Fault } from '../lib/fault.ts'
+import { trxText } from '../lib/json.ts'
 import type { Receiver } from '../receivers/receivers.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 import {
@@ -31,6 +32,7 @@ export class Purse {
   readonly #free_sun: Map<string, bigint>
   readonly #spent_sun: Map<string, bigint>
   readonly #refused_keys = new Set<string>()
+  readonly #unpaid: { fault: Fault; customer_id: string; lack: string }[] = []
 
   constructor(free_sun: Map<string, bigint>, spent_sun: Map<string, bigint>) {
     this.#free_sun = free_sun
@@ -45,15 +47,33 @@ export class Purse {
   /** The price's refusal: 6 when the balance is below it, or the key would pass its daily cap. */
   refusePrice({ customer_id, key }: Buyer, price_sun: bigint): Fault | undefined {
     const free_sun = this.#free_sun.get(customerAccount(customer_id)) ?? 0n
-    if (free_sun < price_sun) return InsufficientFunds()
+    if (free_sun < price_sun) {
+      const lack =
+        `it costs ${trxText(price_sun)} TRX, ${trxText(free_sun)} TRX can be spent: ` +
+        `${trxText(price_sun - free_sun)} TRX are missing`
+      const fault = InsufficientFunds().because(lack)
+      this.#unpaid.push({ fault, customer_id, lack })
+      return fault
+    }
     if (!key || this.#spentBy(key) + price_sun <= key.daily_cap_sun) return undefined
     this.#refused_keys.add(key.key_id)
-    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
+    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached').because(
+      `it costs ${trxText(price_sun)} TRX, and ${trxText(this.#spentBy(key))} of ` +
+        `${trxText(key.daily_cap_sun)} TRX are spent today (UTC)`,
+    )
   }
 
-  /** Notes which keys' caps have refused a price; to be called when all prices are judged. */
-  noteRefusals(tx: Tx, now: Date): void {
+  /** Notes which keys' caps have refused a price, and tells who lacks money where to send it; to be
+   *  called when all prices are judged. */
+  async noteRefusals(tx: Tx, now: Date): Promise<void> {
     noteRefusedByCap(tx, [...this.#refused_keys], now)
+    if (this.#unpaid.length === 0) return
+    const ids = [...new Set(this.#unpaid.map(({ customer_id }) => customer_id))]
+    const customers = await tx<{ id: string; deposit_address: string }>`
+      select id, deposit_address from customer where id = any(${ids})`
+    const address_of = new Map(customers.map((one) => [one.id, one.deposit_address]))
+    for (const { fault, customer_id, lack } of this.#unpaid)
+      fault.because(`${lack}; send TRX to ${address_of.get(customer_id)}, your deposit address`)
   }
 
   /** Takes the price of what was accepted; nothing is written by this. */
@@ -81,11 +101,20 @@ export async function openPurse(tx: Tx, buyers: readonly Buyer[], now: Date): Pr
   return new Purse(free_sun, spent_sun)
 }
 
+export const contractRefusal = (param: string): Fault =>
+  InvalidAddress(undefined, 'A contract cannot receive resources').because(
+    `${param} must be the address of an account`,
+    param,
+  )
+
 /** The refusal of an address that may not receive resources: a contract, or a blacklisted one. */
 export function refuseReceiver(receiver: Receiver): Fault | undefined {
-  if (receiver === 'contract')
-    return InvalidAddress(undefined, 'A contract cannot receive resources')
-  if (receiver === 'barred') return InvalidAddress('blacklisted', 'This address is blacklisted')
+  if (receiver === 'contract') return contractRefusal('params.address')
+  if (receiver === 'barred')
+    return InvalidAddress('blacklisted', 'This address is blacklisted').because(
+      'nothing is sold to it',
+      'params.address',
+    )
   return undefined
 }
 

@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
 import { type Endpoint, endpoint, InvalidParams, NotFound, refuses } from '../wire/endpoint.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
+import { LIST_REFUSALS, listFields, listOf, noPlace, page, rowsFor } from '../wire/lists.ts'
 import type { Deposit, Place } from './deposits.ts'
 import { DEPOSIT_COLUMNS, DepositForm, printDeposit } from './forms.ts'
 
@@ -34,7 +34,7 @@ function readListPlace(before: string | undefined): ListPlace | undefined {
   if (before === undefined) return undefined
   const [, block = '', tx_id = '', position = ''] =
     /^(\d{1,15})\.([0-9a-f]{64})\.(-?\d{1,9})$/.exec(before) ?? []
-  if (tx_id === '') throw InvalidParams('before', 'Invalid before')
+  if (tx_id === '') throw noPlace()
   return { block_number: BigInt(block), tx_id, position: Number(position) }
 }
 

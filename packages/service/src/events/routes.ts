@@ -107,7 +107,7 @@ const eventsList = (sql: Sql, print: Printer): Endpoint =>
       const { customer_id } = customer
       const before = readPlace(body.before)
       if (after !== undefined && before !== undefined)
-        throw InvalidParams('after', 'Either after or before')
+        throw InvalidParams('after', 'Either after or before').because('both are given', 'after')
       if (after !== undefined) await requireKept(sql, customer_id, BigInt(after))
       const wanted = { customer_id, types, subject, limit: rowsFor(limit) }
       const rows = await listEvents(sql, {

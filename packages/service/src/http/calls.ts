@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Fault, TooManyRequests } from '../lib/fault.ts'
-import { printJson } from '../lib/json.ts'
+import { type Json, printJson } from '../lib/json.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
 import { callerOf, once } from '../limits/caller.ts'
 import type { Connections } from '../limits/connections.ts'
@@ -27,6 +27,7 @@ import {
   transportRefusal,
 } from '../wire/replies.ts'
 import { type Gate, tooMany } from './gate.ts'
+import { refusalUrl } from './refusal_codes.ts'
 
 /** What a signed request shows. */
 export type Credentials = {
@@ -45,8 +46,7 @@ export type Credentials = {
   mayReadAgain?: () => boolean
 }
 
-/** Says who sent a request. Throws what unauthenticated() makes, the same for every reason as far
- *  as the caller sees. */
+/** Says who sent a request. Throws what unauthenticated() makes. */
 export type Authenticate = (credentials: Credentials) => Promise<Customer>
 
 /** What a call passes on its way. */
@@ -60,6 +60,8 @@ export type Door = {
   mayChange?: (() => boolean) | undefined
   /** Undefined: results and refusals are not compared with what is documented. */
   check: CheckReply | undefined
+  /** The address of this service, before the path of a page; left out: pages are named alone. */
+  public_url?: string | undefined
 }
 
 /** Who comes in, and to what. */
@@ -263,7 +265,7 @@ function busy(request_id: string, full: FullLane): Answer {
 }
 
 function refused(
-  { log, gate, check }: Door,
+  { log, gate, check, public_url }: Door,
   call: Call,
   { thrown, customer }: { thrown: unknown; customer: Customer | undefined },
 ): AnsweredCall {
@@ -274,7 +276,22 @@ function refused(
   const failure = authFailureOf(thrown)
   const asker = { ...customer, key_id: failure?.key_id ?? customer?.key_id, auth: failure?.reason }
   const too_many = failure && !customer ? gate.failed(request, reply) : undefined
-  return { answer: too_many ?? refusal(request.id, asFault({ log, check }, call, thrown)), asker }
+  if (too_many) return { answer: too_many, asker }
+  const fault = asFault({ log, check }, call, thrown)
+  const doc_url = call.endpoint.path.startsWith('/v1/')
+    ? refusalUrl(public_url, fault.code)
+    : undefined
+  const body = fault.about && readableBody(request)
+  return { answer: refusal(request.id, fault, { body, doc_url }), asker }
+}
+
+/** The body once more, for the sentence about it; undefined when it is none. */
+function readableBody({ body }: FastifyRequest): Json | undefined {
+  try {
+    return parseBody(body instanceof Uint8Array ? body : NO_BYTES)
+  } catch {
+    return undefined
+  }
 }
 
 /** What the caller is told. Whatever is not a refusal is our failure: it is logged, and its details
@@ -284,11 +301,19 @@ function asFault(
   { endpoint, request }: Call,
   thrown: unknown,
 ): Fault {
-  const listed = thrown instanceof Fault && (!check || isListed(endpoint, thrown))
-  if (listed) return thrown
+  const sound =
+    thrown instanceof Fault && (!check || (isListed(endpoint, thrown) && isExplained(thrown)))
+  if (sound) return thrown
   log('request_failed', { path: endpoint.path, request_id: request.id, ...thrownFields(thrown) })
   return InternalError()
 }
+
+/** Codes that are about what was sent. */
+const BODY_CODES: ReadonlySet<number> = new Set([2, 10, 11, 12, 50])
+
+/** Whether a refusal of what was sent says where it lies. */
+const isExplained = ({ code, about }: Fault): boolean =>
+  !BODY_CODES.has(code) || about !== undefined
 
 /** Whether the endpoint documents this refusal, code and key. */
 function isListed({ faults }: Endpoint, { code, key }: Fault): boolean {

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { TSchema } from 'typebox'
 import type { Answer } from '../wire/replies.ts'
+import { refusalPage } from './refusal_codes.ts'
 
 /** What a page is asked with. Nobody has checked any of it. */
 export type PageRequest = {
@@ -115,10 +116,20 @@ const FILES: readonly [path: Page['path'], file: string, content_type: string, s
     ],
   ]
 
+/** What each code means. */
+const REFUSALS: Page = {
+  path: '/docs/refusals',
+  summary: 'What calls are refused for, code by code',
+  async handle() {
+    const content_type = 'text/html; charset=utf-8'
+    return { status: 200, code: 0, content_type, body: refusalPage(), headers: HEADERS }
+  },
+}
+
 /** The reference: the document, and the page that shows it. A file is read when it is first asked
  *  for, and again until that has succeeded. */
 export function referencePages(files = FILES): Page[] {
-  return files.map(([path, file, content_type, summary]) => {
+  const pages = files.map(([path, file, content_type, summary]): Page => {
     let bytes: Buffer | undefined
     let small: Buffer | undefined
     return {
@@ -134,6 +145,7 @@ export function referencePages(files = FILES): Page[] {
       },
     }
   })
+  return [...pages, REFUSALS]
 }
 
 /** Whether a browser takes this encoding, by its header Accept-Encoding. */

@@ -82,6 +82,8 @@ export type Options = {
   isHealthy?: () => Promise<boolean>
   /** Addresses or networks of proxies whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly string[]
+  /** The address of this service as customers know it, for links to its pages. */
+  public_url?: string | undefined
   /** Every result is compared with its schema, and every refusal with the endpoint's list: a
    *  mismatch is a bug. */
   check_replies?: boolean
@@ -196,8 +198,8 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   const turns = new Turns(TURN_LIMITS)
   const isHealthy = options.isHealthy ?? healthReader(() => needs.sql`select 1`, needs.clock)
   addHealth(app, isHealthy, { gate, send })
-  const { mayChange } = options
-  const door = { log: needs.log, entry, gate, connections, check, turns, mayChange }
+  const { mayChange, public_url } = options
+  const door = { log: needs.log, entry, gate, connections, check, turns, mayChange, public_url }
   const parts = { door, send, note: answerNoter(needs), passGate }
   addEndpoints(app, options.endpoints, parts)
   addMounts(app, mounts, parts)

@@ -140,7 +140,19 @@ const credentialsOf = ({ token, secret }: IssuedKey): Credentials => ({
   v2: { signature: undefined, timestamp: undefined, nonce: undefined },
 })
 
-const REFUSED = { code: 1, key: 'auth', error: 'Incorrect token or signature' }
+const SECOND_NEEDED = {
+  code: 1,
+  key: 'auth.second_signature',
+  error:
+    'This key needs X-Signature-V2 as well: send both, or use a key that takes the first alone',
+  doc_url: '/docs/refusals#code-1',
+}
+const REFUSED = {
+  code: 1,
+  key: 'auth',
+  error: 'Incorrect token or signature',
+  doc_url: '/docs/refusals#code-1',
+}
 
 test('the right token and signature say who asks, in lower or upper case', async (t) => {
   const { ask, issue, customer_id } = await front(t)
@@ -376,14 +388,27 @@ test('the second signature binds the Idempotency-Key: none added, altered, remov
 test('a key that requires the second signature takes no request without it', async (t) => {
   const { ask, issue, clock } = await front(t)
   const key = await issue({ require_v2: true })
-  assert.deepEqual(await ask(v1(key)), REFUSED)
+  assert.deepEqual(await ask(v1(key)), SECOND_NEEDED)
   const { 'x-signature-v2': stamp, ...rest } = v2(key, clock)
-  assert.deepEqual(await ask(rest), REFUSED)
+  assert.deepEqual(await ask(rest), SECOND_NEEDED)
   const { 'x-nonce': nonce, ...without_nonce } = v2(key, clock)
   assert.deepEqual(await ask(without_nonce), REFUSED)
   const { 'x-signature': old, ...only_v2 } = v2(key, clock)
   assert.deepEqual(await ask(only_v2), REFUSED)
   assert.equal((await ask(v2(key, clock))).code, 0)
+})
+
+test('that the second signature is missing is told to who could call with it alone', async (t) => {
+  const { ask, issue, clock } = await front(t)
+  const strict = { require_v2: true }
+  const key = await issue(strict)
+  const unknown = { ...key, token: `pst_${'A'.repeat(43)}` }
+  const elsewhere = await issue({ ...strict, allowed_networks: ['203.0.113.0/24'] })
+  const ended = await issue({ ...strict, expires_at: new Date(clock.now().getTime() - 1) })
+  assert.deepEqual(await ask({ ...v1(key), 'x-signature': '0'.repeat(64) }), REFUSED)
+  for (const refused of [unknown, elsewhere, ended])
+    assert.deepEqual(await ask(v1(refused)), REFUSED)
+  assert.deepEqual(await ask(v1(key)), SECOND_NEEDED)
 })
 
 test('a key that does not require the second signature still checks it', async (t) => {

@@ -2,7 +2,8 @@
 // key works for up to a second longer in each process; a refusal is decided on the row itself,
 // unless the caller has been refused too often to be read for. An unknown token takes the same path
 // as a wrong signature, with a secret that nobody has: neither the answer nor its time tells them
-// apart. Why it was refused is for the log alone.
+// apart. Why it was refused is for the log alone, but that a key requires the second signature is
+// told to who has shown to hold its secret.
 
 import type { BlockList } from 'node:net'
 import type { Seal } from '../customers/seal.ts'
@@ -60,8 +61,8 @@ type OpenKey = {
   expires_at: Date | null
 }
 
-/** The check of credentials for signed endpoints. Throws Unauthenticated for every reason alike,
- *  and Outage when the database does not answer. */
+/** The check of credentials for signed endpoints. Throws Unauthenticated, alike for every reason
+ *  that could help who does not hold the secret, and Outage when the database does not answer. */
 export function authenticator({ sql, clock, seal, noteUse }: Needs): Authenticate {
   const open_keys = new Recent<OpenKey>(FRESH_MS)
   const readKey = batched(BATCH_MAX, async (token_hashes: string[]) => {
@@ -166,10 +167,11 @@ function failureOf(key: OpenKey, credentials: Credentials, now: Date): AuthFailu
   const from_allowed = key.networks === undefined || isListed(key.networks, credentials.ip)
   const in_force = key.expires_at === null || now < key.expires_at
   if (!by.v1) return 'wrong_signature'
-  if (signed_v2_missing ? key.require_v2 : !by.v2)
-    return signed_v2_missing ? 'v2_required' : 'wrong_signature_v2'
+  if (!signed_v2_missing && !by.v2) return 'wrong_signature_v2'
   if (!from_allowed) return 'network'
-  return in_force ? undefined : 'expired'
+  if (!in_force) return 'expired'
+  // Last: it alone is told, and only to who could call with that signature beside the first.
+  return signed_v2_missing && key.require_v2 ? 'v2_required' : undefined
 }
 
 /** Which of the signatures are right by a secret; a second one that was not sent is not. */

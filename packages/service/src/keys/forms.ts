@@ -65,8 +65,18 @@ export const LimitFields = {
   ),
   require_v2: Type.Optional(
     Type.Boolean({
-      description: 'It refuses requests without the second signature',
+      description:
+        'It refuses requests without the second signature, which the SDK and the command line ' +
+        'send; clients that know the first alone do not work with it',
       ...invalid('require_v2'),
+    }),
+  ),
+  require_external_id: Type.Optional(
+    Type.Boolean({
+      description:
+        'It begins nothing without an `external_id` or an `Idempotency-Key`: what the first ' +
+        'signature alone leaves open, that a body is sent again, then buys nothing twice',
+      ...invalid('require_external_id'),
     }),
   ),
   ends_at: Type.Optional(
@@ -91,6 +101,7 @@ export const LIMIT_REFUSALS = [
   refuses(InvalidParams, '`scopes` is no list of scopes', 'scopes'),
   refuses(InvalidParams, '`networks` is no list of addresses and networks', 'networks'),
   refuses(InvalidParams, '`require_v2` is neither true nor false', 'require_v2'),
+  refuses(InvalidParams, '`require_external_id` is neither true nor false', 'require_external_id'),
   refuses(InvalidParams, '`daily_cap` is no amount of TRX', 'daily_cap'),
   refuses(InvalidParams, '`ends_at` is no time that is still to come', 'ends_at'),
 ]
@@ -100,18 +111,20 @@ type LimitFieldValues = {
   networks?: string[] | undefined
   daily_cap?: Json | undefined
   require_v2?: boolean | undefined
+  require_external_id?: boolean | undefined
   ends_at?: string | undefined
 }
 
 /** What limits a key, as it was asked for. Throws 2. */
 export function readLimits(
-  { scopes, networks, daily_cap, require_v2, ends_at }: LimitFieldValues,
+  { scopes, networks, daily_cap, require_v2, require_external_id, ends_at }: LimitFieldValues,
   now: Date,
 ) {
   return {
     scopes: scopes && [...new Set(scopes)],
     allowed_networks: networks && readNetworks(networks),
     require_v2,
+    require_external_id,
     daily_cap_sun:
       daily_cap === undefined
         ? undefined
@@ -125,16 +138,28 @@ export function readLimits(
 function readNetworks(networks: readonly string[]): readonly string[] | null {
   if (networks.length === 1 && networks[0] === 'any') return null
   const wrong = networks.find((network) => !isNetwork(network))
-  if (wrong !== undefined) throw InvalidParams('networks', `Not an address or network: ${wrong}`)
+  if (wrong !== undefined)
+    throw InvalidParams('networks', 'Not an address or network').at(
+      `networks[${networks.indexOf(wrong)}]`,
+      'an address or a network, such as 203.0.113.0/24',
+    )
   return networks
 }
 
 function readEnd(given: string, now: Date): Date | null {
   if (given === 'never') return null
   const ends_at = readMoment(given)
-  if (!ends_at || ends_at <= now) throw InvalidParams('ends_at', 'Invalid ends_at')
+  if (!ends_at || ends_at <= now)
+    throw InvalidParams('ends_at', 'Invalid ends_at').at(
+      'ends_at',
+      'a day or a time in UTC that is still to come, or never',
+    )
   return ends_at
 }
+
+const SPENT_TODAY =
+  'TRX since midnight (UTC) that counts against its cap, with what keys have spent that share ' +
+  'it; null: not counted, because it has no cap, or not for the whole of today'
 
 export const KeyForm = Type.Object({
   id: Type.String(),
@@ -142,8 +167,9 @@ export const KeyForm = Type.Object({
   scopes: OrNull(Type.Array(Type.String())),
   networks: OrNull(Type.Array(Type.String())),
   daily_cap: OrNull(Money({ description: 'TRX; null: no limit' })),
-  spent_today: Money({ description: 'TRX; counted for keys with a cap' }),
+  spent_today: OrNull(Money({ description: SPENT_TODAY })),
   require_v2: Type.Boolean(),
+  require_external_id: Type.Boolean(),
   created_at: Type.String(),
   made_by: OrNull(Type.String({ description: 'The key that made it; null: the operator' })),
   last_used_at: OrNull(Type.String()),
@@ -154,7 +180,7 @@ export const KeyForm = Type.Object({
   }),
 })
 
-export type KeyReport = KeyRow & { spent_today_sun: bigint }
+export type KeyReport = KeyRow & { spent_today_sun: bigint | null }
 
 /** Keys, newest first; those that stand for users only when they are named. `day`: of which to say
  *  what was spent. `made_by_key`: only those that it has made. */
@@ -174,9 +200,8 @@ export async function reportKeys(
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
       secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id,
-      coalesce(s.spent_sun, 0)::bigint as spent_today_sun
-    from api_key as k left join api_key_spending as s
-      on s.key_id = coalesce(k.spends_from, k.id) and s.day = ${day}::date
+      api_key_spent_on(id, ${day}::date) as spent_today_sun
+    from api_key
     where (${customer_id}::text is null or customer_id = ${customer_id})
       and (${before}::text is null or id < ${before})
       and (${made_by_key}::text is null or made_by_key = ${made_by_key})
@@ -195,8 +220,9 @@ export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {
     scopes,
     networks: key.allowed_networks,
     daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
-    spent_today: money(key.spent_today_sun),
+    spent_today: key.spent_today_sun === null ? null : money(key.spent_today_sun),
     require_v2,
+    require_external_id: key.require_external_id,
     created_at: wireTime(key.created_at),
     made_by: made_by_key,
     last_used_at: timeOrNull(key.last_used_at),
@@ -215,6 +241,7 @@ export function recordedKey(key: KeyRow, at: Date) {
     networks,
     daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
     require_v2,
+    require_external_id: key.require_external_id,
     ends_at: timeOrNull(key.expires_at),
     revoked_at: timeOrNull(key.revoked_at),
     secrets: secretsOf(key, at),
@@ -237,6 +264,7 @@ const SAMPLE = {
   daily_cap: 500,
   spent_today: 0,
   require_v2: true,
+  require_external_id: false,
   created_at: '2026-11-21T00:05:57Z',
   made_by: null,
   last_used_at: null,

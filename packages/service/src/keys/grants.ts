@@ -139,12 +139,12 @@ async function recordKey(
   })
 }
 
-/** What a new key has where nothing is said: as its maker, and careful. */
+/** What a new key has where nothing is said: as its maker. */
 const inheritedFrom = (asking: KeyRow): LimitsInForce => ({
   scopes: asking.scopes,
   allowed_networks: asking.allowed_networks,
   daily_cap_sun: asking.daily_cap_sun,
-  require_v2: true,
+  require_v2: asking.require_v2,
   require_external_id: asking.require_external_id,
   expires_at: asking.expires_at,
 })
@@ -159,7 +159,7 @@ export async function alterKey(
   await lockOwner(tx, asks.customer_id)
   const [asking, key] = await lockOther(tx, asks, id)
   requireNarrow({ ...key, ...givenOf(given) }, asking)
-  await changeKey(tx, key, given)
+  await changeKey(tx, key, { ...given, at })
   await recordKey(tx, asks, { action: 'key/change', id, before: key, at })
 }
 

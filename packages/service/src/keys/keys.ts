@@ -8,7 +8,7 @@ import type { CustomerState } from '../customers/customers.ts'
 import type { Seal } from '../customers/seal.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, dayOf } from '../lib/clock.ts'
 import { firstIdAt, type NewId, type Random } from '../lib/ids.ts'
 import { isNetwork } from '../lib/networks.ts'
 import { Conflict, InvalidParams, type Scope } from '../wire/endpoint.ts'
@@ -94,10 +94,11 @@ export async function issueKey(
   const now = needs.clock.now()
   await tx`
     insert into api_key (id, customer_id, name, token_hash, sealed_secret, secret_made_at, scopes,
-      allowed_networks, daily_cap_sun, require_v2, require_external_id, created_at, expires_at,
-      made_by_key, spends_from)
+      allowed_networks, daily_cap_sun, spending_counted_from, require_v2, require_external_id,
+      created_at, expires_at, made_by_key, spends_from)
     values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${now},
-      ${scopes}, ${allowed_networks}, ${daily_cap_sun}, ${require_v2}, ${require_external_id},
+      ${scopes}, ${allowed_networks}, ${daily_cap_sun},
+      ${daily_cap_sun === null ? null : dayOf(now)}, ${require_v2}, ${require_external_id},
       ${now}, ${expires_at}, ${made_by_key}, ${spends_from})`
   await noteKeys(tx, 'key.created', [{ id: key_id, customer_id }], now)
   return { key_id, token, secret }
@@ -229,7 +230,11 @@ export type KeyLimits = {
 
 /** Puts other limits on a key. Servers follow within a second. Throws InvalidParams when an allowed
  *  network is none. */
-export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise<KeyRow> {
+export async function changeKey(
+  tx: Tx,
+  key: KeyRow,
+  { at, ...limits }: KeyLimits & { at: Date },
+): Promise<KeyRow> {
   const given = Object.fromEntries(
     Object.entries(limits).filter(([, limit]) => limit !== undefined),
   )
@@ -248,19 +253,22 @@ export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise
     update api_key
     set name = ${name}, scopes = ${scopes}, allowed_networks = ${allowed_networks},
       daily_cap_sun = ${daily_cap_sun},
+      spending_counted_from = case when ${daily_cap_sun}::bigint is null then null
+        when daily_cap_sun is null then ${dayAfter(at)}::date else spending_counted_from end,
       require_v2 = ${require_v2}, require_external_id = ${require_external_id},
         expires_at = ${expires_at},
         ending_at = case when expires_at = ${expires_at} then ending_at end
     where id = ${key.id}`
-  await capMadeKeys(tx, after)
+  await capMadeKeys(tx, after, at)
   return after
 }
 
 /** What a locked key with a daily cap has made, or what those have made, spends from its cap and
  *  has no larger one, also where it was made before the cap was there, or was so small. */
-export async function capMadeKeys(
+async function capMadeKeys(
   tx: Tx,
   { id, daily_cap_sun, spends_from }: Pick<KeyRow, 'id' | 'daily_cap_sun' | 'spends_from'>,
+  at: Date,
 ): Promise<void> {
   if (daily_cap_sun === null) return
   const made = await tx<{ id: string }>`
@@ -273,9 +281,16 @@ export async function capMadeKeys(
   if (made.length === 0) return
   await tx`
     update api_key
-    set daily_cap_sun = least(daily_cap_sun, ${daily_cap_sun}), spends_from = ${spends_from ?? id}
+    set daily_cap_sun = least(daily_cap_sun, ${daily_cap_sun}), spends_from = ${spends_from ?? id},
+      spending_counted_from = case
+        when daily_cap_sun is null or spends_from is distinct from ${spends_from ?? id}
+          then ${dayAfter(at)}::date
+        else spending_counted_from end
     where id = any(${made.map((key) => key.id)})`
 }
+
+/** The first day of which all is counted when counting begins in the middle of one. */
+const dayAfter = (at: Date): string => dayOf(new Date(at.getTime() + 24 * HOUR_MS))
 
 /** A key, which stays as it is until the transaction ends. */
 export async function lockKey(tx: Tx, key_id: string): Promise<KeyRow | undefined> {
@@ -402,5 +417,8 @@ export async function sealingKeysMissing(sql: Sql | Tx, seal: Seal): Promise<str
 function requireNetworks(networks: readonly string[]): void {
   const wrong = networks.find((network) => !isNetwork(network))
   if (wrong !== undefined)
-    throw InvalidParams('allowed_networks', `Not an address or network: ${wrong}`)
+    throw InvalidParams('allowed_networks', `Not an address or network: ${wrong}`).because(
+      'give such as 203.0.113.0/24',
+      'networks',
+    )
 }

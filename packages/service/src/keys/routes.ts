@@ -93,7 +93,10 @@ const create = (needs: Needs): Endpoint =>
     path: '/v1/key/new',
     summary: 'A new API key, no wider than the one that asks',
     description:
-      'What is left out is as the asking key has it; `require_v2` is true unless it is false. ' +
+      'What is left out is as the asking key has it. A key takes both signatures unless ' +
+      '`require_v2` is true: existing clients know the first one alone, which protects neither ' +
+      'path nor time, so that who sees a purchase without an `external_id` can repeat it; ' +
+      '`require_external_id` refuses such purchases. ' +
       'What the keys spend that a key with a daily cap has made counts against its own cap.',
     body: Type.Object({ name: NameField, ...LimitFields }),
     reply: Type.Object({

@@ -2,8 +2,9 @@
 // and is not listed: it is there so that whatever names a key can name a user.
 
 import type { Tx } from '../database/sql.ts'
+import { dayOf } from '../lib/clock.ts'
 import type { Scope } from '../wire/endpoint.ts'
-import { capMadeKeys, lockKey } from './keys.ts'
+import { changeKey, lockKey } from './keys.ts'
 
 export type UserKey = {
   user_id: string
@@ -19,22 +20,20 @@ export type UserKey = {
 export async function openUserKey(tx: Tx, key: UserKey, at: Date): Promise<void> {
   const { user_id, customer_id, name, scopes, daily_cap_sun, spends_from = null } = key
   await tx`
-    insert into api_key (id, user_id, customer_id, name, scopes, daily_cap_sun, spends_from,
-      require_v2, created_at, secret_made_at)
+    insert into api_key (id, user_id, customer_id, name, scopes, daily_cap_sun,
+      spending_counted_from, spends_from, require_v2, created_at, secret_made_at)
     values (${user_id}, ${user_id}, ${customer_id}, ${name}, ${scopes}, ${daily_cap_sun},
-      ${spends_from}, false, ${at}, ${at})`
+      ${daily_cap_sun === null ? null : dayOf(at)}, ${spends_from}, false, ${at}, ${at})`
 }
 
 /** Follows a change of the user. */
 export async function changeUserKey(
   tx: Tx,
-  { user_id, name, scopes, daily_cap_sun }: Omit<UserKey, 'customer_id' | 'spends_from'>,
+  change: Omit<UserKey, 'customer_id' | 'spends_from'>,
+  at: Date,
 ): Promise<void> {
-  await tx`
-    update api_key set name = ${name}, scopes = ${scopes}, daily_cap_sun = ${daily_cap_sun}
-    where id = ${user_id}`
-  const key = await lockKey(tx, user_id)
-  if (key) await capMadeKeys(tx, key)
+  const key = await lockKey(tx, change.user_id)
+  if (key) await changeKey(tx, key, { ...change, at })
 }
 
 /** The keys that the user has made stay. */

@@ -3,15 +3,46 @@
 // runs again; a domain that knows what it means for its endpoint says 35, elsewhere it is code 500.
 // Everything else that is thrown is a bug: code 500, and somebody is told.
 
+/** What a refusal is about, beside its sentence: the field, as in `params.amounts.energy` (left
+ *  out: the body as a whole), and one of
+ *  - `must`: what its value must be, as in `an integer from 1 to 100`
+ *  - `because`: why it is refused, in words of ours alone
+ *  - `absent`: what there is none of under the name that it has, as in `transaction of yours`
+ *  What the caller sent is put into words where the answer is made (wire/complaints.ts). */
+export type About = { readonly param?: string | undefined } & (
+  | { readonly must: string }
+  | { readonly because: string }
+  | { readonly absent: string }
+)
+
 /** A refusal, as a client sees it: `{ code, key, error }`. */
 export class Fault extends Error {
   override name = 'Fault'
   readonly code: number
   readonly key: string
+  about: About | undefined
   constructor(code: number, key: string, sentence: string) {
     super(sentence)
     this.code = code
     this.key = key
+  }
+
+  /** The refusal of a field that must be something else. */
+  at(param: string | undefined, must: string): this {
+    this.about = { param, must }
+    return this
+  }
+
+  /** The refusal, with its reason and the field that it lies in, if it is one. */
+  because(because: string, param?: string): this {
+    this.about = { param, because }
+    return this
+  }
+
+  /** The refusal of the name of something that there is not. */
+  absent(param: string, absent: string): this {
+    this.about = { param, absent }
+    return this
   }
 }
 

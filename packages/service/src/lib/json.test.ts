@@ -217,9 +217,28 @@ test('text that is not well-formed Unicode is refused', () => {
 test('the error says where', () => {
   assert.throws(() => parse('{"a":1,"a":2}'), {
     name: 'JsonError',
-    message: 'key given twice at 7',
-    position: 7,
+    message: 'a key given twice at byte 7',
+    byte: 7,
+    is_json: true,
   })
+})
+
+test('the error counts bytes, and tells an early end from what is wrong', () => {
+  const rows: [text: string | Uint8Array, message: string][] = [
+    ['{"a":1', 'unexpected end at byte 6'],
+    ['{"a":"é', 'unexpected end at byte 8'],
+    ['', 'unexpected end at byte 0'],
+    ['{"é":1,}', 'a key was expected at byte 8'],
+    ['{"a":1} x', 'more after its end at byte 8'],
+    ['{"a":"b\nc"}', 'a control character in a text at byte 7'],
+    ['{"a":tru}', 'unexpected text at byte 5'],
+    [Uint8Array.from([0x22, 0xc3, 0xa9, 0xff, 0x22]), 'invalid UTF-8 at byte 3'],
+    [Uint8Array.from([0xff]), 'invalid UTF-8 at byte 0'],
+  ]
+  for (const [text, message] of rows) {
+    const bytes = typeof text === 'string' ? Buffer.from(text) : text
+    assert.throws(() => parseJson(bytes), { name: 'JsonError', message })
+  }
 })
 
 test('money prints as a number that is exactly the sun', () => {

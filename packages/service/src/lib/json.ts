@@ -18,11 +18,16 @@ export class OtherNumber {
 /** The bytes are not a JSON document that this service accepts. */
 export class JsonError extends Error {
   override name = 'JsonError'
-  /** Where, in UTF-16 units from the beginning of the text. */
-  readonly position: number
-  constructor(complaint: string, position: number) {
-    super(`${complaint} at ${position}`)
-    this.position = position
+  readonly complaint: string
+  /** Where, in bytes from the beginning. */
+  readonly byte: number
+  /** It is JSON, which two readers could understand differently. */
+  readonly is_json: boolean
+  constructor(complaint: string, byte: number, is_json = false) {
+    super(`${complaint} at byte ${byte}`)
+    this.complaint = complaint
+    this.byte = byte
+    this.is_json = is_json
   }
 }
 
@@ -43,8 +48,26 @@ function decode(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes)
   } catch {
-    throw new JsonError('invalid UTF-8', 0)
+    throw new JsonError('invalid UTF-8', validBytes(bytes))
   }
+}
+
+/** How many of the bytes are UTF-8 up to the first that is none. */
+function validBytes(bytes: Uint8Array): number {
+  let [valid, invalid] = [0, bytes.length]
+  while (valid + 1 < invalid) {
+    const middle = (valid + invalid) >> 1
+    // What is cut off in the middle of a character is no fault of it: `stream` waits for the rest.
+    const decodes = () =>
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, middle), { stream: true })
+    try {
+      decodes()
+      valid = middle
+    } catch {
+      invalid = middle
+    }
+  }
+  return valid
 }
 
 const QUOTE = 0x22
@@ -76,12 +99,22 @@ class Reader {
   document(): Json {
     const value = this.value(0)
     this.blanks()
-    if (this.at < this.text.length) this.refuse('trailing content')
+    if (this.at < this.text.length) this.refuse('more after its end')
     return value
   }
 
-  refuse(complaint: string): never {
-    throw new JsonError(complaint, this.at)
+  refuse(complaint: string, at = this.at): never {
+    const ended = at >= this.text.length
+    throw new JsonError(ended ? 'unexpected end' : complaint, this.byteAt(at))
+  }
+
+  /** Refuses what is JSON, and is not taken. */
+  refuseJson(complaint: string, at: number): never {
+    throw new JsonError(complaint, this.byteAt(at), true)
+  }
+
+  byteAt(at: number): number {
+    return Buffer.byteLength(this.text.slice(0, at))
   }
 
   blanks(): void {
@@ -127,7 +160,7 @@ class Reader {
   }
 
   object(depth: number): JsonObject {
-    if (depth > DEPTH_MAX) this.refuse('nested too deeply')
+    if (depth > DEPTH_MAX) this.refuseJson('nested too deeply', this.at)
     this.at += 1
     const object: JsonObject = {}
     if (this.takes('}')) return object
@@ -137,10 +170,10 @@ class Reader {
       const key_at = this.at
       if (this.text.charCodeAt(key_at) !== QUOTE) this.refuse('a key was expected')
       const key = this.string()
-      if (REFUSED_KEYS.has(key)) throw new JsonError('refused key', key_at)
-      if (Object.hasOwn(object, key)) throw new JsonError('key given twice', key_at)
+      if (REFUSED_KEYS.has(key)) this.refuseJson('a key that is not taken', key_at)
+      if (Object.hasOwn(object, key)) this.refuseJson('a key given twice', key_at)
       keys += 1
-      if (keys > KEYS_MAX) throw new JsonError('too many keys', key_at)
+      if (keys > KEYS_MAX) this.refuseJson('too many keys', key_at)
       if (!this.takes(':')) this.refuse('a colon was expected')
       object[key] = this.value(depth)
     } while (this.takes(','))
@@ -149,7 +182,7 @@ class Reader {
   }
 
   array(depth: number): Json[] {
-    if (depth > DEPTH_MAX) this.refuse('nested too deeply')
+    if (depth > DEPTH_MAX) this.refuseJson('nested too deeply', this.at)
     this.at += 1
     const items: Json[] = []
     if (this.takes(']')) return items
@@ -169,9 +202,9 @@ class Reader {
         return text.slice(start, i)
       }
       if (unit === BACKSLASH) return this.escapedString(start, i)
-      if (unit < 0x20) break
+      if (unit < 0x20) return this.refuse('a control character in a text', i)
     }
-    return this.refuse('unfinished string')
+    return this.refuse('unexpected end', text.length)
   }
 
   escapedString(start: number, first_escape_at: number): string {
@@ -180,11 +213,12 @@ class Reader {
     let from = first_escape_at
     for (let i = from; i < text.length; i++) {
       const unit = text.charCodeAt(i)
-      if (unit < 0x20) break
+      if (unit < 0x20) return this.refuse('a control character in a text', i)
       if (unit !== QUOTE && unit !== BACKSLASH) continue
       sofar += text.slice(from, i)
       if (unit === QUOTE) {
-        if (!sofar.isWellFormed() || sofar.includes('\0')) this.refuse('unusable character')
+        if (!sofar.isWellFormed() || sofar.includes('\0'))
+          this.refuseJson('a character that is not taken', i)
         this.at = i + 1
         return sofar
       }
@@ -193,7 +227,7 @@ class Reader {
       from = this.at
       i = from - 1
     }
-    return this.refuse('unfinished string')
+    return this.refuse('unexpected end', text.length)
   }
 
   escape(): string {

@@ -5,12 +5,7 @@
 import type { Fault } from '../lib/fault.ts'
 import { type Json, OtherNumber } from '../lib/json.ts'
 import type { Resource } from '../node/node.ts'
-import {
-  InvalidBandwidthAmount,
-  InvalidEnergyAmount,
-  type Prices,
-  tierFor,
-} from '../prices/prices.ts'
+import { amountRefusal, type Prices, tierFor } from '../prices/prices.ts'
 import { InvalidParams } from '../wire/endpoint.ts'
 import { isAbsent, objectOf, readAddress, readDuration, readFlag } from '../wire/reading.ts'
 
@@ -23,8 +18,8 @@ export type AmountFields = {
 }
 export type Amounts = Record<Resource, number>
 
-const refusalOf = (resource: Resource) =>
-  resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount()
+/** A field in which an amount can stand, and what stands there. */
+type Source = readonly [param: string, value: Json | undefined]
 
 /** The resources that a service sells. */
 const SOLD: Record<Service, readonly Resource[]> = {
@@ -51,24 +46,38 @@ function readAmounts(
 ): Amounts & { refusal?: Fault } {
   const amounts = objectOf(fields.amounts)
   for (const resource of ['energy', 'bandwidth'] as const) {
-    if (!SOLD[service].includes(resource) && !isNothing(amounts?.[resource])) throw InvalidParams()
+    if (!SOLD[service].includes(resource) && !isNothing(amounts?.[resource]))
+      throw InvalidParams().because(
+        `the service ${service} has no ${resource}: leave ${resource} out of amounts, or buy ` +
+          'a resource_bundle',
+        `params.amounts.${resource}`,
+      )
   }
   const read: Amounts = { energy: 0, bandwidth: 0 }
   let refusal: Fault | undefined
-  if (service === 'resource_bundle' && !amounts) throw InvalidParams()
+  if (service === 'resource_bundle' && !amounts)
+    throw InvalidParams().at('params.amounts', 'an object with energy and bandwidth')
   for (const resource of SOLD[service]) {
-    const sources = [amounts?.[resource]]
-    if (service !== 'resource_bundle') sources.push(fields.amount)
-    if (service === 'energy') sources.push(fields.energy_amount)
-    const given =
-      amounts || isAbsent(fields.amounts) ? sources.find((value) => !isAbsent(value)) : undefined
+    const sources: Source[] = [[`params.amounts.${resource}`, amounts?.[resource]]]
+    if (service !== 'resource_bundle') sources.push(['params.amount', fields.amount])
+    if (service === 'energy') sources.push(['params.energy_amount', fields.energy_amount])
+    const usable = amounts !== undefined || isAbsent(fields.amounts)
+    const source = usable ? sources.find(([, value]) => !isAbsent(value)) : undefined
+    const given = source?.[1]
     const is_amount = typeof given === 'number' && given > 0
-    if (!is_amount || !tierFor(prices, resource, given)) refusal ??= refusalOf(resource)
+    if (!is_amount || !tierFor(prices, resource, given))
+      refusal ??= usable
+        ? amountRefusal(prices, resource, source?.[0] ?? missingOf(service, resource))
+        : amountRefusal(prices, resource, 'params.amounts').at('params.amounts', 'an object')
     if (!is_amount) throw refusal
     read[resource] = given
   }
   return refusal ? { ...read, refusal } : read
 }
+
+/** Which field is missing when there is none with an amount. */
+const missingOf = (service: Service, resource: Resource) =>
+  service === 'resource_bundle' ? `params.amounts.${resource}` : 'params.amount'
 
 export type PurchaseBody = {
   service: Service
@@ -80,20 +89,18 @@ export type PurchaseBody = {
 /** What is asked for: of what, how much, for which address. Throws 2, 10, 11, 12 and 50; an amount
  *  that no tier answers for is only noted in `refusal`. */
 export function readPurchase({ service, params }: PurchaseBody, prices: Prices) {
-  const activate = readFlag(params.activate_address) || service === 'activate_address'
-  const address = readAddress(params.address)
-  if (service !== 'activate_address') readDuration(params.duration)
+  const activate =
+    readFlag(params.activate_address, 'params.activate_address') || service === 'activate_address'
+  const address = readAddress(params.address, 'params.address')
+  if (service !== 'activate_address') readDuration(params.duration, 'params.duration')
   return { service, address, activate, ...readAmounts(service, params, prices) }
 }
 
 /** The first source that is present, when it is an amount that a tier answers for. Throws 11 or
  *  50. */
-export function readAmount(
-  resource: Resource,
-  sources: readonly (Json | undefined)[],
-  prices: Prices,
-): number {
-  const given = sources.find((value) => !isAbsent(value))
-  if (typeof given !== 'number' || !tierFor(prices, resource, given)) throw refusalOf(resource)
+export function readAmount(resource: Resource, sources: readonly Source[], prices: Prices): number {
+  const [param, given] = sources.find(([, value]) => !isAbsent(value)) ?? sources[0]!
+  if (typeof given !== 'number' || !tierFor(prices, resource, given))
+    throw amountRefusal(prices, resource, param)
   return given
 }

@@ -51,19 +51,15 @@ export async function orUnavailable<T>(asking: Promise<T>): Promise<T> {
  *  reached. */
 export async function estimateTransfer(
   { node, prices, receiver }: Needs,
-  { from, to, contract }: { from: Address; to: Address; contract: Address },
+  transfer: Transfer,
 ): Promise<Estimate> {
+  const { from } = transfer
   const [current, sender, parameters, tried] = await orUnavailable(
-    Promise.all([
-      prices(),
-      receiver(from),
-      node.parameters(),
-      callTransfer(node, { from, to, contract }),
-    ]),
+    Promise.all([prices(), receiver(from), node.parameters(), callTransfer(node, transfer)]),
   )
   const energy = tried.succeeded
     ? tried.energy
-    : await orUnavailable(fallBack(node, { from, to, contract }, tried))
+    : await orUnavailable(fallBack(node, transfer, tried))
   const tiers = current.tiers.filter((tier) => tier.resource === 'energy')
   const [lowest, highest] = [tiers[0], tiers.at(-1)]
   if (!lowest || !highest || sender === 'unknown') throw ServiceUnavailable()
@@ -78,11 +74,12 @@ export async function estimateTransfer(
   }
 }
 
-type Transfer = { from: Address; to: Address; contract: Address }
+/** `contract_param`: the field that names the contract. */
+type Transfer = { from: Address; to: Address; contract: Address; contract_param: string }
 
 function callTransfer(
   node: Pick<ReadNode, 'constantCall'>,
-  { from, to, contract }: Transfer,
+  { from, to, contract }: Omit<Transfer, 'contract_param'>,
 ): Promise<ConstantCall> {
   const parameter = addressWord(to) + numberWord(1n)
   return node.constantCall({
@@ -97,11 +94,14 @@ function callTransfer(
  *  holds some. */
 async function fallBack(
   node: Pick<ReadNode, 'constantCall'>,
-  { from, to, contract }: Transfer,
+  { from, to, contract, contract_param }: Transfer,
   tried: ConstantCall,
 ): Promise<bigint> {
   if (/contract is not exist/i.test(tried.said))
-    throw InvalidAddress('contract_address', 'There is no such contract')
+    throw InvalidAddress('contract_address', 'There is no such contract').at(
+      contract_param,
+      'the address of a token contract',
+    )
   return (await tokenBalance(node, { owner: from, holder: to, contract })) > 0n
     ? TO_HOLDER
     : TO_NEW_HOLDER

@@ -8,7 +8,7 @@ import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import type { Actor, CustomerAction } from '../ledger/customer_actions.ts'
 import { wireTime } from '../lib/clock.ts'
-import { type FaultKind, fault } from '../lib/fault.ts'
+import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
 import { DELEGATION_COLUMNS, type Delegation } from '../pool/delegations.ts'
 import { charge, type Tier } from '../prices/prices.ts'
@@ -17,6 +17,9 @@ import { EXAMPLE } from '../wire/examples.ts'
 import type { Service } from './amounts.ts'
 
 export const OrderNotFound: FaultKind = fault(20, 'subscription_not_found', 'Transaction not found')
+/** The refusal of names that no transaction of the customer has. */
+export const noOrder = ({ id }: { id: string | null }): Fault =>
+  OrderNotFound().absent(id === null ? 'external_id' : 'id', 'transaction of yours')
 
 export type Order = {
   id: string

@@ -22,13 +22,7 @@ import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { insertActivations } from '../pool/activations.ts'
-import {
-  InvalidBandwidthAmount,
-  InvalidEnergyAmount,
-  type Prices,
-  priceOf,
-  tierFor,
-} from '../prices/prices.ts'
+import { type Prices, priceOf, tierFor, untieredRefusal } from '../prices/prices.ts'
 import { purchaseReader } from '../reads/reads.ts'
 import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
@@ -47,6 +41,17 @@ export const AddressAlreadyActivated: FaultKind = fault(
   'address_already_activated',
   'Address is already activated',
 )
+
+/** The refusal of an address without an account, and what to do. */
+export const notActivated = (sub?: string): Fault =>
+  AddressNotActivated(sub).because(
+    'the address has no account on the chain: send params.activate_address as true, or buy the ' +
+      'service activate_address for it first',
+    'params.address',
+  )
+
+export const alreadyActivated = (param: string): Fault =>
+  AddressAlreadyActivated().because('it has an account on the chain: there is nothing to do', param)
 
 export const QuoteExpired: FaultKind = fault(71, 'quote_expired', 'This quote has expired')
 
@@ -206,7 +211,7 @@ async function placeTogether(
   })
   insertActivations(tx, activated, state.now)
   insertOrders(tx, accepted, state.now)
-  state.purse.noteRefusals(tx, state.now)
+  await state.purse.noteRefusals(tx, state.now)
   // What keys buy names them already, and comes by the thousand.
   const bought = outcomes.flatMap((outcome, i) => {
     const { asked_by } = purchases[i]!
@@ -288,7 +293,11 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   if (earlier && !purchase.quote && sameMeaning(earlier, purchase))
     return { order: earlier, replayed: true }
   if (purchase.refusal) return purchase.refusal
-  if (earlier) return InvalidParams('external_id', 'Invalid external_id')
+  if (earlier)
+    return InvalidParams('external_id', 'Invalid external_id').because(
+      `it is that of the transaction ${earlier.id}, which asked for something else`,
+      'external_id',
+    )
   const { service, energy, bandwidth, receiver, prices } = purchase
   const deliverable =
     (state.room.get('energy') ?? 0) >= energy && (state.room.get('bandwidth') ?? 0) >= bandwidth
@@ -296,7 +305,13 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   // subscription runs on.
   const on_sale = purchase.internal !== undefined || prices.on_sale.has(service)
   if (!on_sale || receiver === 'unknown' || !state.chain_answers || !deliverable) {
-    return ServiceUnavailable()
+    return ServiceUnavailable().because(
+      !on_sale
+        ? `${service} is off sale`
+        : receiver === 'unknown' || !state.chain_answers
+          ? 'the chain does not answer'
+          : 'so much cannot be delivered now; /v1/pool-forecast says how much can',
+    )
   }
   if (!purchase.within_limit)
     return ServiceUnavailable('open_orders', 'As many orders as are allowed are open already')
@@ -305,8 +320,8 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   if (refused) return refused
   const under_way = receiver === 'inactive' ? state.activations.get(purchase.address) : undefined
   const active = receiver === 'active' || under_way !== undefined
-  if (service === 'activate_address' && active) return AddressAlreadyActivated()
-  if (!active && !purchase.activate) return AddressNotActivated()
+  if (service === 'activate_address' && active) return alreadyActivated('params.address')
+  if (!active && !purchase.activate) return notActivated()
   const costs = purchase.internal
     ? { amount_sun: purchase.internal.agreed_sun, fee_sun: 0n }
     : priced(purchase, active)
@@ -365,8 +380,10 @@ type Cost = { amount_sun: bigint; fee_sun: bigint }
  *  neighbours. */
 function cost({ prices, energy, bandwidth }: PricedPurchase, active: boolean): Cost | Fault {
   const fee_sun = active ? 0n : prices.activation_sun
-  if (energy > 0 && !tierFor(prices, 'energy', energy)) return InvalidEnergyAmount()
-  if (bandwidth > 0 && !tierFor(prices, 'bandwidth', bandwidth)) return InvalidBandwidthAmount()
+  if (energy > 0 && !tierFor(prices, 'energy', energy))
+    return untieredRefusal(prices, 'energy', energy)
+  if (bandwidth > 0 && !tierFor(prices, 'bandwidth', bandwidth))
+    return untieredRefusal(prices, 'bandwidth', bandwidth)
   const energy_sun = energy > 0 ? priceOf(prices, 'energy', energy) : 0n
   const bandwidth_sun = bandwidth > 0 ? priceOf(prices, 'bandwidth', bandwidth) : 0n
   return { amount_sun: fee_sun + energy_sun + bandwidth_sun, fee_sun }

@@ -3,6 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { Type } from 'typebox'
+import { contractRefusal } from '../customers/purse.ts'
 import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
@@ -45,6 +46,7 @@ import {
   CheckedTransaction,
   EnergyTier,
   ExternalId,
+  noOrder,
   OrderNotFound,
   PurchaseFields,
   printDelegation,
@@ -189,17 +191,19 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
     examples: CALCULATE_EXAMPLES,
     async handle({ body, customer }) {
       const type = body.type ?? 'energy'
-      const address = readAddress(body.address)
-      const duration = readDuration(body.duration)
+      const address = readAddress(body.address, 'address')
+      const duration = readDuration(body.duration, 'duration')
       const current = await prices()
-      const sources = type === 'energy' ? [body.amount, body.energy] : [body.amount]
-      const amount = readAmount(type, sources, current)
+      const amount = readAmount(
+        type,
+        [['amount', body.amount], ...(type === 'energy' ? [['energy', body.energy] as const] : [])],
+        current,
+      )
       const state = current.on_sale.has(type)
         ? await receiver(address, keyReader(customer))
         : 'unknown'
       if (state === 'unknown') throw ServiceUnavailable()
-      if (state === 'contract')
-        throw InvalidAddress(undefined, 'A contract cannot receive resources')
+      if (state === 'contract') throw contractRefusal('address')
       const price_sun = priceOf(current, type, amount)
       const fee_sun = state === 'inactive' ? current.activation_sun : 0n
       return {
@@ -259,15 +263,16 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
     ],
     async handle({ body, customer }) {
       const { from_address, to_address, contract_address } = body
-      const from = readAddress(from_address, 'from_address')
-      const to = readAddress(to_address, 'to_address')
+      const from = readAddress(from_address, 'from_address', 'from_address')
+      const to = readAddress(to_address, 'to_address', 'to_address')
       const contract = isAbsent(contract_address)
         ? USDT
-        : readAddress(contract_address, 'contract_address')
+        : readAddress(contract_address, 'contract_address', 'contract_address')
       const reader = keyReader(customer)
       const node = reads(reader)
       const asking = { prices, node, receiver: (one: Address) => receiver(one, reader) }
-      const estimate = await estimateTransfer(asking, { from, to, contract })
+      const contract_param = 'contract_address'
+      const estimate = await estimateTransfer(asking, { from, to, contract, contract_param })
       const { amount, price_sun, activation_sun, fee_limit_sun, bandwidth } = estimate
       return {
         from_address: from,
@@ -311,7 +316,7 @@ const addressInfo = ({ reads }: Needs): Endpoint =>
     ],
     examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
     async handle({ body, customer }) {
-      const address = readAddress(body.address)
+      const address = readAddress(body.address, 'address')
       const node = reads(keyReader(customer))
       const [account, { energy, bandwidth }, usdt] = await orUnavailable(
         Promise.all([
@@ -420,7 +425,7 @@ const checkTransaction = ({ sql }: Needs): Endpoint =>
     async handle({ body, customer }) {
       const named = readNames(isAbsent(body.id) ? body.transaction_id : body.id, body.external_id)
       const order = await findOrder(sql, { ...named, customer_id: customer.customer_id })
-      if (!order) throw OrderNotFound()
+      if (!order) throw noOrder(named)
       const delegations = await delegationsOf(sql, order.id)
       return { ...printOrder(order), delegations: delegations.map(printDelegation) }
     },

@@ -1,7 +1,7 @@
 // API keys, by the operator's hand. What seals a new key's secret comes from outside of the
 // database, and is first compared with what the database already has: with the wrong one keys would
-// never work. A new key takes only requests with the second signature, unless the operator says
-// otherwise.
+// never work. A new key takes requests with either signature, unless the operator says otherwise:
+// clients that exist know the first one alone.
 
 import { type Static, Type } from 'typebox'
 import { requireCustomer, requireLockedCustomer } from '../customers/customers.ts'
@@ -207,7 +207,7 @@ async function addKey(
   const { clock, random, new_id } = needs
   const read = readLimits(typed, typed.at)
   const { name = 'key', scopes, allowed_networks, daily_cap_sun, expires_at } = read
-  const { require_v2 = true, require_external_id = false } = read
+  const { require_v2 = false, require_external_id = false } = read
   const limits = {
     scopes: scopes ?? undefined,
     allowed_networks: allowed_networks ?? undefined,
@@ -230,9 +230,11 @@ async function addKey(
 }
 
 const SIGNATURE_NOTES = {
-  v2: 'Requests need the second signature too (docs/api.md).',
+  v2: 'Requests need the second signature too (docs/api.md): the SDK and the command line sign so.',
   'v1 or v2':
-    'It takes requests with the first signature alone: anyone who sees one can send it again.',
+    'It takes requests with the first signature alone: anyone who sees one can send it again, ' +
+    'which buys twice what has no external_id (--require-external-id refuses such, ' +
+    '--require-v2 the first signature alone).',
 }
 
 async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
@@ -251,7 +253,7 @@ async function alterKey(
   const limits = readLimits(typed, at)
   if (Object.values(limits).every((limit) => limit === undefined))
     throw misuse('keys change: nothing to change is given.')
-  const after = await withNetworks(changeKey(tx, before, limits))
+  const after = await withNetworks(changeKey(tx, before, { ...limits, at }))
   const told = (key: KeyRow) =>
     JSON.stringify(key, (_name, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
   const [was, is] = [limitsOf(before, limits), limitsOf(after, limits)]

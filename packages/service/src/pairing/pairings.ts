@@ -126,18 +126,19 @@ async function lockPairing(tx: Tx, code: string, now: Date): Promise<{ id: strin
   return pairing
 }
 
-/** Makes the key that the program then takes. Returns its id. Throws NotFound, and as grantKey()
+/** Makes the key that the program then takes: a program that pairs knows the second signature, so
+ *  that is required unless it is said otherwise. Returns its id. Throws NotFound, and as grantKey()
  *  does. */
 export async function approvePairing(
   tx: Tx,
   needs: MakerNeeds,
   asks: Customer,
-  { code, ...limits }: KeyLimits & { code: string },
+  { code, require_v2 = true, ...limits }: KeyLimits & { code: string },
 ): Promise<string> {
   const now = needs.clock.now()
   const { id, ...program } = await lockPairing(tx, code, now)
   const name = limits.name ?? program.name
-  const given = { ...limits, name, action: 'pairing/approve' }
+  const given = { ...limits, require_v2, name, action: 'pairing/approve' }
   const { key_id, token, secret } = await grantKey(tx, needs, asks, given)
   const sealed = needs.seal.seal(JSON.stringify({ token, secret }), sealContext(id))
   await tx`

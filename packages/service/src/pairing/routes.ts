@@ -120,7 +120,11 @@ const begin = (needs: Needs): Endpoint =>
       { summary: 'A command line', body: { name: 'penstock on laptop', scopes: ['read', 'buy'] } },
     ],
     async handle({ body: { name, scopes = null }, ip }) {
-      if (!NAME.test(name)) throw InvalidParams('name', 'Invalid name')
+      if (!NAME.test(name))
+        throw InvalidParams('name', 'Invalid name').at(
+          'name',
+          'text of 1 to 100 visible characters',
+        )
       const { public_url } = needs
       const begun = await beginPairing(needs, { name, ip, scopes: scopes && distinct(scopes) })
       return {
@@ -170,8 +174,8 @@ const approve = (needs: Needs, countTry: CountTry): Endpoint =>
     summary: 'Gives the program that waits with this code a key, no wider than the one that asks',
     description:
       'The program is told token and secret once, and nobody else is. What is left out is as for ' +
-      '`/v1/key/new`; the name is what the program calls itself. A key that is not taken until ' +
-      'the code ends is revoked.',
+      '`/v1/key/new`, but `require_v2` is true unless it is false; the name is what the program ' +
+      'calls itself. A key that is not taken until the code ends is revoked.',
     body: Type.Object({ code: CodeField, name: Type.Optional(NameField), ...LimitFields }),
     reply: KeyForm,
     faults: [...CODE_REFUSALS, ...LIMIT_REFUSALS, ...NEW_KEY_REFUSALS],

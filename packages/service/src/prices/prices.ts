@@ -3,7 +3,7 @@
 
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type FaultKind, fault } from '../lib/fault.ts'
+import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
 import { recently } from '../lib/recent.ts'
 import type { Resource } from '../node/node.ts'
 
@@ -52,10 +52,40 @@ export function tierFor(prices: Prices, resource: Resource, amount: number): Tie
   )
 }
 
+/** The amounts that tiers answer for: `from 32000 to 3000000`. */
+function rangesOf({ tiers }: Prices, resource: Resource): string {
+  const ranges: { min: number; max: number }[] = []
+  const sold = tiers.filter((tier) => tier.resource === resource)
+  for (const { min_amount: min, max_amount: max } of sold.toSorted(
+    (one, other) => one.min_amount - other.min_amount,
+  )) {
+    const last = ranges.at(-1)
+    if (last && min <= last.max + 1) last.max = Math.max(last.max, max)
+    else ranges.push({ min, max })
+  }
+  return ranges.map(({ min, max }) => `from ${min} to ${max}`).join(', or ')
+}
+
+/** The refusal of an amount. `param`: the field that it came from. */
+export function amountRefusal(prices: Prices, resource: Resource, param: string): Fault {
+  const refused = resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount()
+  const ranges = rangesOf(prices, resource)
+  return ranges === ''
+    ? refused.because(`no ${resource} is on sale`, param)
+    : refused.at(param, `an integer ${ranges}`)
+}
+
+/** The refusal of an amount that nobody has typed, or that had a price when it was. */
+export function untieredRefusal(prices: Prices, resource: Resource, amount: number): Fault {
+  const refused = resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount()
+  const ranges = rangesOf(prices, resource) || 'none'
+  return refused.because(`${amount} ${resource} is not on sale now, which is ${ranges}`)
+}
+
 /** What an amount costs. Throws 11 or 50 when no tier answers for it. */
 export function priceOf(prices: Prices, resource: Resource, amount: number): bigint {
   const tier = tierFor(prices, resource, amount)
-  if (!tier) throw resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount()
+  if (!tier) throw untieredRefusal(prices, resource, amount)
   return charge(tier.price_sun, amount)
 }
 

@@ -29,6 +29,8 @@ import { listening } from './listen.ts'
 export type ApiConfig = {
   host: string
   port: number
+  /** Where customers find this service. */
+  public_url: string | undefined
   /** Of one caller; undefined: the default, 0: without a limit. */
   requests_per_second: number | undefined
   connections_max: number | undefined
@@ -93,6 +95,7 @@ export async function startApi(
       mounts,
       pages,
       known_tokens,
+      public_url: config.public_url,
       mayChange: () => !watching.wentBack(),
       isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },

@@ -26,6 +26,8 @@ import {
 import {
   AddressAlreadyActivated,
   AddressNotActivated,
+  alreadyActivated,
+  notActivated,
   type OrderPlacer,
   QuoteExpired,
 } from '../market/placing.ts'
@@ -112,6 +114,9 @@ type QuoteInput = Pick<Quote, 'service' | 'address' | 'energy' | 'bandwidth' | '
   fee_limit_sun: bigint | null
 }
 
+const nothingAsked = () =>
+  InvalidParams().because('give either service and params, or transfer', 'service')
+
 /** What a quote is for: a purchase, as it would be asked for, or the energy of a transfer. */
 async function readAsked(
   needs: Needs,
@@ -119,7 +124,7 @@ async function readAsked(
   customer: Customer,
 ): Promise<QuoteInput> {
   if (body.transfer) return readTransfer(needs, body.transfer, customer)
-  if (!body.purchase) throw InvalidParams()
+  if (!body.purchase) throw nothingAsked()
   const { refusal, energy, bandwidth, ...asked } = readPurchase(body.purchase, await needs.prices())
   if (refusal) throw refusal
   return { ...asked, energy: BigInt(energy), bandwidth: BigInt(bandwidth), fee_limit_sun: null }
@@ -130,18 +135,19 @@ async function readTransfer(
   transfer: Transfer,
   customer: Customer,
 ): Promise<QuoteInput> {
-  const from = readAddress(transfer.from, 'from')
-  const to = readAddress(transfer.to, 'to')
+  const from = readAddress(transfer.from, 'transfer.from', 'from')
+  const to = readAddress(transfer.to, 'transfer.to', 'to')
   const contract = isAbsent(transfer.contract)
     ? USDT
-    : readAddress(transfer.contract, 'contract_address')
+    : readAddress(transfer.contract, 'transfer.contract', 'contract_address')
   const reader = keyReader(customer)
   const asking = {
     prices,
     node: reads(reader),
     receiver: (address: Address) => receiver(address, reader),
   }
-  const estimate = await estimateTransfer(asking, { from, to, contract })
+  const contract_param = 'transfer.contract'
+  const estimate = await estimateTransfer(asking, { from, to, contract, contract_param })
   return {
     service: 'energy',
     address: from,
@@ -159,12 +165,13 @@ async function priceAsked(needs: Needs, asked: QuoteInput, customer: Customer) {
     needs.prices(),
     needs.receiver(asked.address, keyReader(customer)),
   ])
-  if (!prices.on_sale.has(service) || receiver === 'unknown') throw ServiceUnavailable()
+  if (!prices.on_sale.has(service)) throw ServiceUnavailable().because(`${service} is off sale`)
+  if (receiver === 'unknown') throw ServiceUnavailable().because('the chain does not answer')
   const refused = refuseReceiver(receiver)
   if (refused) throw refused
   const active = receiver === 'active'
-  if (service === 'activate_address' && active) throw AddressAlreadyActivated()
-  if (!active && !activate) throw AddressNotActivated()
+  if (service === 'activate_address' && active) throw alreadyActivated('params.address')
+  if (!active && !activate) throw notActivated()
   const fee_sun = active ? 0n : prices.activation_sun
   const energy_sun = energy > 0n ? priceOf(prices, 'energy', Number(energy)) : 0n
   const bandwidth_sun = bandwidth > 0n ? priceOf(prices, 'bandwidth', Number(bandwidth)) : 0n
@@ -196,7 +203,11 @@ async function secondsOf(sql: Sql, given: number | undefined): Promise<number> {
   const { quote_seconds_max: most } = await readOffer(sql)
   if (most === 0) throw ServiceUnavailable('quotes', 'There are no quotes')
   const seconds = given ?? Math.min(QUOTE_SECONDS, most)
-  if (seconds > most) throw InvalidParams('seconds', `A quote is for ${most} seconds at most`)
+  if (seconds > most)
+    throw InvalidParams('seconds', `A quote is for ${most} seconds at most`).at(
+      'seconds',
+      `an integer from 5 to ${most}`,
+    )
   return seconds
 }
 
@@ -273,7 +284,7 @@ const newQuote = (needs: Needs): Endpoint =>
     async handle({ body: { service, params, transfer, seconds: given }, customer }) {
       const { sql, clock, new_id } = needs
       const purchase = service && params ? { service, params } : undefined
-      if ((purchase === undefined) === (transfer === undefined)) throw InvalidParams()
+      if ((purchase === undefined) === (transfer === undefined)) throw nothingAsked()
       const seconds = await secondsOf(sql, given)
       const asked = await readAsked(needs, { purchase, transfer }, customer)
       const quote: Quote = {

@@ -8,7 +8,7 @@ import type { Sql } from '../database/sql.ts'
 import type { Page } from '../http/pages.ts'
 import { type Clock, wireTime } from '../lib/clock.ts'
 import { printJson } from '../lib/json.ts'
-import { OrderNotFound } from '../market/forms.ts'
+import { noOrder, OrderNotFound } from '../market/forms.ts'
 import { findOrder } from '../market/orders.ts'
 import {
   Conflict,
@@ -81,7 +81,7 @@ export function receiptRoutes(needs: Needs): Endpoint[] {
           body.external_id,
         )
         const order = await findOrder(sql, { id, external_id, customer_id })
-        if (!order) throw OrderNotFound()
+        if (!order) throw noOrder({ id })
         const issuer = {
           service,
           network: (await network()) ?? null,

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type Endpoint, endpoint, InvalidParams, refuses } from '../wire/endpoint.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
+import { LIST_REFUSALS, listFields, listOf, noPlace, page, rowsFor } from '../wire/lists.ts'
 import { timeField, timeOf } from '../wire/reading.ts'
 import { KEPT_A_DAY, leftOut, listRefusals, type Refusal } from './refusals.ts'
 
@@ -29,17 +29,25 @@ const RefusalForm = Type.Object({
       'For the codes 2, 10, 11, 12 and 50, of endpoints that take nothing secret: the first ' +
       '1,024 characters, with the values that the endpoint asks for',
   }),
-  hint: OrNull(
-    Type.Object({
-      hashed_bytes: Type.Integer({ description: 'How many bytes the body had' }),
-      body_sha256: Type.String(),
-      right_for: OrNull(Type.String(), {
-        description:
-          'The signature is right for another body: `empty`, `{}`, `no_final_newline` (without ' +
-          'the line feed at its end) or `reprinted` (the same JSON without blanks)',
+  hint: Type.Union(
+    [
+      Type.Literal('second_signature'),
+      Type.Object({
+        hashed_bytes: Type.Integer({ description: 'How many bytes the body had' }),
+        body_sha256: Type.String(),
+        right_for: OrNull(Type.String(), {
+          description:
+            'The signature is right for another body: `empty`, `{}`, `no_final_newline` (without ' +
+            'the line feed at its end) or `reprinted` (the same JSON without blanks)',
+        }),
       }),
-    }),
-    { description: 'Of a wrong signature' },
+      Type.Null(),
+    ],
+    {
+      description:
+        '`second_signature`: the first signature was right, and the key or the endpoint requires ' +
+        '`X-Signature-V2` as well. An object: the signature was wrong',
+    },
   ),
 })
 
@@ -53,15 +61,14 @@ const printRefusal = (one: Refusal): Static<typeof RefusalForm> => ({
   ip: one.ip,
   ms: one.ms,
   body: one.body,
-  hint:
-    one.hashed_bytes === null
-      ? null
-      : {
-          hashed_bytes: one.hashed_bytes,
-          body_sha256: one.body_sha256!,
-          right_for: one.right_for,
-        },
+  hint: hintOf(one),
 })
+
+/** What could be the matter with a signature: one that was wrong, or one that was missing. */
+function hintOf({ key, hashed_bytes, body_sha256, right_for }: Refusal) {
+  if (key === 'auth.second_signature') return 'second_signature'
+  return hashed_bytes === null ? null : { hashed_bytes, body_sha256: body_sha256!, right_for }
+}
 
 const placeText = ({ at, id }: Pick<Refusal, 'at' | 'id'>): string => `${at.getTime()}.${id}`
 
@@ -69,7 +76,7 @@ const placeText = ({ at, id }: Pick<Refusal, 'at' | 'id'>): string => `${at.getT
 function readPlace(before: string | undefined): { at: Date; id: bigint } | undefined {
   if (before === undefined) return undefined
   const [, ms, id] = /^(\d{1,14})\.(\d{1,18})$/.exec(before) ?? []
-  if (id === undefined) throw InvalidParams('before', 'Invalid before')
+  if (id === undefined) throw noPlace()
   return { at: new Date(Number(ms)), id: BigInt(id) }
 }
 

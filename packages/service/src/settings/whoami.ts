@@ -21,7 +21,7 @@ type KeyFacts = {
   allowed_networks: string[] | null
   daily_cap_sun: bigint | null
   expires_at: Date | null
-  spent_sun: bigint
+  spent_sun: bigint | null
   head_time: Date | null
 }
 
@@ -36,7 +36,7 @@ const WhoForm = Type.Object({
     scopes: Type.Array(Type.String()),
     networks: OrNull(Type.Array(Type.String())),
     daily_cap: OrNull(Money({ description: 'TRX' })),
-    spent_today: Money({ description: 'TRX, since midnight in UTC; counted for keys with a cap' }),
+    spent_today: OrNull(Money({ description: 'TRX, as in /v1/keys/list' })),
     ends_at: OrNull(Type.String()),
   }),
   service: Type.Object({
@@ -70,11 +70,9 @@ export const whoami = ({
       const [[found], network] = await Promise.all([
         sql<KeyFacts>`
           select c.name as customer_name, k.name, k.scopes, k.allowed_networks, k.daily_cap_sun,
-            k.expires_at, coalesce(s.spent_sun, 0)::bigint as spent_sun,
+            k.expires_at, api_key_spent_on(k.id, ${dayOf(now)}::date) as spent_sun,
             (select head_time from chain) as head_time
           from api_key as k join customer as c on c.id = k.customer_id
-            left join api_key_spending as s 
-              on s.key_id = coalesce(k.spends_from, k.id) and s.day = ${dayOf(now)}
           where k.id = ${key_id}`,
         service.network(),
       ])
@@ -87,7 +85,7 @@ export const whoami = ({
           scopes: key.scopes ?? [...UNNAMED_SCOPES],
           networks: key.allowed_networks,
           daily_cap: key.daily_cap_sun === null ? null : money(key.daily_cap_sun),
-          spent_today: money(key.spent_sun),
+          spent_today: key.spent_sun === null ? null : money(key.spent_sun),
           ends_at: key.expires_at && wireTime(key.expires_at),
         },
         service: {

@@ -65,9 +65,17 @@ export async function readPassword(
 ): Promise<{ hash: string; secret: string; step: bigint }> {
   requireGoodPassword(password, { sign_in_name, brand: await needs.brandName() })
   const secret = openOffer(needs, `totp:${bound_to}`, offer)
-  if (secret === undefined) throw InvalidParams('offer', 'The secret was shown too long ago')
+  if (secret === undefined)
+    throw InvalidParams('offer', 'The secret was shown too long ago').because(
+      'ask for another',
+      'offer',
+    )
   const step = totpStep(secret, code, needs.clock.now())
-  if (step === undefined) throw InvalidParams('code', 'That is not the code for this secret')
+  if (step === undefined)
+    throw InvalidParams('code', 'That is not the code for this secret').because(
+      'type the one that is shown now',
+      'code',
+    )
   return { hash: await needs.passwords.hash(password), secret, step }
 }
 

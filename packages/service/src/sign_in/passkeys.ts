@@ -251,7 +251,10 @@ export async function verifyRegistration(
     )
     .catch(() => undefined)
   if (!result?.verified || !isOnOwnPage(made.response.clientDataJSON))
-    throw InvalidParams('passkey', 'That passkey is not what was asked for')
+    throw InvalidParams('passkey', 'That passkey is not what was asked for').because(
+      'ask for another challenge',
+      'passkey',
+    )
   const { id, publicKey: public_key, counter } = result.registrationInfo.credential
   const { transports = [] } = made.response
   return { id, public_key, counter: BigInt(counter), transports, challenge }
@@ -272,7 +275,11 @@ export async function addPasskey(
           ${transports}, ${clock.now()})
         on conflict do nothing returning 1`
     : []
-  if (added.length === 0) throw InvalidParams('passkey', 'That passkey was given before')
+  if (added.length === 0)
+    throw InvalidParams('passkey', 'That passkey was given before').because(
+      'give another',
+      'passkey',
+    )
 }
 
 /** The passkeys of a user, oldest first. */

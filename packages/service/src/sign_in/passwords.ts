@@ -91,5 +91,9 @@ export function requireGoodPassword(
   const part = [sign_in_name, brand, 'penstock']
     .filter(({ length }) => length >= PART_LENGTH_MIN)
     .find((one) => lower.includes(one.toLowerCase()))
-  if (part !== undefined) throw InvalidParams('password', `The password must not contain ${part}`)
+  if (part !== undefined)
+    throw InvalidParams('password', `The password must not contain ${part}`).because(
+      'choose another',
+      'password',
+    )
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../database/sql.ts'
 import { type Clock, wireTime } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import { type Endpoint, endpoint, InvalidParams, Money, refuses } from '../wire/endpoint.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
+import { LIST_REFUSALS, listFields, listOf, noPlace, page, rowsFor } from '../wire/lists.ts'
 import { timeField, timeOf } from '../wire/reading.ts'
 import {
   type Figures,
@@ -71,7 +71,7 @@ function readEntryPlace(before: string | undefined): Place | undefined {
   const [, ms, id] = /^(\d{1,15}) (\S.*)$/s.exec(text) ?? []
   const made_at = new Date(Number(ms))
   const place = id !== undefined && !id.includes('\0') ? { made_at, id } : undefined
-  if (!place || placeText(place) !== before) throw InvalidParams('before', 'Invalid before')
+  if (!place || placeText(place) !== before) throw noPlace()
   return place
 }
 
@@ -81,7 +81,8 @@ const TIME_REFUSALS = [
 ]
 
 function requireOrder(since: Date | undefined, until: Date | undefined): void {
-  if (since && until && until <= since) throw InvalidParams('until', 'until is not after since')
+  if (since && until && until <= since)
+    throw InvalidParams('until', 'until is not after since').at('until', 'after since')
 }
 
 const statement = ({ sql }: Needs): Endpoint =>
@@ -202,7 +203,10 @@ const summary = ({ sql, clock }: Needs): Endpoint =>
       const since = timeOf(body.since) ?? new Date(until.getTime() - 30 * DAY_MS)
       requireOrder(since, until)
       if (until.getTime() - since.getTime() > DAYS_MAX[bucket] * DAY_MS)
-        throw InvalidParams('since', `At most ${DAYS_MAX[bucket]} days of a ${bucket} each`)
+        throw InvalidParams(
+          'since',
+          `At most ${DAYS_MAX[bucket]} days of a ${bucket} each`,
+        ).because('begin later, or end earlier', 'since')
       const found = await summariesOf(sql, { customer_id, bucket, since, until })
       return { buckets: found.map(printSummary) }
     },

@@ -19,7 +19,7 @@ import {
   unchecked,
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
+import { LIST_REFUSALS, listFields, listOf, noPlace, page, rowsFor } from '../wire/lists.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
 import {
   InvalidAddress,
@@ -177,6 +177,8 @@ const plans = ({ sql }: Needs): Endpoint =>
     },
   })
 
+const LIMIT_RULE = `an integer from 0 to ${LIMIT_MAX}`
+
 const StartBody = Type.Object({
   subscription_id: Type.String({
     minLength: 1,
@@ -268,12 +270,14 @@ const start = (needs: Needs): Endpoint =>
     ],
     async handle({ body, customer, headers, reply_headers }) {
       const { params, subscription_id: plan_key } = body
-      const activate_address = readFlag(params.activate_address)
-      const address = readAddress(params.address)
+      const activate_address = readFlag(params.activate_address, 'params.activate_address')
+      const address = readAddress(params.address, 'params.address')
       const duration = readLimit(params.duration, () =>
-        InvalidDuration(undefined, 'Invalid duration'),
+        InvalidDuration(undefined, 'Invalid duration').at('params.duration', LIMIT_RULE),
       )
-      const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
+      const transactions_limit = readLimit(params.transactions_limit, () =>
+        InvalidParams().at('params.transactions_limit', LIMIT_RULE),
+      )
       const external_id = externalId(body.external_id, { headers, customer })
       const { customer_id, key_id } = customer
       const wanted = {
@@ -373,7 +377,7 @@ const USE_PLACE_LENGTH_MAX = 100
 function readUsePlace(before: string | undefined): UsePlace | undefined {
   if (before === undefined) return undefined
   const [, block = '', tx_id] = /^(\d{1,15})\.([0-9a-f]{64})$/.exec(before) ?? []
-  if (tx_id === undefined) throw InvalidParams('before', 'Invalid before')
+  if (tx_id === undefined) throw noPlace()
   return { block_number: BigInt(block), tx_id }
 }
 

@@ -9,7 +9,7 @@ import { type Actor, recordCustomerAction } from '../ledger/customer_actions.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
-import { AddressNotActivated } from '../market/placing.ts'
+import { notActivated } from '../market/placing.ts'
 import { purchaseReader } from '../reads/reads.ts'
 import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../wire/endpoint.ts'
@@ -98,12 +98,15 @@ async function start(
   const state = await readState(tx, needs.clock, { ...terms, now })
   if (state.earlier) {
     if (!isReplay(state.earlier, terms.wanted, MEANING))
-      throw InvalidParams('external_id', 'Invalid external_id')
+      throw InvalidParams('external_id', 'Invalid external_id').because(
+        `it is that of the subscription ${state.earlier.id}, which asked for something else`,
+        'external_id',
+      )
     return { subscription: state.earlier, replayed: true }
   }
   if (state.revoked) throw Unauthenticated()
   const plan = judge(terms, state)
-  state.purse.noteRefusals(tx, now)
+  await state.purse.noteRefusals(tx, now)
   if (plan instanceof Fault) return plan
   const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
   placeSubscription(tx, subscription)
@@ -156,19 +159,36 @@ async function readState(
 /** The plan that is started, or the first refusal in the order that the wire lays down. */
 function judge({ wanted, plan, receiver }: Terms, state: PlacementState): Plan | Fault {
   const { purse, running } = state
-  if (!plan) return InvalidParams(undefined, 'Unknown subscription plan')
+  if (!plan)
+    return InvalidParams(undefined, 'Unknown subscription plan').at(
+      'subscription_id',
+      'a key of /v1/subscriptions',
+    )
   if (!fits(wanted.duration, plan.duration_days))
-    return InvalidDuration(undefined, 'Invalid duration')
-  if (!fits(wanted.transactions_limit, plan.transactions_limit)) return InvalidParams()
+    return InvalidDuration(undefined, 'Invalid duration').at(
+      'params.duration',
+      `at most the ${plan.duration_days} days of the plan`,
+    )
+  if (!fits(wanted.transactions_limit, plan.transactions_limit))
+    return InvalidParams().at(
+      'params.transactions_limit',
+      `at most the ${plan.transactions_limit} transactions of the plan`,
+    )
   if (!state.can_supply || receiver === 'unknown') return ServiceUnavailable()
   const refused = purse.refuseWallet(wanted) ?? refuseReceiver(receiver)
   if (refused) return refused
   if (running?.customer_id === wanted.customer_id) {
-    return InvalidAddress('already_subscribed', 'The address already has an active subscription')
+    return InvalidAddress(
+      'already_subscribed',
+      'The address already has an active subscription',
+    ).because('one supplies it: look at /v1/subscriptions/history', 'params.address')
   }
-  if (running) return InvalidParams('address_owner', 'Address belongs to another user')
-  if (receiver === 'inactive' && !wanted.activate_address)
-    return AddressNotActivated('subscription')
+  if (running)
+    return InvalidParams('address_owner', 'Address belongs to another user').because(
+      'a subscription of theirs supplies it',
+      'params.address',
+    )
+  if (receiver === 'inactive' && !wanted.activate_address) return notActivated('subscription')
   if (state.at_limit)
     return ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
   // Where the plan includes nothing, the first transaction is held for too, before it is supplied.

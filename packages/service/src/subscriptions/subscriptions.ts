@@ -70,7 +70,7 @@ export async function findSubscription(
       ? await findByExternalId(sql, { customer_id, external_id })
       : await findById(sql, customer_id, id)
   if (!found || (external_id !== null && found.external_id !== external_id))
-    throw SubscriptionNotFound()
+    throw SubscriptionNotFound().absent(id === null ? 'external_id' : 'id', 'subscription of yours')
   return found
 }
 

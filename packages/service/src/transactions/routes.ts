@@ -5,6 +5,7 @@ import type { Sql } from '../database/sql.ts'
 import { wireTime } from '../lib/clock.ts'
 import {
   CheckedTransaction,
+  noOrder,
   OrderNotFound,
   printDelegation,
   printOrder,
@@ -159,8 +160,9 @@ const timeline = ({ sql }: Needs): Endpoint =>
     ],
     examples: [{ summary: "By the caller's own id", body: { external_id: 'order-42' } }],
     async handle({ body, customer: { customer_id } }) {
-      const order = await findOrder(sql, { ...readNames(body.id, body.external_id), customer_id })
-      if (!order) throw OrderNotFound()
+      const named = readNames(body.id, body.external_id)
+      const order = await findOrder(sql, { ...named, customer_id })
+      if (!order) throw noOrder(named)
       const subject = `order:${order.id}`
       const [facts, delegations, lines, notices] = await Promise.all([
         factsOf(sql, order),

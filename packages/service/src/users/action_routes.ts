@@ -90,7 +90,10 @@ const list = ({ sql }: Needs): Endpoint =>
     async handle({ body, customer: { customer_id } }) {
       const { user_id, key_id, action, subject, limit } = body
       if (user_id !== undefined && key_id !== undefined)
-        throw InvalidParams('key_id', 'Either user_id or key_id')
+        throw InvalidParams('key_id', 'Either user_id or key_id').because(
+          'both are given',
+          'key_id',
+        )
       const wanted = {
         customer_id,
         made_by: user_id ? `user:${user_id}` : key_id && `key:${key_id}`,

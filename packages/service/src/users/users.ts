@@ -109,7 +109,7 @@ export async function changeUser(
   if (role !== user.role) await requireAnotherOwner(tx, user)
   await tx`update service_user set name = ${name}, role = ${role} where id = ${id}`
   if (customer_id !== null)
-    await changeUserKey(tx, { user_id: id, name, scopes: keyScopesOf(role), daily_cap_sun })
+    await changeUserKey(tx, { user_id: id, name, scopes: keyScopesOf(role), daily_cap_sun }, at)
   if (role !== user.role) await endSessions(tx, { user_id: id, at })
   return noteUser(tx, 'user.changed', id, at)
 }

@@ -20,7 +20,7 @@ import {
   TooOld,
 } from '../wire/endpoint.ts'
 import { answered } from '../wire/examples.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
+import { LIST_REFUSALS, listFields, listOf, noPlace, page, rowsFor } from '../wire/lists.ts'
 import {
   CallForm,
   ID_REFUSED,
@@ -65,10 +65,13 @@ const WebhookIdField = Type.String({
   maxLength: 40,
   fault: () => InvalidParams('webhook_id', 'Invalid webhook_id'),
 })
+const noType = () =>
+  InvalidParams('type', 'There is no such type').at('type', 'a type whose scope the key has')
+
 /** The kind of this type. Throws 2 when there is none that the customer's key may read. */
 function kindOf(kinds: readonly EventKind[], type: string, { scopes }: Customer) {
   const kind = kinds.find((one) => one.type === type)
-  if (!kind || !mayRead(scopes, kind.scope)) throw InvalidParams('type', `There is no type ${type}`)
+  if (!kind || !mayRead(scopes, kind.scope)) throw noType()
   return kind
 }
 
@@ -224,7 +227,10 @@ const webhookReplay = (needs: Needs): Endpoint =>
       const since = momentOf(body.since)
       const until = momentOf(body.until)
       if ((after === undefined) === (since === undefined))
-        throw InvalidParams('after', 'Either after or since')
+        throw InvalidParams('after', 'Either after or since').because(
+          after === undefined ? 'both are missing' : 'both are given',
+          'after',
+        )
       const now = needs.clock.now()
       const from = BigInt(after ?? 0)
       const notices = await needs.sql.begin(async (tx) => {
@@ -266,8 +272,7 @@ const placeOf = ({ number, webhook_id }: Pick<Notice, 'number' | 'webhook_id'>):
 /** Throws 2 for what no page has ended with. */
 function readPlace(before: string): { number: bigint; webhook_id: string } {
   const [, number, webhook_id] = /^(\d{1,18})\.(\w{1,40})$/.exec(before) ?? []
-  if (number === undefined || webhook_id === undefined)
-    throw InvalidParams('before', 'Invalid before')
+  if (number === undefined || webhook_id === undefined) throw noPlace()
   return { number: BigInt(number), webhook_id }
 }
 

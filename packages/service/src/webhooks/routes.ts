@@ -85,7 +85,10 @@ function requireReadable(
   const readable = readableTypes(kinds)(scopes)
   for (const type of types ?? []) {
     if (!readable.includes(type))
-      throw InvalidParams('types', `There is no type ${type} that this key may read`)
+      throw InvalidParams('types', 'There is no such type that this key may read').at(
+        `types[${(types ?? []).indexOf(type)}]`,
+        'a type of /v1/events/list whose scope the key has',
+      )
   }
 }
 

@@ -1,8 +1,9 @@
 // Reads a request's parameters by the schema that also documents and types them. The reading is
 // ours, because a general JSON Schema validator answers another question: which clients depend on
 // here is the first wrong field, in the order the schema declares, and the code that belongs to
-// that field. The keyword `fault` says what a node throws; without it that is InvalidParams. A
-// keyword that this file does not enforce stops the process at start: what is documented holds.
+// that field. The keyword `fault` says what a node throws; without it that is InvalidParams. Which
+// field it is, and what its value must be, is added here from the schema, for every endpoint alike.
+// A keyword that this file does not enforce stops the process at start: what is documented holds.
 
 import { isAddress } from 'penstock-tron/address.ts'
 import { type TSchema, type TUnsafe, Type } from 'typebox'
@@ -67,23 +68,25 @@ const ENFORCED: Readonly<Record<string, readonly string[]>> = {
  *  property out. Throws at once when the schema has a type or a keyword that would not be
  *  enforced. */
 export function bodyReader(schema: TSchema): Read {
-  return reader(schema as Node)
+  return reader(schema as Node, undefined)
 }
 
-function reader(node: Node): Read {
+/** `path`: of the field, with `[]` for the place in a list. */
+function reader(node: Node, path: string | undefined): Read {
   if (node.checked_by_handler) return (value) => value
-  const fails = node.fault ?? (() => InvalidParams())
+  const fault = node.fault ?? (() => InvalidParams())
   const kind = node.enum || node.anyOf || node.const !== undefined ? 'words' : (node.type ?? '')
   const enforced = ENFORCED[kind]
   if (!enforced) throw new Error(`parameters of type ${kind || 'unknown'} are not supported`)
   for (const keyword of Object.keys(node))
     if (!ANNOTATIONS.includes(keyword) && !enforced.includes(keyword))
       throw new Error(`the keyword ${keyword} would not be enforced on ${kind} parameters`)
+  const fails = () => fault().at(path, mustBe(kind, node))
   switch (kind) {
     case 'object':
-      return objectReader(node, fails)
+      return objectReader(node, path, fails)
     case 'array':
-      return arrayReader(node, fails)
+      return arrayReader(node, path, fails)
     case 'string':
       return stringReader(node, fails)
     case 'integer':
@@ -95,6 +98,53 @@ function reader(node: Node): Read {
   }
 }
 
+/** What a value of the schema must be, in words. */
+function mustBe(kind: string, node: Node): string {
+  switch (kind) {
+    case 'object':
+      return 'a JSON object'
+    case 'array':
+      return `a list${rangeText(node.minItems, node.maxItems, 'items')}`
+    case 'string':
+      return textRule(node)
+    case 'integer':
+      return `an integer${rangeText(node.minimum, node.maximum)}`
+    case 'boolean':
+      return 'true or false'
+    default:
+      return wordsText(wordsOf(node))
+  }
+}
+
+/** A text that must be more than text: what it must be. */
+const FORMAT_RULES: Readonly<Record<string, string>> = {
+  address: 'an address of the network, 34 characters that begin with T',
+  moment: 'a day or a time in UTC, such as 2026-11-01 or 2026-11-01T12:00:00Z',
+}
+
+function textRule({ format, pattern, minLength, maxLength }: Node): string {
+  if (format !== undefined) return FORMAT_RULES[format] ?? 'text'
+  const length = rangeText(minLength, maxLength, 'characters')
+  return pattern === undefined ? `text${length}` : `text${length} of the form ${pattern}`
+}
+
+function rangeText(min: number | undefined, max: number | undefined, unit?: string): string {
+  if (min === undefined && max === undefined) return ''
+  const [of, things] = unit === undefined ? [' from', ''] : [' of', ` ${unit}`]
+  if (max === undefined) return unit ? ` of at least ${min}${things}` : ` of at least ${min}`
+  if (min === undefined) return ` of at most ${max}${things}`
+  return min === max && unit ? `${of} ${min}${things}` : `${of} ${min} to ${max}${things}`
+}
+
+const WORDS_SHOWN_MAX = 12
+
+function wordsText(words: readonly unknown[]): string {
+  const shown = words.slice(0, WORDS_SHOWN_MAX).map((word) => JSON.stringify(word))
+  if (words.length === 1) return shown[0]!
+  const more = words.length > shown.length ? ` or another of ${words.length} (see the docs)` : ''
+  return `one of ${shown.join(', ')}${more}`
+}
+
 function checked(fits: (value: Json | undefined) => boolean, fails: () => Fault): Read {
   return (value) => {
     if (!fits(value)) throw fails()
@@ -102,10 +152,10 @@ function checked(fits: (value: Json | undefined) => boolean, fails: () => Fault)
   }
 }
 
-function objectReader(node: Node, fails: () => Fault): Read {
+function objectReader(node: Node, path: string | undefined, fails: () => Fault): Read {
   const properties = Object.entries(node.properties ?? {}).map(([name, property]) => ({
     name,
-    read: reader(property),
+    read: reader(property, path === undefined ? name : `${path}.${name}`),
     optional: !node.required?.includes(name),
   }))
   return (value) => {
@@ -120,13 +170,24 @@ function objectReader(node: Node, fails: () => Fault): Read {
   }
 }
 
-function arrayReader(node: Node, fails: () => Fault): Read {
+function arrayReader(node: Node, path: string | undefined, fails: () => Fault): Read {
   if (!node.items) throw new Error('an array needs the schema of its items')
-  const read = reader(node.items)
+  const any_item = `${path ?? ''}[]`
+  const read = reader(node.items, any_item)
+  const readItem = (item: Json, i: number) => {
+    try {
+      return read(item)
+    } catch (thrown) {
+      const { about } = thrown as Partial<Fault>
+      if (about?.param?.startsWith(any_item))
+        Object.assign(about, { param: about.param.replace(any_item, `${path ?? ''}[${i}]`) })
+      throw thrown
+    }
+  }
   const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = node
   return (value) => {
     if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) throw fails()
-    return value.map(read)
+    return value.map(readItem)
   }
 }
 
@@ -152,10 +213,13 @@ function integerReader(node: Node, fails: () => Fault): Read {
 }
 
 function wordReader(node: Node, fails: () => Fault): Read {
-  const words = new Set(node.enum ?? node.anyOf?.map((choice) => choice.const) ?? [node.const])
+  const words = new Set(wordsOf(node))
   if (words.has(undefined)) throw new Error('only literals can be alternatives')
   return checked((value) => words.has(value), fails)
 }
+
+const wordsOf = (node: Node): readonly unknown[] =>
+  node.enum ?? node.anyOf?.map((choice) => choice.const) ?? [node.const]
 
 function isObject(value: Json | undefined): value is { [key: string]: Json } {
   return (
@@ -186,6 +250,9 @@ function jsonOrRefusal(bytes: Uint8Array): Json {
   try {
     return parseJson(bytes)
   } catch (thrown) {
-    throw thrown instanceof JsonError ? InvalidParams() : thrown
+    if (!(thrown instanceof JsonError)) throw thrown
+    const { complaint, byte, is_json } = thrown
+    const what = is_json ? 'the body is not JSON that is taken here' : 'the body is not JSON'
+    throw InvalidParams().because(`${what}: ${complaint} at byte ${byte}`)
   }
 }

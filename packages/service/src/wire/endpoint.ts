@@ -12,7 +12,7 @@ import { bodyReader, InvalidParams, type Read } from './body.ts'
 export { InvalidParams, unchecked } from './body.ts'
 
 export const Unauthenticated: FaultKind = fault(1, 'auth', 'Incorrect token or signature')
-/** Why a request was not let in: for our log only, the answer is the same for all of them. */
+/** Why a request was not let in: for our log. */
 export type AuthFailure =
   | 'no_token'
   | 'unknown_token'
@@ -23,9 +23,18 @@ export type AuthFailure =
   | 'network'
   | 'expired'
 
-/** What authentication throws; `cause` never leaves the service. */
+const SECOND_NEEDED =
+  'This key needs X-Signature-V2 as well: send both, or use a key that takes the first alone'
+
+/** What authentication throws; `cause` never leaves the service. The answer is the same for all
+ *  reasons but one: whose first signature is right holds the secret, and is told what else the key
+ *  requires. */
 export function unauthenticated(reason: AuthFailure, key_id?: string): Fault {
-  return Object.assign(Unauthenticated(), { cause: { reason, key_id } })
+  const fault =
+    reason === 'v2_required'
+      ? Unauthenticated('second_signature', SECOND_NEEDED)
+      : Unauthenticated()
+  return Object.assign(fault, { cause: { reason, key_id } })
 }
 
 /** Why a request was refused with code 1, and the key whose token it showed, if there is one. */
@@ -281,6 +290,11 @@ const PARAMS_REFUSED =
 
 const authRefusals = (scopes: readonly Scope[]): Refusal[] => [
   refuses(Unauthenticated, 'The token is not known, or the signature is not that of this body'),
+  refuses(
+    Unauthenticated,
+    'The key requires `X-Signature-V2`, and the request carries the first signature alone',
+    'second_signature',
+  ),
   refuses(Unauthenticated, `The key lacks the scope \`${scopes.join('` or `')}\``, 'scope'),
 ]
 
@@ -309,9 +323,15 @@ export function externalId(
   const header = headers['idempotency-key']
   const id = given ?? (header === '' ? undefined : header)
   if (id === undefined && customer.require_external_id)
-    throw InvalidParams('external_id', 'This key requires an external_id or an Idempotency-Key')
+    throw InvalidParams(
+      'external_id',
+      'This key requires an external_id or an Idempotency-Key',
+    ).because('there is neither', 'external_id')
   if (id !== undefined && (typeof id !== 'string' || id.length > 128))
-    throw InvalidParams('external_id', 'Invalid Idempotency-Key')
+    throw InvalidParams('external_id', 'Invalid Idempotency-Key').because(
+      'it must be text of at most 128 characters',
+      'Idempotency-Key',
+    )
   return id ?? null
 }
 

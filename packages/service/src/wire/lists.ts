@@ -2,6 +2,7 @@
 // newest first. Nothing is counted, so a page costs the same wherever it lies.
 
 import { type TSchema, Type } from 'typebox'
+import type { Fault } from '../lib/fault.ts'
 import { InvalidParams, type Refusal, refuses } from './endpoint.ts'
 
 const LIMIT_MAX = 100
@@ -56,16 +57,19 @@ export function page<Row, Item>(
   return { items: shown.map(print), next: more ? placeOf(last) : null }
 }
 
+/** The refusal of a place that no page has ended with. */
+export const noPlace = (): Fault =>
+  InvalidParams('before', 'Invalid before').at('before', 'the `next` of the page before')
+
 /** A number that a page ended with. Throws 2. */
 export function readPlace(before: string | undefined): bigint | undefined {
   if (before === undefined) return undefined
-  if (!/^\d{1,18}$/.test(before)) throw InvalidParams('before', 'Invalid before')
+  if (!/^\d{1,18}$/.test(before)) throw noPlace()
   return BigInt(before)
 }
 
 /** An id of ours that a page ended with. Throws 2. */
 export function readIdPlace(before: string | undefined): string | undefined {
-  if (before !== undefined && !/^[0-9a-z]{26}$/.test(before))
-    throw InvalidParams('before', 'Invalid before')
+  if (before !== undefined && !/^[0-9a-z]{26}$/.test(before)) throw noPlace()
   return before
 }

@@ -23,22 +23,24 @@ export const InvalidDuration: FaultKind = fault(
 export const isAbsent = (value: Json | undefined): boolean =>
   value === undefined || value === null || value === ''
 
-/** An address of the network. Throws 10, with the field's name where there are several. */
-export function readAddress(value: Json | undefined, field?: string): Address {
-  if (!isAddress(value)) throw InvalidAddress(field)
+const ADDRESS_RULE = 'an address of the network, 34 characters that begin with T'
+
+/** An address of the network. Throws 10, with `sub` where there are several. */
+export function readAddress(value: Json | undefined, param: string, sub?: string): Address {
+  if (!isAddress(value)) throw InvalidAddress(sub).at(param, ADDRESS_RULE)
   return value
 }
 
 /** One hour, the only duration on sale. Throws 12. */
-export function readDuration(value: Json | undefined): 1 {
-  if (value !== 1) throw InvalidDuration()
+export function readDuration(value: Json | undefined, param: string): 1 {
+  if (value !== 1) throw InvalidDuration().at(param, 'the integer 1')
   return 1
 }
 
 /** True or false, false when absent. Throws 2. */
-export function readFlag(value: Json | undefined): boolean {
+export function readFlag(value: Json | undefined, param: string): boolean {
   if (isAbsent(value)) return false
-  if (typeof value !== 'boolean') throw InvalidParams()
+  if (typeof value !== 'boolean') throw InvalidParams().at(param, 'true or false')
   return value
 }
 
@@ -47,7 +49,11 @@ export function readMoney(value: Json | undefined, field: string): bigint {
   const text = value instanceof OtherNumber ? value.text : value
   const sun =
     typeof text === 'number' || value instanceof OtherNumber ? sunOf(`${text}`) : undefined
-  if (sun === undefined) throw InvalidParams(field, `Invalid ${field}`)
+  if (sun === undefined)
+    throw InvalidParams(field, `Invalid ${field}`).at(
+      field,
+      'an amount of TRX, a number from 0 with at most six decimals',
+    )
   return sun
 }
 
@@ -77,10 +83,13 @@ export function objectOf(value: Json | undefined): JsonObject | undefined {
 /** What names a thing bought: our id, the customer's own, or both. Throws 2 when it is neither. */
 export function readNames(id: Json | undefined, external_id: Json | undefined) {
   if (isAbsent(id) && isAbsent(external_id))
-    throw InvalidParams('id', 'Either id or external_id is required')
+    throw InvalidParams('id', 'Either id or external_id is required').because(
+      'both are missing',
+      'id',
+    )
   const read = (value: Json | undefined, field: string): string | null => {
     if (isAbsent(value)) return null
-    if (typeof value !== 'string') throw InvalidParams(field, `Invalid ${field}`)
+    if (typeof value !== 'string') throw InvalidParams(field, `Invalid ${field}`).at(field, 'text')
     return value
   }
   return { id: read(id, 'id'), external_id: read(external_id, 'external_id') }

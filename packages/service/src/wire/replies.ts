@@ -5,7 +5,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { TSchema } from 'typebox'
 import type { Fault } from '../lib/fault.ts'
-import { printJson } from '../lib/json.ts'
+import { type Json, printJson } from '../lib/json.ts'
+import { complaintOf } from './complaints.ts'
 import type { Entry } from './endpoint.ts'
 
 /** An answer on its way out. */
@@ -37,8 +38,19 @@ export function success(
   }
 }
 
-export function refusal(request_id: string, { code, key, message }: Fault): Answer {
-  return { status: 200, code, key, body: printJson({ code, key, request_id, error: message }) }
+/** What a refusal is told with: the body that was sent, if it could be read, and where its code is
+ *  explained. */
+export type RefusalContext = { body?: Json | undefined; doc_url?: string | undefined }
+
+export function refusal(
+  request_id: string,
+  fault: Fault,
+  { body, doc_url }: RefusalContext = {},
+): Answer {
+  const { code, key } = fault
+  const { error, param } = complaintOf(fault, body)
+  const told = { code, key, request_id, error, param, doc_url }
+  return { status: 200, code, key, body: printJson(told) }
 }
 
 /** What is refused before an endpoint is reached: the code is the HTTP status. */
