@@ -191,5 +191,6 @@ test('the score leaves out what means the same, and a room where money is wants 
   assert.equal(score.wanted, 0.85)
   assert.equal(wantedOf('money/ledger'), 0.85, 'wherever the room lies')
   assert.equal(wantedOf('lib'), 0.7)
+  assert.deepEqual([wantedOf('service/chain'), wantedOf('devchain/chain')], [0.85, 0.7])
   assert.match(tableOf([score]), /ledger +3 +5 +3 +1 +1 +0\.75 +0\.85$/)
 })

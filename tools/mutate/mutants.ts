@@ -26,18 +26,20 @@ const ID_LENGTH = 8
 /** A room is a folder with source files of its own. */
 export type Room = { name: string; folder: string; sources: Source[] }
 
-const isSource = ({ path }: Source) => !/\.test\.ts$|\.tsx$/.test(path)
+/** What runs in browsers alone is not tested in a process of Node. */
+const isSource = ({ path }: Source) => !/\.test\.ts$|\.tsx$|^packages\/web\//.test(path)
 
-/** The rooms below some folders. One is named by its folder, and by its path where two folders have
- *  one name. */
+/** The rooms below some folders. One is named by its folder; where two folders have one name, by its
+ *  package and that. */
 export async function readRooms(...folders: string[]): Promise<Room[]> {
   const by_folder = Map.groupBy((await readSources(...folders)).filter(isSource), ({ path }) =>
     dirname(path),
   )
   const names = Map.groupBy(by_folder.keys(), (folder) => basename(folder))
   return [...by_folder].map(([folder, sources]) => {
-    const alone = names.get(basename(folder))!.length === 1
-    return { name: alone ? basename(folder) : folder, folder, sources }
+    const name = basename(folder)
+    const alone = names.get(name)!.length === 1
+    return { name: alone ? name : `${folder.split('/')[1]}/${name}`, folder, sources }
   })
 }
 

@@ -79,8 +79,10 @@ function chooseRooms(rooms: Room[], names: string | undefined, only: string | un
   }
   return (names?.split(',') ?? []).map((name) => {
     const room = rooms.find((one) => one.name === name || one.folder === name)
-    if (!room) throw new Misuse(`There is no room ${JSON.stringify(name)}; --list names them.`)
-    return room
+    if (room) return room
+    const like = rooms.filter((one) => one.name.endsWith(`/${name}`)).map((one) => one.name)
+    const which = like.length > 0 ? `it is ${like.join(' or ')}` : '--list names them'
+    throw new Misuse(`There is no room ${JSON.stringify(name)}; ${which}.`)
   })
 }
 

@@ -31,13 +31,14 @@ export type Score = {
 const WANTED: Readonly<Record<string, number>> = Object.fromEntries(
   [
     ...['ledger', 'market', 'deposits', 'subscriptions', 'invoices', 'treasury', 'sign_in'],
-    ...['users', 'keys', 'signing', 'chain', 'pool', 'screening'],
+    ...['users', 'keys', 'signing', 'service/chain', 'pool', 'screening'],
   ].map((room) => [room, 0.85]),
 )
 const WANTED_ELSEWHERE = 0.7
 
-/** A room is named by its folder, or by its path where two folders have one name. */
-export const wantedOf = (room: string) => WANTED[room.split('/').at(-1)!] ?? WANTED_ELSEWHERE
+/** Wherever the room lies; only where two packages have a room of one name, its package counts. */
+export const wantedOf = (room: string) =>
+  WANTED[room] ?? WANTED[room.split('/').at(-1)!] ?? WANTED_ELSEWHERE
 
 export function scoreOf(room: string, seed: number, results: readonly Result[]): Score {
   const equivalents = results.filter(({ equivalent }) => equivalent !== undefined).length

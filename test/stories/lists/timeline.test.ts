@@ -77,6 +77,26 @@ test('one that fails says so, and that the price was given back', async (t) => {
   assert.deepEqual(coming(failed), [])
 })
 
+test('an order that failed was delivered at no time, though a part of it was', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000, 10_000] })
+  const customer = await world.customer({ trx: 100 })
+  const { address } = world.person('bob', 1)
+  const listedNow = async () => {
+    const { items } = await customer.get<{ items: TransactionItem[] }>('/v1/transactions/list')
+    return items[0]!
+  }
+  // Two parts, of which only the first reaches the chain.
+  let sent = 0
+  world.network.loses = (type) => type === 'DelegateResourceContract' && ++sent > 1
+  const { id } = await customer.buyEnergy(address, 130_000)
+  await world.settle()
+  assert.equal((await customer.check(id)).status, 'failed')
+  assert.equal((await listedNow()).delivered_at ?? null, null)
+  const parts = await world.sql`
+    select from delegation where order_id = ${id} and delegated_at is not null`
+  assert.equal(parts.length, 1)
+})
+
 test('an activation has its transaction, and who asks is told', async (t) => {
   const world = await makeWorld(t)
   const customer = await world.customer({ trx: 100, daily_cap_sun: 50_000_000n })

@@ -114,6 +114,19 @@ test('a fork that takes a delivered part is told; delivered again, it is solid',
   assert.deepEqual(solid, await anna.check(id))
 })
 
+test('an order is solid when the activation of its address is, and not before', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const { address } = world.person('nina')
+  const { id } = await anna.buy({ service: 'activate_address', params: { address } })
+  await world.settle()
+  const typesNow = async () => typesOf(await told(world, anna), `order:${id}`)
+  assert.equal((await anna.check(id)).status, 'success')
+  assert.deepEqual(await typesNow(), ['order.created', 'order.succeeded'], 'a fork may take it')
+  await world.solidify()
+  assert.deepEqual(await typesNow(), ['order.created', 'order.succeeded', 'order.solid'])
+})
+
 test('an operator may leave order.created out, and the books know from when on', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)

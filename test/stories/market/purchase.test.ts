@@ -223,6 +223,31 @@ test('customers who buy at the same moment never buy more than the pool has', as
   assert.ok((await world.energyLimit(bob.address)) >= 5 * 65_000)
 })
 
+async function roomOf(world: World, resource: string) {
+  const [pool] = await world.sql<{ free: bigint }>`
+    select room - reserved as free from pool where resource = ${resource}`
+  return pool
+}
+
+test('what is bought at the same moment is never more bandwidth than there is', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000], pool_bandwidth_trx: 10_000 })
+  const anna = await world.customer({ trx: 100 })
+  const bob = world.person('bob', 1)
+  const { free } = (await roomOf(world, 'bandwidth'))!
+  const amount = 1_000
+  const params = { address: bob.address, amount, duration: 1 }
+  const most = Math.floor(Number(free) / amount)
+  assert.ok(most > 0 && most < 20, `${most}`)
+  const buying = Array.from({ length: most + 3 }, () =>
+    anna.call('/v1/transaction/new', { service: 'bandwidth', params }),
+  )
+  const codes = (await Promise.all(buying)).map(({ code }) => code)
+  assert.equal(codes.filter((code) => code === 0).length, most)
+  assert.equal(codes.filter((code) => code === 35).length, 3)
+  assert.ok((await roomOf(world, 'bandwidth'))!.free >= 0n)
+  await world.settle()
+})
+
 test('a customer who buys everything at once is not overdrawn', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)

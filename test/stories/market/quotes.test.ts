@@ -50,6 +50,23 @@ test('a quote holds while prices rise, and a price that fell is charged', async 
   assert.deepEqual([status, amount], ['success', first.amount])
 })
 
+test('a fee of activation that fell since it was quoted is charged as it is now', async (t) => {
+  const world = await makeWorld(t)
+  const { json } = await worldOperator(world)
+  const anna = await world.customer({ trx: 100 })
+  const { address } = world.person('nina')
+  const body = { ...energy(address, { activate_address: true }), seconds: 300 }
+  const quote = await quoted(anna, body)
+  await json('fees', 'set', 'activate_address', '0.9', '--yes')
+  world.wait(2)
+  const order = await accept(anna, { id: quote.id })
+  assert.equal(quote.fee, 1.4)
+  const amount = Math.round((quote.amount - 0.5) * 1e6) / 1e6
+  assert.deepEqual([order.code, order.result.amount], [0, amount])
+  await world.settle()
+  assert.equal(await anna.balance(), Math.round((100 - amount) * 1e6) / 1e6)
+})
+
 test('each mistake with a quote has its own refusal', async (t) => {
   const world = await makeWorld(t)
   const { json } = await worldOperator(world)

@@ -305,6 +305,25 @@ test('a wallet that cannot pay for reclaiming what it delegates sells nothing', 
   assert.equal((await anna.check(again.id)).status, 'success')
 })
 
+test('of a wallet whose key may do too much nothing is sold until it is put right', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000_000] })
+  const anna = await world.customer({ trx: 10 })
+  const params = { address: world.person('bob', 1).address, amount: 65_000, duration: 1 }
+  const buy = () => anna.call('/v1/transaction/new', { service: 'energy', params })
+  await world.sql`
+    update wallet_check set stopped = true, complaints = '{It can do everything.}'
+    where address = ${world.wallets.pool[0]!.address}`
+  // The pool is looked at anew after some blocks.
+  world.mine(10)
+  await world.drain()
+  assert.equal((await buy()).code, 35)
+  await world.sql`update wallet_check set stopped = false, complaints = '{}'`
+  world.mine(10)
+  await world.drain()
+  assert.equal((await buy()).code, 0)
+  await world.settle()
+})
+
 /** Lets the network's total stake grow, which makes every stake worth less. */
 function growNetwork(world: World, times: bigint): void {
   const { chain } = world.scene.devchain

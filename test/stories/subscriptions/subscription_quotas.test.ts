@@ -4,6 +4,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { selectorOf, wordOfAddress } from 'penstock-devchain/calls/abi.ts'
+import { addressToHex } from 'penstock-tron/address.ts'
+import { USDT } from 'penstock-tron/tokens.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'
 import {
   check,
@@ -18,7 +21,7 @@ import {
   use,
   wanted,
 } from '../../harness/subscribers.ts'
-import { type Customer, makeWorld, type World } from '../../harness/world.ts'
+import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
 const DAY = 86_400
 
@@ -97,6 +100,33 @@ test('a resting address is woken by a use, which costs nothing, and supplied aga
     [3, 8.8, 'active'],
   )
   assert.equal('resting' in (await check(anna, id)), false)
+})
+
+test('a small use wakes no address that rests: an hour would cost next to nothing', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  await useAndWait(world, bob, 2)
+  await pass(world, 3)
+  for (let i = 0; i < 3; i++) await world.solidify()
+  const restingNow = async () =>
+    (await anna.get<{ resting?: string }>('/v1/subscription/check', { id })).resting
+  assert.equal(await restingNow(), 'idle')
+  // A look at a balance, as a transaction: it takes energy, and very little.
+  const data = selectorOf('balanceOf(address)') + wordOfAddress(bob.hex)
+  const message = { contract_address: addressToHex(USDT), data }
+  const asked = world.scene.send(bob, 'TriggerSmartContract', message, { fee_limit: 10n * TRX })
+  assert.equal(asked.result, true, String(asked.message))
+  world.mine()
+  await world.drain()
+  const { receipt } = world.scene.post('/wallet/gettransactioninfobyid', {
+    value: String(asked.txid),
+  }) as { receipt: { energy_usage_total: number } }
+  assert.ok(receipt.energy_usage_total > 0 && receipt.energy_usage_total < PER_TRANSACTION / 2)
+  assert.equal(await restingNow(), 'idle')
+  await use(world, bob)
+  assert.equal(await restingNow(), undefined, 'a whole one does')
 })
 
 test('a suspended customer is supplied no more, and goes on when resumed', async (t) => {
@@ -236,6 +266,33 @@ test('a subscription counts for its key, and at the cap waits for the next day',
   assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION, 'the next day it goes on')
   assert.equal('resting' in (await check(anna, id)), false)
   assert.equal((await listed(anna, id)).total_price, 8.8)
+})
+
+test('what a fork takes back counts less on the day on which it was charged', async (t) => {
+  const world = await makeWorld(t)
+  const secondsToday = () => (world.now.getTime() / 1_000) % DAY
+  await world.advance(DAY * 1.5 - secondsToday())
+  const anna = await world.customer({ trx: 200, daily_cap_sun: 50_000_000n })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  await useAndWait(world, bob, 2)
+  await world.solidify()
+  await world.advance(DAY - 30 - secondsToday())
+  await use(world, bob)
+  const spent = () =>
+    world.sql<{ spent_sun: bigint }>`select spent_sun from api_key_spending order by day`
+  const before = (await spent()).map(({ spent_sun }) => spent_sun)
+  world.fork(1, { drop: true })
+  // After midnight, when the block without it is solid.
+  await world.advance(60)
+  await world.solidify()
+  const after = (await spent()).map(({ spent_sun }) => spent_sun)
+  assert.equal((await listed(anna, id)).transactions_used, 2)
+  assert.deepEqual(after[0], before[0]! - 2_800_000n)
+  assert.ok(
+    after.every((sun) => sun >= 0n),
+    'and none less on the day after',
+  )
 })
 
 test('revoking a key ends what it started, unless that is to be kept', async (t) => {

@@ -153,6 +153,17 @@ test('a held deposit ends in one of three ways, with its record, and its alert',
   )
 })
 
+test('who was blacklisted when it came is reviewed, though no list has him any more', async (t) => {
+  const { world, at, anna, blocked } = await someHeld(t)
+  await world.sql`update flow_freeze set frozen = false`
+  const credit = ['deposits', 'resolve', blocked, '--credit', anna.id]
+  const unseen = await at.type(...credit, ...WHY)
+  assert.deepEqual([unseen.code, /is or was blacklisted/.test(unseen.err)], [1, true])
+  assert.equal(await anna.balance(), 0)
+  await at.json(...credit, '--blocked-reviewed', ...WHY)
+  assert.equal(await anna.balance(), 20)
+})
+
 test('what has no owner is written off, as is the rest of a partial return', async (t) => {
   const { world, at, owner, whale, thief, big, blocked } = await someHeld(t)
   const elsewhere = world.person('elsewhere', 1).address

@@ -251,6 +251,25 @@ test('what the operator collected does not make a later transfer doubtful', asyn
   assert.equal(holding?.surplus_sun, 0n)
 })
 
+test('what an address of ours sends along with a call has left it', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const { recharge, sql } = world
+  call('send(address,uint256)', recharge.address, 50n * TRX)
+  await world.solidify()
+  const answer = world.scene.send(
+    recharge,
+    'TriggerSmartContract',
+    { contract_address: world.person('contract').hex, data: '', call_value: 7n * TRX },
+    { fee_limit: 100n * TRX },
+  )
+  assert.equal(answer.result, true, String(answer.message))
+  world.mine()
+  await world.solidify()
+  const outflows = await sql<{ tx_id: string; amount_sun: bigint }>`
+    select tx_id, amount_sun from deposit_outflow where address = ${recharge.address}`
+  assert.deepEqual(outflows, [{ tx_id: String(answer.txid), amount_sun: 7n * TRX }])
+})
+
 /** Changes who may do what with the account, which takes 100 TRX of it and moves nothing. */
 function changePermissions(world: World, person: Person): void {
   const keys = [{ address: person.hex, weight: 1 }]

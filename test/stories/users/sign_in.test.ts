@@ -301,3 +301,20 @@ test('a code of another script is none, and leaves no try open', async (t) => {
     Array(4).fill('failed'),
   )
 })
+
+test('once the code of a moment was used, one of a moment before is worth nothing', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { secret } = await joinedByPassword(world, { customer_id })
+  world.wait(60)
+  const seen = codeAt(secret, world.now)
+  world.wait(30)
+  const signIn = (code: string) =>
+    new Visitor(world.api).call('/session/password', {
+      sign_in_name: 'anna',
+      password: PASSWORD,
+      code,
+    })
+  assert.equal((await signIn(codeAt(secret, world.now))).code, 0)
+  assert.equal((await signIn(seen)).key, 'auth.sign_in', 'it would be good for half a minute more')
+})

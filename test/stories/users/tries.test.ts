@@ -66,6 +66,24 @@ test('a proof of presence is one try, right or wrong', async (t) => {
   ])
 })
 
+test("nobody is there by somebody else's passkey", async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const anna = await joinedByPasskey(world, { customer_id }, 'anna')
+  const bert = await joinedByPasskey(world, { customer_id }, 'bert')
+  const stepUpBy = async ({ authenticator }: typeof anna) => {
+    const { passkey } = await anna.visitor.ask('/session/step-up')
+    const shown = authenticator.get(passkey as Options)
+    return anna.visitor.call('/session/step-up', { passkey: shown })
+  }
+  assert.equal((await stepUpBy(bert)).key, 'auth.sign_in')
+  assert.equal((await stepUpBy(anna)).code, 0)
+  assert.deepEqual(await outcomesOf(world, '192.0.2.1'), [
+    { way: 'step_up', outcome: 'failed' },
+    { way: 'step_up', outcome: 'done' },
+  ])
+})
+
 test('no name that is typed makes the proofs of one who is signed in wait', async (t) => {
   const world = await makeWorld(t)
   const { id: customer_id } = await world.customer()

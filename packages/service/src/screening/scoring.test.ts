@@ -133,6 +133,25 @@ test('indirect money of a severe category raises it to 70 or to 31', () => {
   assert.equal(at(99, 9_900), '1.0')
 })
 
+test('what came directly does not count once more as what came by others', () => {
+  // Directly it is too little for its floor, a thousand of it by others would raise to 70.
+  const given = { scam: 10_000, payment: 9_990_000 }
+  const rules = (directly: number) =>
+    score(subject(given, { directly: { scam: directly } })).floors.map(({ rule }) => rule)
+  assert.deepEqual(rules(10_000), ['direct_amount'])
+  const most = { mixer: 1_000, payment: 9_000 }
+  const { floors } = score(subject(most, { directly: { mixer: 1_000 } }))
+  assert.deepEqual(
+    floors.map(({ rule }) => rule),
+    ['direct', 'combined'],
+  )
+  const { floors: by_others } = score(subject(most, { directly: { mixer: 0 } }))
+  assert.deepEqual(
+    by_others.map(({ rule }) => rule),
+    ['indirect', 'indirect', 'combined'],
+  )
+})
+
 test('severe categories that are small one by one count together', () => {
   const { score: points, floors } = score(
     subject({ scam: 400, ransom: 400, mixer: 400, payment: 18_800 }),

@@ -252,6 +252,23 @@ test('a receiver that is away costs a thousand rows, and gets all in the end', a
   assert.equal(new Set(on.heard.map(({ id }) => id)).size, 1_500)
 })
 
+test('once a receiver is back, what waits for its next try is told at once', async (t) => {
+  const on = await rig(t)
+  await on.webhook()
+  on.answers(() => ({ status: 500 }))
+  await on.note(5)
+  // Each is called four times: nobody is there, and the next try would be in two hours.
+  for (const pause_ms of [0, 6 * SECOND, 6 * MINUTE, 33 * MINUTE]) {
+    on.pass(pause_ms)
+    await on.run()
+  }
+  assert.equal(on.heard.length, 20)
+  on.answers(() => ({}))
+  on.pass(MINUTE)
+  await on.run()
+  assert.deepEqual(await on.states(), Array(5).fill('delivered'))
+})
+
 test('one that has refused for five days is disabled, and goes on where it stopped', async (t) => {
   const on = await rig(t)
   const { webhook } = await on.webhook()
