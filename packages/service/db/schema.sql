@@ -1157,7 +1157,9 @@ create table pool (
   reserved bigint default 0 not null,
   total_limit bigint default 0 not null,
   total_weight bigint default 0 not null,
+  free_at_sale bigint default 0 not null,
   constraint pool_pkey primary key (resource),
+  constraint pool_not_oversold check (free_at_sale >= 0),
   constraint pool_reserved_not_negative check (reserved >= 0),
   constraint pool_resource check (resource in ('energy', 'bandwidth'))
 );

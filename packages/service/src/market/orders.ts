@@ -16,7 +16,7 @@ import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll } from '../ledger/ledger.ts'
 import type { Resource } from '../node/node.ts'
 import { endDelegationsNow } from '../pool/delegations.ts'
-import { reserveRoom } from '../pool/pool.ts'
+import { reserveRoom, sellRoom } from '../pool/pool.ts'
 import { checkedOrders, ORDER_COLUMNS, type Order, printOrder, type WAITS } from './forms.ts'
 
 export type { Order } from './forms.ts'
@@ -78,7 +78,7 @@ export function insertOrders(tx: Tx, orders: readonly Order[], now: Date): void 
     price_sun,
   }))
   holdPrices(tx, prices, now)
-  reserveRoom(tx, { energy: sumOf(orders, 'energy'), bandwidth: sumOf(orders, 'bandwidth') })
+  sellRoom(tx, { energy: sumOf(orders, 'energy'), bandwidth: sumOf(orders, 'bandwidth') })
   noteEvents(
     tx,
     told(orders).map((order) => ({

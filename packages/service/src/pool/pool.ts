@@ -248,7 +248,19 @@ type Survey = {
   head: BlockHead
 }
 
-/** Reserves room for what is sold, or gives it back where an amount is negative. */
+/** Reserves room for what is sold: never more than there is (`pool_not_oversold`). */
+export function sellRoom(tx: Tx, amounts: Readonly<Record<Resource, bigint>>): void {
+  for (const resource of RESOURCES) {
+    const amount = amounts[resource]
+    if (amount !== 0n)
+      tx.send`
+        update pool set reserved = reserved + ${amount}, free_at_sale = room - reserved - ${amount}
+        where resource = ${resource}`
+  }
+}
+
+/** Reserves room for what was sold before, whether there is any or not, or gives it back where an
+ *  amount is negative. */
 export function reserveRoom(tx: Tx, amounts: Readonly<Record<Resource, bigint>>): void {
   for (const resource of RESOURCES) {
     const amount = amounts[resource]

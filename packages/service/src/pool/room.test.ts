@@ -3,8 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
-import { lockRooms, surveyStep } from './pool.ts'
+import { lockRooms, sellRoom, surveyStep } from './pool.ts'
 
 async function run(world: World, ...names: string[]): Promise<void> {
   for (const name of names) {
@@ -38,6 +39,22 @@ async function assertNotOverstated(world: World, when: string): Promise<void> {
   const free_sun = await surelyFree(world)
   assert.ok(room_sun <= free_sun, `${when}: ${room_sun} are said to be free, ${free_sun} are`)
 }
+
+test('no sale goes beyond the room that there is, whoever has judged it', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`update pool set room = 100, reserved = 40`
+  const sell = (energy: bigint, bandwidth: bigint) =>
+    sql.begin(async (tx) => sellRoom(tx, { energy, bandwidth }))
+  await sell(60n, 59n)
+  await assert.rejects(sell(0n, 2n), /pool_not_oversold/)
+  await assert.rejects(sell(1n, 0n), /pool_not_oversold/)
+  await sell(0n, 1n)
+  const rows = await sql`select resource, room - reserved as free from pool order by resource`
+  assert.deepEqual(rows, [
+    { resource: 'bandwidth', free: 0n },
+    { resource: 'energy', free: 0n },
+  ])
+})
 
 test('what is pending, in a later block, or lost in a fork is not free', async (t) => {
   const world = await makeWorld(t, { pool_trx: [100_000] })
