@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { paying, transact } from 'penstock-playground/sandbox.ts'
 import { issueInvoicesStep } from 'penstock-service/invoices/issuing.ts'
 import { summarizeStep } from 'penstock-service/statements/summaries.ts'
+import { barriers, isTooWide } from 'penstock-test/harness/browser.ts'
 import { eventually } from 'penstock-test/harness/eventually.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
@@ -168,6 +169,35 @@ portal.job('the invoice of a month is read and printed', 3, async (hands) => {
   await heading('Orders').waitFor()
   await rows('Orders').getByText('delivered').first().waitFor()
 })
+
+portal.test(
+  'an invoice for paper: no scripts, right on a phone, in the chosen language',
+  async () => {
+    await portal.visit('/portal/money/invoices/1')
+    const opening = portal.context.waitForEvent('page')
+    await link('Page for paper').click()
+    const paper = await opening
+    await paper.getByRole('heading', { level: 1, name: 'Invoice 1' }).waitFor()
+    const { lines, sha256 } = await portal.penstock.call('/v1/invoice/check', { number: 1 })
+    assert.equal(await paper.locator('tbody tr').count(), lines.length)
+    await paper.getByText(sha256).waitFor()
+    for (const width of [375, 1280]) {
+      await paper.setViewportSize({ width, height: 800 })
+      assert.equal(await isTooWide(paper), false, `${width}`)
+      assert.deepEqual(await barriers(paper), [], `${width}`)
+    }
+    assert.equal(await paper.locator('script, [style]').count(), 0)
+    const language = { name: 'penstock-language', url: portal.origin }
+    await portal.context.addCookies([{ ...language, value: 'ru' }])
+    await paper.reload()
+    await paper.getByRole('heading', { level: 1, name: 'Счёт 1' }).waitFor()
+    await portal.context.addCookies([{ ...language, value: 'en' }])
+    // Of another customer, or none: the page of the portal says so.
+    await paper.goto(`${portal.origin}/portal/invoices/999`)
+    assert.equal(new URL(paper.url()).pathname, '/portal/money/invoices/999')
+    await paper.close()
+  },
+)
 
 portal.looks([
   { path: '/portal/money' },

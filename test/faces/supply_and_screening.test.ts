@@ -2,9 +2,12 @@
 // screening.
 
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { person } from 'penstock-devchain/scene.ts'
 import { paying, transact } from 'penstock-playground/sandbox.ts'
 import { publishList } from 'penstock-service/labels/label_sets.ts'
+import { barriers, isTooWide } from 'penstock-test/harness/browser.ts'
 import { eventually } from 'penstock-test/harness/eventually.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
@@ -163,6 +166,62 @@ portal.test('neither a double click nor trying again is charged twice', async ()
   await button('Check').click()
   await heading('Screening check').waitFor()
   assert.equal((await allChecks()).length, before.length + 2)
+})
+
+portal.test(
+  'a report for paper: no scripts, right on a phone, nobody else may read it',
+  async () => {
+    const { id } = (await allChecks()).find(({ address }) => address === SCREENED)!
+    await portal.visit(`/portal/screening/${id}`)
+    await portal.page.getByRole('heading', { name: 'What this does not say' }).waitFor()
+    await rows('Lists that were asked').filter({ hasText: 'Loaded' }).waitFor()
+    const saving = portal.page.waitForEvent('download')
+    await button('Save evidence').click()
+    const { sha256 } = await portal.penstock.call('/v1/aml-check/report', { id })
+    const saved = await readFile(await (await saving).path())
+    assert.equal(hash('sha256', saved), sha256)
+    const opening = portal.context.waitForEvent('page')
+    await link('Print').click()
+    const paper = await opening
+    await paper.getByText('Exchange (licensed)').first().waitFor()
+    await paper.getByRole('heading', { name: 'What was not looked at' }).waitFor()
+    for (const [width, height] of [
+      [375, 740],
+      [1280, 900],
+    ] as const) {
+      await paper.setViewportSize({ width, height })
+      assert.equal(await isTooWide(paper), false, `${width}`)
+      assert.deepEqual(await barriers(paper), [], `${width}`)
+    }
+    assert.equal(await paper.locator('script, [style]').count(), 0)
+    const answer = await paper.reload()
+    const policy = answer!.headers()['content-security-policy']!
+    assert.match(policy, /^default-src 'none'; style-src 'sha256-/)
+    // From where the house reads its lists, and where its thresholds lie, is its own.
+    assert.doesNotMatch(await paper.content(), /Read from|What the rules are|a test/)
+    await paper.close()
+    const path = `${portal.origin}/portal/reports/${id}`
+    const { status, headers } = await fetch(path, { redirect: 'manual' })
+    assert.deepEqual([status, headers.get('location')], [302, `/portal/screening/${id}`])
+  },
+)
+
+portal.test('categories and plans are called by their names in the chosen language', async () => {
+  const { id } = (await allChecks()).find(({ address }) => address === SCREENED)!
+  const language = { name: 'penstock-language', url: portal.origin }
+  for (const [value, category, plan] of [
+    ['ru', 'Биржа (с лицензией)', 'Безлимитная энергия'],
+    ['zh', '交易所（持牌）', '不限量能量'],
+  ] as const) {
+    await portal.context.addCookies([{ ...language, value }])
+    await portal.visit(`/portal/screening/${id}`)
+    await portal.page.getByText(category, { exact: true }).first().waitFor()
+    assert.equal(await portal.page.getByText('Exchange (licensed)').count(), 0)
+    await portal.visit('/portal/subscriptions')
+    await portal.page.getByText(plan, { exact: true }).first().waitFor()
+    assert.equal(await portal.page.getByText('Unlimited energy').count(), 0)
+  }
+  await portal.context.addCookies([{ ...language, value: 'en' }])
 })
 
 portal.test('what is refused is explained', async () => {

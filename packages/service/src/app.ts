@@ -69,6 +69,7 @@ import { endPairingsStep } from './pairing/pairings.ts'
 import { pairingRoutes } from './pairing/routes.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
+import { paperPages } from './portal/papers.ts'
 import { portalMount } from './portal/portal.ts'
 import { priceKinds } from './prices/forms.ts'
 import { priceReader } from './prices/prices.ts'
@@ -310,7 +311,11 @@ export function buildApp(world: World): App {
       }),
     ],
     sign_in,
-    pages: [...pagesOf(for_customers, { brand, seal }), ...status.pages],
+    pages: [
+      ...pagesOf(for_customers, { brand, seal }),
+      ...paperPages({ sql, sessions: sign_in.sessions, face: portal }),
+      ...status.pages,
+    ],
     steps: [...stepsOf(world, working), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
     api_steps: [uses.step, purchases.step, endPairingsStep({ sql, clock }), status.drawStep],

@@ -10,10 +10,10 @@ import { exec, useLocation } from 'preact-iso/router'
 import { awaited, may, session } from '../calls/session.ts'
 import { startData } from '../calls/start_data.ts'
 import { Skeleton } from '../parts/answer.tsx'
+import { goToPlace } from '../paths/places.ts'
 import { say } from '../words/words.ts'
 import type { PageProps, PageRow } from './face.ts'
 import { NotLoaded, reloadOnce } from './lazy.tsx'
-import { goToPlace } from './places.ts'
 import { Title } from './title.tsx'
 
 type CurrentPage = { row: PageRow; Page: FunctionComponent<PageProps>; props: PageProps }

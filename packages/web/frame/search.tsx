@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { may } from '../calls/session.ts'
-import { Icon } from '../parts/icon.tsx'
+import { Icon } from '../parts/state.tsx'
 import { say } from '../words/words.ts'
 import type { Face, Finding, PageRow } from './face.ts'
 

@@ -8,11 +8,11 @@ import { watchAttendance } from '../calls/attendance.ts'
 import { askAgain, startLive, stopLive } from '../calls/live.ts'
 import { begin, beginning, forgetSession, session } from '../calls/session.ts'
 import { startData } from '../calls/start_data.ts'
+import { keepPlaces } from '../paths/places.ts'
 import { speak } from '../words/words.ts'
 import type { Face } from './face.ts'
 import { Frame } from './frame.tsx'
 import { forgetReload } from './lazy.tsx'
-import { keepPlaces } from './places.ts'
 import { StepUp, stepUp } from './step_up.tsx'
 
 /** By then the page has long been there, and loads what may wait. */

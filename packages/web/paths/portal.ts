@@ -18,6 +18,9 @@ export const path = {
   /** A page of the checks. */
   screening: (page = 1) => `${BASE}/screening${page === 1 ? '' : `?page=${page}`}`,
   check: (id: string) => `${BASE}/screening/${encodeURIComponent(id)}`,
+  /** For paper, without scripts: a page of its own. */
+  paperOfCheck: (id: string) => `${BASE}/reports/${encodeURIComponent(id)}`,
+  paperOfInvoice: (number: string) => `${BASE}/invoices/${encodeURIComponent(number)}`,
   record: `${BASE}/settings/record`,
   events: `${BASE}/developers/events`,
   event: (number: number) => `${BASE}/developers/events/${number}`,

@@ -10,8 +10,13 @@ import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { dayText, spanText } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
-import { BalanceChart, SpentChart } from '../portal_money/money_charts.tsx'
-import { type Bucket, patchByMoney, useSummary } from '../portal_money/summary.ts'
+import {
+  BalanceChart,
+  type Bucket,
+  patchByMoney,
+  SpentChart,
+  useSummary,
+} from '../portal_money/money_charts.tsx'
 import { orderColumns, orderOf, patchOrder } from '../portal_orders/order_facts.tsx'
 import { count, say } from '../words/words.ts'
 import { NeedsAHand } from './needs_a_hand.tsx'

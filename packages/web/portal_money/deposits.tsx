@@ -8,7 +8,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
-import { say } from '../words/words.ts'
+import { named, say } from '../words/words.ts'
 
 type Deposit = Result<'/v1/deposits/list'>['items'][number]
 
@@ -53,6 +53,6 @@ const Progress = ({ state, reason, solid, solid_in_blocks }: Deposit) => (
     {state === 'seen' && !solid && (
       <span class="quiet"> {say('money.solid_in', { n: solid_in_blocks })}</span>
     )}
-    {reason !== null && <span class="quiet"> {reason}</span>}
+    {reason !== null && <span class="quiet"> {named('said', reason)}</span>}
   </>
 )

@@ -26,9 +26,19 @@ export default function OneInvoice({ params }: PageProps) {
   return (
     <>
       <Title title={titleOf({ kind, number })} section={say('invoices')}>
-        <button type="button" class="main" onClick={() => print()}>
-          {say('print')}
-        </button>
+        <span class="actions">
+          <a
+            class="button"
+            href={path.paperOfInvoice(params.number!)}
+            target="_blank"
+            rel="noopener"
+          >
+            {say('invoice.paper')}
+          </a>
+          <button type="button" class="main" onClick={() => print()}>
+            {say('print')}
+          </button>
+        </span>
       </Title>
       <Answer question={question} lines={12}>
         {(invoice) => <WholeInvoice {...invoice} />}

@@ -10,9 +10,8 @@ import { path } from '../paths/portal.ts'
 import { say } from '../words/words.ts'
 import { Deposits } from './deposits.tsx'
 import { LowBalance } from './low_balance.tsx'
-import { BalanceChart } from './money_charts.tsx'
+import { BalanceChart, patchByMoney, useSummary } from './money_charts.tsx'
 import { QrCode } from './qr_code.tsx'
-import { patchByMoney, useSummary } from './summary.ts'
 
 export default function Money() {
   const balance = useQuestion('/v1/balance', {}, { patch: patchByMoney })

@@ -1,6 +1,7 @@
 // One check: its level and score as soon as they are there, what they rest on, and the way of the
 // money.
 
+import './report_words.ts'
 import type { VNode } from 'preact'
 import { ask } from '../calls/ask.ts'
 import { useQuestion } from '../calls/question.ts'
@@ -13,7 +14,9 @@ import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
-import { named, say } from '../words/words.ts'
+import { saveFile } from '../portal_orders/csv.ts'
+import { named, nameIfKnown, say } from '../words/words.ts'
+import { Basis } from './basis.tsx'
 import { type Evidence, percentText, readEvidence } from './evidence.ts'
 import { type Check, CheckOutcome } from './level.tsx'
 import { MoneyWay } from './way.tsx'
@@ -108,7 +111,7 @@ function Shares({ check: { risk_factors } }: { check: Check }) {
           rows={risk_factors}
           keyOf={({ name }) => name}
           columns={[
-            { title: say('check.category'), cell: ({ label }) => label },
+            { title: say('check.category'), cell: ({ name, label }) => labelText(name, label) },
             { title: say('check.level'), cell: ({ group }) => named('level', group) },
             {
               title: say('check.share'),
@@ -125,6 +128,9 @@ function Shares({ check: { risk_factors } }: { check: Check }) {
     </section>
   )
 }
+
+/** What a category is called here; what its maker calls it where there is no word. */
+const labelText = (name: string, label: string): string => nameIfKnown('category', name) ?? label
 
 const BAR = { width: 80, height: 10 }
 
@@ -147,6 +153,17 @@ function Report({ check }: { check: Check }) {
     <Answer question={question} lines={8}>
       {({ evidence, sha256, supersedes, superseded_by }) => (
         <>
+          <p class="actions">
+            <a class="button" href={path.paperOfCheck(check.id)} target="_blank" rel="noopener">
+              {say('print')}
+            </a>
+            <button
+              type="button"
+              onClick={() => saveFile(`evidence-${check.id}.json`, 'application/json', evidence)}
+            >
+              {say('check.save_evidence')}
+            </button>
+          </p>
           <Ways check={check} evidence={readEvidence(evidence)} />
           <section class="panel">
             <h2>{say('check.evidence')}</h2>
@@ -160,6 +177,7 @@ function Report({ check }: { check: Check }) {
               ]}
             />
           </section>
+          <Basis {...readEvidence(evidence)} />
         </>
       )}
     </Answer>
@@ -180,9 +198,12 @@ const linkTo = (name: string, id: string | null): [string, VNode][] =>
 
 /** Why it is barred, and the rules that have raised the score. */
 function reasonsText({ blacklisted_by, floors }: Evidence): string {
-  const rules = floors.map(({ rule, category, points }) =>
-    [rule, category, points].filter((one) => one !== null).join(' '),
-  )
+  const rules = floors.map(({ rule, category, points }) => {
+    const named_rule = { rule: named('rule', rule), points }
+    return category === null
+      ? say('check.rule_alone', named_rule)
+      : say('check.rule', { ...named_rule, category: labelText(category, category) })
+  })
   return [...blacklisted_by.map((one) => named('barred', one)), ...rules].join('; ') || say('none')
 }
 
@@ -200,7 +221,8 @@ function Ways({ check, evidence }: { check: Check; evidence: Evidence }) {
             const { category } = factor
             const known = check.risk_factors.find(({ name }) => name === category)
             const { label = category, group = '' } = known ?? {}
-            return <MoneyWay key={category} factor={factor} label={label} group={group} />
+            const text = labelText(category, label)
+            return <MoneyWay key={category} factor={factor} label={text} group={group} />
           })}
         </>
       )}

@@ -31,7 +31,10 @@ export type Evidence = {
   floors: { rule: string; category: string | null; points: string }[]
   blacklisted_by: string[]
   notes: string[]
-  index: { last_block: string; last_block_time: string | null }
+  index: { first_block: string; last_block: string; last_block_time: string | null }
+  /** The lists that were asked, as they were then. */
+  lists: { list: string; title: string; entries: string; loaded_at: string; sha256: string }[]
+  asked: { network: string }
 }
 
 const NOTHING: Evidence = {
@@ -39,7 +42,9 @@ const NOTHING: Evidence = {
   floors: [],
   blacklisted_by: [],
   notes: [],
-  index: { last_block: '', last_block_time: null },
+  index: { first_block: '', last_block: '', last_block_time: null },
+  lists: [],
+  asked: { network: '' },
 }
 
 /** Reads the text that `/v1/aml-check/report` answers with. */

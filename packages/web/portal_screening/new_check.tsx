@@ -12,7 +12,7 @@ import { Answer } from '../parts/answer.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { path } from '../paths/portal.ts'
-import { MoneyFault } from '../portal_money/money_fault.tsx'
+import { MoneyFault } from '../portal_subscriptions/money_fault.tsx'
 import { say } from '../words/words.ts'
 
 type Wish = {

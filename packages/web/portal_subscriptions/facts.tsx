@@ -19,7 +19,7 @@ export const SubscriptionState = ({ status, reason, resting }: StateProps) => (
   <>
     <State state={status} />
     {resting !== undefined && <span class="quiet"> {named('rest', resting)}</span>}
-    {reason !== undefined && <span class="quiet"> {reason}</span>}
+    {reason !== undefined && <span class="quiet"> {named('said', reason)}</span>}
   </>
 )
 

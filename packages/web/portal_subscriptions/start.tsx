@@ -9,9 +9,9 @@ import { Dialog } from '../parts/dialog.tsx'
 import { CheckField, Form, Submit, TextField } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { Facts } from '../parts/table.tsx'
-import { MoneyFault } from '../portal_money/money_fault.tsx'
-import { say } from '../words/words.ts'
+import { named, say } from '../words/words.ts'
 import { limitText } from './facts.tsx'
+import { MoneyFault } from './money_fault.tsx'
 
 export type Plan = Result<'/v1/subscriptions'>[string]
 const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/
@@ -37,7 +37,7 @@ export function StartSubscription({ plan_key, plan, onDone, onClose }: StartProp
     onClose()
   }
   return (
-    <Dialog title={plan.name} onClose={onClose}>
+    <Dialog title={named('said', plan.name)} onClose={onClose}>
       <Terms plan={plan} />
       <Form
         onSubmit={start}

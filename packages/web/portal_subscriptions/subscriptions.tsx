@@ -13,7 +13,7 @@ import { Money } from '../parts/money.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
-import { count, say } from '../words/words.ts'
+import { count, named, say } from '../words/words.ts'
 import { limitText, Stop, SubscriptionState } from './facts.tsx'
 import { type Plan, StartSubscription } from './start.tsx'
 
@@ -132,7 +132,7 @@ function Plans({ plans, onStarted }: PlansProps) {
 }
 
 const planColumns = (choose: (key: string) => void): Column<[key: string, plan: Plan]>[] => [
-  { title: say('subscription.plan'), cell: ([, { name }]) => name },
+  { title: say('subscription.plan'), cell: ([, { name }]) => named('said', name) },
   {
     title: say('subscription.initial_price'),
     is_figure: true,
@@ -160,7 +160,7 @@ const planColumns = (choose: (key: string) => void): Column<[key: string, plan: 
         <button
           type="button"
           class="small"
-          aria-label={`${say('subscription.start')} ${name}`}
+          aria-label={`${say('subscription.start')} ${named('said', name)}`}
           onClick={() => choose(key)}
         >
           {say('subscription.start')}

@@ -7,7 +7,7 @@ import { Facts } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import type { Webhook } from '../portal_notices/wire.ts'
 import { nameText } from '../words/name.ts'
-import { count, say } from '../words/words.ts'
+import { count, named, say } from '../words/words.ts'
 
 /** What it is called: its description, else where it leads. */
 export const nameOf = ({ description, url }: Webhook): string => nameText(description ?? url)
@@ -23,7 +23,7 @@ export function WebhookState({ webhook }: { webhook: Webhook }) {
   return (
     <>
       <State state={state} />
-      {reason !== null && <p class="quiet">{reason}</p>}
+      {reason !== null && <p class="quiet">{named('said', reason)}</p>}
     </>
   )
 }

@@ -6,6 +6,7 @@ import type console from '../languages/en/console.json'
 import type frame from '../languages/en/frame.json'
 import type portal from '../languages/en/portal.json'
 import type reference from '../languages/en/reference.json'
+import type report from '../languages/en/report.json'
 import { nameText } from './name.ts'
 
 type Entry =
@@ -14,6 +15,7 @@ type Entry =
   | keyof typeof portal
   | keyof typeof console
   | keyof typeof reference
+  | keyof typeof report
 
 /** What can be said: a key without the form of its plural. */
 export type Key = Entry extends infer E ? (E extends `${infer Base}#${string}` ? Base : E) : never
@@ -67,6 +69,7 @@ export const FAMILIES = [
   'alert',
   'barred',
   'call',
+  'category',
   'direction',
   'duty',
   'entry',
@@ -83,6 +86,8 @@ export const FAMILIES = [
   'resource',
   'rest',
   'role',
+  'rule',
+  'said',
   'scope',
   'service',
   'state',

@@ -26,8 +26,9 @@ export type ReportContext = {
   asked_by: { customer_id: string; customer_name: string | null } | undefined
   /** By symbol; a symbol that two assets share is left out. */
   decimals: ReadonlyMap<string, number>
-  lists: readonly ListSource[]
-  /** Undefined when the policy that the evidence names is not in this database. */
+  /** Undefined: not told, as to customers, from where the house reads them. */
+  lists: readonly ListSource[] | undefined
+  /** Undefined when the policy that the evidence names is not in this database, or is not told. */
   policy: Policy | undefined
 }
 
@@ -61,6 +62,14 @@ export async function readReportContext(sql: Sql | Tx, evidence: Evidence): Prom
     policy,
   }
 }
+
+/** What a customer's own report says of it: not from which files the house reads its lists, nor
+ *  where the thresholds of its rules lie, which would tell how to stay below them. */
+export const forCustomers = (context: ReportContext): ReportContext => ({
+  ...context,
+  lists: undefined,
+  policy: undefined,
+})
 
 /** The label set and the policy that the evidence names. */
 function namedIn({ canonical }: Evidence): { label_set?: number; version?: number } {

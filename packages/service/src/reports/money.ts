@@ -3,6 +3,7 @@
 
 import {
   amountText,
+  categoryText,
   type FactorFact,
   type PathFact,
   percent,
@@ -24,10 +25,11 @@ export function bars(risk_factors: readonly RiskFactor[], factors: readonly Fact
     const width = Math.min(100, Math.max(0.3, Number(score) * 100)).toFixed(2)
     const from = origins.get(name)
     return `<div class="row"><div class="name">${text(label)}</div>
-<div class="track"><div class="bar ${text(group)}" style="width:${width}%"></div></div>
+<svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+<rect class="bar ${text(group)}" width="${width}" height="10"/></svg>
 <div class="share">${percent(score)}</div><div class="from">${from ? text(from) : ''}</div></div>`
   })
-  const ticks = SCALE.map((at) => `<span style="left:${at}%">${at} %</span>`).join('')
+  const ticks = SCALE.map((at) => `<span class="at-${at}">${at} %</span>`).join('')
   return `<div class="bars" role="img" aria-label="Shares of the money by category">
 <div class="row head"><div class="name">Category</div><div class="track ticks">${ticks}</div>
 <div class="share">Share</div><div class="from">Traced to</div></div>${rows.join('')}</div>`
@@ -38,7 +40,7 @@ export function factorTable(factors: readonly FactorFact[], decimals: Decimals):
     return '<p>Nothing is known here of where money of this address came from.</p>'
   const rows = factors.map(({ category, share, usd, direct_usd, mean_hops, units }) => {
     const amounts = Object.entries(units).map(([asset, one]) => amountText(one, asset, decimals))
-    return `<tr><td>${text(category)}</td><td>${percent(share)}</td><td>${text(usd)}</td>
+    return `<tr><td>${categoryText(category)}</td><td>${percent(share)}</td><td>${text(usd)}</td>
 <td>${text(direct_usd)}</td><td>${mean_hops ? text(mean_hops) : ''}</td>
 <td>${amounts.join('<br>')}</td></tr>`
   })
@@ -54,7 +56,8 @@ export function pathPart(factors: readonly FactorFact[], decimals: Decimals): st
     const { category, origins, path } = factor
     const origin = origins[0]
     const named = origin ? `: ${text(origin.entity)} (${said(origin)})` : ''
-    return `<h3>${text(category)}${named}</h3>${explained(factor, decimals)}${pathGraph(path)}
+    return `<h3>${categoryText(category)}${named}</h3>${explained(factor, decimals)}
+${pathGraph(path)}
 ${pathTable(path, decimals)}`
   })
   return `<section><h2>The way it came</h2><p>From the end backwards, always over the transfer that
@@ -70,7 +73,7 @@ function explained({ path, units, category }: FactorFact, decimals: Decimals): s
   const part = percentOf(BigInt(carried), BigInt(whole))
   const share = part === undefined ? '' : `, which is ${part} of it in ${text(asset)}`
   return `<p>The transfer that is followed brought ${amountText(carried, asset, decimals)} of the
-${amountText(whole, asset, decimals)} of ${text(category)}${share}.</p>`
+${amountText(whole, asset, decimals)} of ${categoryText(category)}${share}.</p>`
 }
 
 const NODE_WIDTH = 132
@@ -94,7 +97,7 @@ function pathGraph(path: readonly PathFact[]): string {
 <text class="mid small" x="${x + NODE_GAP / 2}" y="28">${text(asset.slice(0, 8))}</text>`
   })
   const width = place(addresses.length - 1) + NODE_WIDTH
-  return `<svg class="path" viewBox="0 0 ${width} 60" style="max-width:${width}px" role="img"
+  return `<svg class="path" viewBox="0 0 ${width} 60" width="${width}" role="img"
 aria-label="The way of the money"><defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4"
 markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>
 ${nodes.join('')}${arrows.join('')}</svg>`

@@ -9,6 +9,7 @@ import { bars, factorTable, pathPart } from './money.ts'
 import { rulesPart } from './rules.ts'
 import {
   amountText,
+  categoryText,
   type FactorFact,
   type LabelFact,
   said,
@@ -231,7 +232,7 @@ function transferPart({ transfers }: Facts, { decimals }: ReportContext): string
 function destinationPart({ destinations }: Facts): string {
   const to = Object.entries(destinations?.to ?? {})
   if (destinations === null || to.length === 0) return ''
-  const rows = to.map(([category, usd]) => `<li>${text(category)}: ${text(usd)} USD</li>`)
+  const rows = to.map(([category, usd]) => `<li>${categoryText(category)}: ${text(usd)} USD</li>`)
   return `<section><h2>Where it sends to</h2>
 <p>Of ${text(destinations.sent_usd)} USD sent in all:</p>
 <ul>${rows.join('')}</ul></section>`
@@ -242,7 +243,7 @@ function ownLine({ screened: { in_force }, factors }: Facts): string {
   if (!in_force?.terminal || (factors.length === 1 && factors[0]!.category === in_force.category))
     return ''
   return (
-    `<p>The address has a label of its own (${text(in_force.category)}), ` +
+    `<p>The address has a label of its own (${categoryText(in_force.category)}), ` +
     'which counts instead of what it received.</p>'
   )
 }
@@ -251,7 +252,7 @@ function labelPart({ screened }: Facts): string {
   if (screened.labels.length === 0 && !screened.frozen_by_issuer) return ''
   const rows = screened.labels.map(
     (label) =>
-      `<li>${text(label.category)}: ${text(label.entity)}, by ${said(label)}, ` +
+      `<li>${categoryText(label.category)}: ${text(label.entity)}, by ${said(label)}, ` +
       `confidence ${text(label.confidence)}</li>`,
   )
   const frozen = screened.frozen_by_issuer ? '<li>Frozen by the issuer of a token</li>' : ''
@@ -261,19 +262,21 @@ function labelPart({ screened }: Facts): string {
 function sourcePart({ lists, notes, index }: Facts, context: ReportContext): string {
   if (index.last_block === '') return ''
   const rows = lists.map(({ list, title, entries, loaded_at, sha256 }) => {
-    const source = context.lists.find((one) => one.list === list && one.sha256 === sha256)
-    const origin = source
+    const source = context.lists?.find((one) => one.list === list && one.sha256 === sha256)
+    const kept = source
       ? `<td class="hash">${text(source.origin)}</td><td>${text(source.licence)}</td>`
       : '<td>not kept</td><td></td>'
+    const origin = context.lists ? kept : ''
     const count = Number(entries).toLocaleString('en')
     return `<tr><td>${text(title)}</td><td>${text(count)}</td><td>${text(loaded_at)}</td>${origin}
 <td class="hash">${text(sha256)}</td></tr>`
   })
+  const read_from = context.lists ? '<th>Read from</th><th>Licence</th>' : ''
   const table =
     rows.length === 0
       ? ''
-      : `<table><thead><tr><th>List</th><th>Addresses</th><th>Loaded</th><th>Read from</th>
-<th>Licence</th><th>SHA-256 of its entries</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+      : `<table><thead><tr><th>List</th><th>Addresses</th><th>Loaded</th>${read_from}
+<th>SHA-256 of its entries</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
   const remarks = notes.map((note) => `<li>${text(note)}</li>`)
   return `<section><h2>What this rests on</h2>
 <p>Transfers of blocks ${text(index.first_block)} to ${text(index.last_block)},
@@ -299,7 +302,8 @@ function limitPart({ index, asked, factors }: Facts, { decimals }: ReportContext
   return `<section><h2>What was not looked at</h2><ul>${items.join('')}</ul></section>`
 }
 
-const STYLE = `
+/** The only style of the page: its policy, where it is served, names its hash. */
+export const STYLE = `
 :root { color-scheme: light; --low: #2f7d4f; --medium: #b7791f; --high: #b3261e }
 * { box-sizing: border-box }
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c1c1c; background: #fff; margin: 0 }
@@ -328,15 +332,28 @@ th, td { border-bottom: 1px solid #eee }
 .track.ticks { background: none; border: 0 }
 .track span { position: absolute; transform: translateX(-50%); top: .6rem }
 .track span { font-size: .7rem; white-space: nowrap }
-.track .bar { height: 100%; print-color-adjust: exact; -webkit-print-color-adjust: exact }
-.bar.low { background: var(--low) }
-.bar.medium { background: var(--medium) }
-.bar.high { background: var(--high) }
-svg { width: 100%; height: auto; display: block; font: 13px system-ui, sans-serif }
+.track.ticks .at-25 { left: 25% }
+.track.ticks .at-50 { left: 50% }
+.track.ticks .at-75 { left: 75% }
+.track.ticks .at-100 { left: 100% }
+.track, .bar { print-color-adjust: exact; -webkit-print-color-adjust: exact }
+.bar.low { fill: var(--low) }
+.bar.medium { fill: var(--medium) }
+.bar.high { fill: var(--high) }
+svg { display: block; font: 13px system-ui, sans-serif }
+svg.path { max-width: 100%; height: auto }
+svg.track { width: 100% }
 rect.node { fill: #f2f2f2; stroke: #999 }
 .arrow { stroke: #333; fill: none }
 .mid { text-anchor: middle }
 .small { font-size: 10px }
+@media (max-width: 40rem) {
+  main { padding: 1rem }
+  th { white-space: normal }
+  table { font-size: .75rem }
+  .bars .row { grid-template-columns: minmax(0, 1fr) 4.5rem }
+  .bars .head { display: none }
+}
 @media print {
   main { padding: 0; max-width: none }
   section { break-inside: auto }

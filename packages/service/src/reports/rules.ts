@@ -1,7 +1,7 @@
 // The rules of a policy in words, with their thresholds, and which of them acted.
 
 import type { Floor, Policy } from '../screening/policy.ts'
-import { text } from './text.ts'
+import { categoryText, text } from './text.ts'
 
 export type ActedFact = { rule: string; category: string | null; points: string }
 
@@ -21,7 +21,7 @@ export function rulesPart(acted: readonly ActedFact[], policy: Policy | undefine
   const raised = acted.map(({ rule, category, points }) => {
     const words = Object.hasOwn(RULES, rule) ? `money ${RULES[rule as keyof typeof RULES]}` : rule
     const sentence = rule === 'own_label' ? OWN_LABEL : words
-    const named = category === null ? '' : ` (${text(category)})`
+    const named = category === null ? '' : ` (${categoryText(category)})`
     return `<li>At least ${text(points)} points: ${text(sentence)}${named}</li>`
   })
   const part =
@@ -43,7 +43,7 @@ risk at ${high_from}. A match with an official list, a token issuer's freeze lis
 makes it 100.</p>
 <ul>${rules.join('')}<li>The weight of the category: ${text(OWN_LABEL)}, in full from a confidence
 of ${full_confidence} on</li></ul>
-<p>Severe categories: ${text(severe.join(', '))}.</p></section>`
+<p>Severe categories: ${severe.map(categoryText).join(', ')}.</p></section>`
 }
 
 function ruleText({ share_bp, usd, points }: Floor, words: string): string {

@@ -45,6 +45,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** Text for an element or a quoted attribute. */
 export const text = (value: string) => value.replace(/[&<>"']/g, (one) => ESCAPES[one]!)
 
+/** What a category is called: `terrorism_financing` is for programs. */
+export const categoryText = (name: string): string => text(name.replaceAll('_', ' '))
+
 /** The beginning and the end of an address or a transaction id. */
 export const short = (id: string) => (id.length > 16 ? `${id.slice(0, 6)}…${id.slice(-6)}` : id)
 
