@@ -293,21 +293,14 @@ const ROWS: Row[] = [
 ]
 
 const MORE: Row[] = [
+  [5, 'Wallet not found', undefined, withoutWallet(({ poor }) => poor.call('/v1/balance'))],
   [
     5,
     'Wallet not found',
     undefined,
-    async (scene) => {
-      await scene.world.sql`delete from account where id = ${`customer:${scene.poor.id}`}`
-      return scene.poor.call('/v1/balance')
-    },
-  ],
-  [
-    5,
-    'Wallet not found',
-    undefined,
-    ({ poor, bob }) =>
+    withoutWallet(({ poor, bob }) =>
       poor.call(NEW, { service: 'energy', params: { address: bob, amount: 65_000, duration: 1 } }),
+    ),
   ],
   [70, 'There is no such key', undefined, call('/v1/key/revoke', { id: 'x' })],
   [70, /^There is no such/, undefined, call('/v1/webhook/remove', { id: 'x' })],
@@ -330,6 +323,21 @@ const MORE: Row[] = [
     call('/v1/webhook/new', { url: 'https://10.0.0.1/' }),
   ],
 ]
+
+/** While the account of the poor customer is away, which no way of the service does. */
+function withoutWallet(ask: Row[3]): Row[3] {
+  return async (scene) => {
+    const id = `customer:${scene.poor.id}`
+    const { sql } = scene.world
+    const [row] = await sql<{ posted_sun: bigint }>`
+      delete from account where id = ${id} returning posted_sun`
+    const reply = await ask(scene)
+    await sql`
+      insert into account (id, may_go_negative, posted_sun)
+        values (${id}, false, ${row!.posted_sun})`
+    return reply
+  }
+}
 
 async function changeSelf(rich: Customer): Promise<Reply> {
   const { key } = await rich.get<{ key: { id: string } }>('/v1/whoami')
