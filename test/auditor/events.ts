@@ -116,7 +116,7 @@ const DEPOSITS: Readonly<Record<string, RegExp>> = {
 
 function subscriptionStory(rows: Rows, one: Rows['subscriptions'][number]): Story {
   const { id, customer_id, state, supplies } = one
-  const began = ['active', 'stopped', 'expired'].includes(state)
+  const began = ['active', 'expired'].includes(state)
   const end = { stopped: 'stopped', expired: 'expired', error: 'failed' }[state as string]
   const uses = rows.uses.filter((use) => use.subscription_id === id)
   const more = (told: readonly Event[]) => {
@@ -125,7 +125,8 @@ function subscriptionStory(rows: Rows, one: Rows['subscriptions'][number]): Stor
     const ends = count('stopped') + count('expired') + count('failed')
     return (
       count('supplied') === supplies &&
-      count('started') === (began ? 1 : 0) &&
+      // One that was stopped may or may not have been active before.
+      (state === 'stopped' || count('started') === (began ? 1 : 0)) &&
       ends === (end === undefined ? 0 : 1) &&
       (end === undefined || count(end) === 1) &&
       // A use that a fork took away stays told.
@@ -133,7 +134,12 @@ function subscriptionStory(rows: Rows, one: Rows['subscriptions'][number]): Stor
     )
   }
   // What was used before the end may be read in a block after it.
-  const told = /^(supplied ?)*(failed)?$|^(supplied )+started( supplied| used| stopped| expired)*$/
+  const stories = [
+    /^(supplied ?)*(failed)?$/,
+    /^(supplied )+started( supplied| used| stopped| expired)*$/,
+    /^(supplied )*stopped( supplied| used)*$/,
+  ]
+  const told = new RegExp(stories.map(({ source }) => source).join('|'))
   return { customer_id, told, more }
 }
 

@@ -97,7 +97,9 @@ export type Subscription = {
   total_sun: bigint
   key_id: string | null
   created_at: Date
+  started_at: Date | null
   stopped_at: Date | null
+  activate_address: boolean
   rested_at: Date | null
   supplies: number
   holds_made: number

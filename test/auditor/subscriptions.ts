@@ -28,10 +28,25 @@ export const isNextHold = ({ kind, id }: Transfer): boolean =>
 
 const sumOf = (numbers: readonly bigint[]) => numbers.reduce((sum, one) => sum + one, 0n)
 
+/** What may have become of the hold of its start. One that was stopped before it was active pays
+ *  for what was used all the same, else at most for the activation of its address, and that is
+ *  known when nothing of it lies there any more. */
+function endsOfStart(one: Subscription, uses: readonly Use[]): string[] {
+  const { state, start_sun, started_at, withdrawn, total_sun } = one
+  if (state === 'new' || state === 'pending') return ['']
+  if (state === 'error') return [`release ${start_sun}`]
+  if (state !== 'stopped') return [`capture ${start_sun}`]
+  if (started_at === null)
+    return withdrawn ? [`release ${start_sun}`] : ['', `release ${start_sun}`]
+  const fee = one.activate_address && uses.length === 0 && total_sun < start_sun
+  return [`capture ${fee ? total_sun : start_sun}`]
+}
+
 /** C4: the start is held, then captured once when the subscription is active, or released once when
  *  it never is. */
 export function startsArePaidOnce({ rows }: Books): string[] {
   const ends = Map.groupBy(rows.transfers, ({ hold_id }) => hold_id)
+  const uses = Map.groupBy(rows.uses, ({ subscription_id }) => subscription_id)
   const holds = new Map(
     rows.transfers
       .filter(
@@ -40,7 +55,8 @@ export function startsArePaidOnce({ rows }: Books): string[] {
       .map((one) => [one.id, one]),
   )
   const findings: string[] = []
-  for (const { id, customer_id, state, start_sun } of rows.subscriptions) {
+  for (const one of rows.subscriptions) {
+    const { id, customer_id, state, start_sun } = one
     const hold = holds.get(`subscription:${id}`)
     holds.delete(`subscription:${id}`)
     if (start_sun === 0n && !hold) continue
@@ -53,9 +69,8 @@ export function startsArePaidOnce({ rows }: Books): string[] {
     const said = (ends.get(hold.id) ?? [])
       .map(({ kind, amount_sun }) => `${kind} ${amount_sun}`)
       .join(', ')
-    const open = state === 'new' || state === 'pending'
-    const expected = open ? '' : `${state === 'error' ? 'release' : 'capture'} ${start_sun}`
-    if (said !== expected)
+    const expected = endsOfStart(one, uses.get(id) ?? [])
+    if (!expected.includes(said))
       findings.push(`C4 subscription ${id} is ${state} and its start: ${said || 'open'}`)
   }
   return [...findings, ...[...holds.keys()].map((id) => `C4 hold ${id} is of no subscription`)]
@@ -93,9 +108,11 @@ export function usesAreChargedOnce({ rows }: Books): string[] {
     if (sun !== 0n && !noted.has(name)) findings.push(`${sun} sun moved for ${name}, no use`)
   for (const one of rows.subscriptions) {
     const mine = uses.get(one.id) ?? []
-    const paid_sun =
-      (one.state === 'error' ? 0n : one.start_sun) +
-      sumOf(mine.map(({ charged_sun }) => charged_sun))
+    const uses_sun = sumOf(mine.map(({ charged_sun }) => charged_sun))
+    // What became of a start that was stopped before it was active, C4 says.
+    const stopped_early = one.state === 'stopped' && mine.length === 0
+    const start_sun = stopped_early ? one.total_sun : one.start_sun
+    const paid_sun = (one.state === 'error' ? 0n : start_sun) + uses_sun
     const used = mine.reduce((sum, { transactions }) => sum + transactions, 0)
     const energy = sumOf(mine.map((use) => use.energy))
     if (one.total_sun !== paid_sun)

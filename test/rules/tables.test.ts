@@ -24,7 +24,7 @@ const TABLES: Record<string, string> = {
   tracing:
     'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze ' +
     'flow_generation flow_hub flow_reach',
-  pool: 'pool pool_wallet delegation activation',
+  pool: 'pool pool_wallet delegation activation activation_float',
   prices: 'price fee service aml_price aml_service',
   market: 'orders',
   quotes: 'offer quote',

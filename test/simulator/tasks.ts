@@ -203,6 +203,7 @@ export class Subscribing extends CustomerTasks {
   }
 
   override next(): Task | undefined {
+    // Also those that have not begun: a start, and a stop at once.
     const running = this.wishes.filter(isRunning)
     return running.length > 0 && this.dice.chance(0.06)
       ? this.stop(this.dice.pick(running))

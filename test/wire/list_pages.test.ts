@@ -35,7 +35,8 @@ const named = (routes: readonly Endpoint[], path: string) =>
 
 const LISTS: Record<string, List> = {
   transactions: {
-    endpoint: (sql) => named(transactionRoutes({ sql }), '/v1/transactions/list'),
+    endpoint: (sql) =>
+      named(transactionRoutes({ sql, clock: { now: () => new Date(0) } }), '/v1/transactions/list'),
     nameOf: ({ external_id }) => String(external_id),
     add: (sql, customer_id, from, to) => sql`
       insert into orders (id, customer_id, external_id, service, address, energy, activate,

@@ -31,6 +31,16 @@ create index activation_of_attempt on activation (attempt_id);
 create unique index activation_one_under_way on activation (address) where (state in ('new', 'activating'));
 create index activation_open on activation (made_at) where (state in ('new', 'activating'));
 
+create table activation_float (
+  one boolean default true not null,
+  address text not null,
+  payable bigint not null,
+  block_number bigint not null,
+  constraint activation_float_pkey primary key (one),
+  constraint activation_float_has_one_row check (one),
+  constraint activation_float_payable check (payable >= 0)
+);
+
 create table alert (
   alert text not null,
   what text not null,

@@ -67,12 +67,14 @@ import { alertKinds } from './monitoring/watch_alerts.ts'
 import type { Node } from './node/node.ts'
 import { endPairingsStep } from './pairing/pairings.ts'
 import { pairingRoutes } from './pairing/routes.ts'
+import { activationsLeft } from './pool/activations.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
 import { paperPages } from './portal/papers.ts'
 import { portalMount } from './portal/portal.ts'
 import { priceKinds } from './prices/forms.ts'
 import { priceReader } from './prices/prices.ts'
+
 import { routes as priceRoutes } from './prices/routes.ts'
 import type { Provider } from './providers/provider.ts'
 import { forecastRoute } from './quotes/forecast.ts'
@@ -129,7 +131,7 @@ import { userRoutes } from './users/routes.ts'
 import { sessionRoutes } from './users/session_routes.ts'
 import { openSessions, sessionReader } from './users/sessions.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
-import type { Wallets } from './wallets/wallet_file.ts'
+import { ownAddresses, type Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
 import { brandReader } from './web/brand.ts'
 import { type Web, webPages } from './web/pages.ts'
@@ -274,7 +276,7 @@ export function buildApp(world: World): App {
     stakes,
     stopped_here,
   })
-  const prices = priceReader({ sql, clock })
+  const prices = priceReader({ sql, clock, activationsLeft })
   const reads = world.reads ?? (() => node)
   const receiver = receiversOf(for_customers, reads)
   const uses = lastUses({ sql, clock })
@@ -333,7 +335,8 @@ export function buildApp(world: World): App {
 
 function receiversOf(world: World, reads: Reads): ReceiverReader {
   const { followed = followedBlocks(world) } = world
-  return receiverReader({ ...world, reads, is_barred: barredReader(world), followed })
+  const ours = ownAddresses(world.wallets)
+  return receiverReader({ ...world, reads, is_barred: barredReader(world), followed, ours })
 }
 
 /** What is read with GET, but for the status page. */
@@ -391,7 +394,7 @@ function paidOf(
   const placeCheck = checkPlacer({ sql, clock, new_id, again, told, wake })
   return [
     ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
-    ...subscriptionRoutes({ sql, clock, new_id, receiver, again, told, wake }),
+    ...subscriptionRoutes({ sql, clock, new_id, prices, receiver, again, told, wake }),
     ...checkRoutes({ sql, placeCheck }),
     ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
   ]
@@ -401,7 +404,7 @@ function paidOf(
 function listsOf({ sql, clock, node, about }: World): Endpoint[] {
   return [
     ...settingsRoutes({ sql, clock, service: { ...about, network: networkReader(node) } }),
-    ...transactionRoutes({ sql }),
+    ...transactionRoutes({ sql, clock }),
     ...useRoutes({ sql }),
     ...depositRoutes({ sql }),
     ...statementRoutes({ sql, clock }),
@@ -492,7 +495,7 @@ function stepsOf(world: World, working: SharedParts): Step[] {
   return [
     followStep({ sql: follow_sql, clock, node, tokens: world.tokens }),
     confirmStep({ sql, clock, node, tokens: world.tokens }),
-    surveyStep({ sql, node, pool }),
+    surveyStep({ sql, node, pool, activation_wallet: wallets.activation }),
     activateStep(activations),
     activatedStep(activations),
     delegateStep(market),

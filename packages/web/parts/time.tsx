@@ -72,12 +72,13 @@ function agoText(ms: number): string {
     : ago.format(Math.round(hours / 24), 'day')
 }
 
-/** A span of milliseconds as one reads it: `14 ms`, `2.9 s`, `57 s`, `4 min`. */
+/** A span of milliseconds as one reads it: `14 ms`, `2.9 s`, `57 s`, `4 min`, `3 h`. */
 export function spanText(ms: number): string {
   if (ms < 1_000) return say('time.ms', { n: Math.round(ms) })
   if (ms < 10_000) return say('time.seconds', { text: (ms / 1_000).toFixed(1) })
   if (ms < 120_000) return say('time.seconds', { text: String(Math.round(ms / 1_000)) })
-  return say('time.minutes', { text: String(Math.round(ms / 60_000)) })
+  if (ms < 7_200_000) return say('time.minutes', { text: String(Math.round(ms / 60_000)) })
+  return say('time.hours', { text: String(Math.round(ms / 3_600_000)) })
 }
 
 export type TimeProps = {

@@ -38,7 +38,7 @@ export default function Order({ params }: PageProps) {
 }
 
 function WholeOrder(timeline: OrderTimeline) {
-  const { transaction, steps, entries, notices } = timeline
+  const { transaction, steps, chain_ahead_seconds, entries, notices } = timeline
   const { id, external_id, service, status, amount, created_at } = transaction
   const { address, amounts } = transaction.params
   const again = new URLSearchParams({ service, address })
@@ -72,7 +72,7 @@ function WholeOrder(timeline: OrderTimeline) {
         </section>
         <section class="panel">
           <h2>{say('order.timeline')}</h2>
-          <Timeline steps={steps} />
+          <Timeline steps={steps} chain_ahead_seconds={chain_ahead_seconds} />
         </section>
       </div>
       <Delegations timeline={timeline} />

@@ -20,13 +20,17 @@ export function amountsText(amounts: { energy?: number; bandwidth?: number } | u
     .join(' + ')
 }
 
-/** How long after it was bought the block has its delivery, by the chain's clock, in milliseconds;
- *  undefined while none has it. Blocks know no milliseconds, and one can be a moment older than
- *  what asked for it. */
-const deliveryMs = ({ created_at, delivered_at }: ListedOrder): number | undefined =>
-  delivered_at === null
-    ? undefined
-    : Math.max(0, new Date(delivered_at).getTime() - new Date(created_at).getTime())
+/** More than any delivery takes: then the chain's clock is another than ours. */
+const DELIVERY_MS_MAX = 900_000
+
+/** How long after it was bought the block has its delivery, in milliseconds; undefined while none
+ *  has it, and where the chain's clock is another than ours: a span between two clocks says
+ *  nothing. */
+function deliveryMs({ created_at, delivered_at }: ListedOrder): number | undefined {
+  if (delivered_at === null) return undefined
+  const ms = new Date(delivered_at).getTime() - new Date(created_at).getTime()
+  return ms < 0 || ms > DELIVERY_MS_MAX ? undefined : ms
+}
 
 export const orderColumns = (): Column<ListedOrder>[] => [
   {

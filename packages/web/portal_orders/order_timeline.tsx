@@ -26,7 +26,7 @@ export function sentenceOf({ transaction, steps }: OrderTimeline): string {
   if (steps.at(-1)?.what === 'ended' && steps.at(-1)?.at) return say('order.sentence.ended')
   if (happened('over')) return say('order.sentence.over')
   const took = charged
-    ? Math.max(0, new Date(charged).getTime() - new Date(transaction.created_at).getTime())
+    ? new Date(charged).getTime() - new Date(transaction.created_at).getTime()
     : undefined
   const [end] = ends.sort((a, b) => a.getTime() - b.getTime())
   if (!end) return say('order.sentence.active')
@@ -47,7 +47,20 @@ function markOf(step: Step, steps: readonly Step[]): Mark {
   return steps.find(({ at }) => at === null) === step ? 'busy' : 'waiting'
 }
 
-export function Timeline({ steps }: Pick<OrderTimeline, 'steps'>) {
+type Shown = Pick<OrderTimeline, 'steps' | 'chain_ahead_seconds'>
+
+export function Timeline({ steps, chain_ahead_seconds }: Shown) {
+  return (
+    <>
+      {chain_ahead_seconds > 0 && (
+        <p class="note">{say('timeline.ahead', { span: spanText(1_000 * chain_ahead_seconds) })}</p>
+      )}
+      <Steps steps={steps} />
+    </>
+  )
+}
+
+function Steps({ steps }: Pick<OrderTimeline, 'steps'>) {
   return (
     <ol class="timeline">
       {steps.map((step, i) => (
@@ -69,11 +82,12 @@ export function Timeline({ steps }: Pick<OrderTimeline, 'steps'>) {
 function StepTime({ step, before }: { step: Step; before: Step | undefined }) {
   const { at, expected } = step
   if (at === null) return expected ? <>~ {timeText(new Date(expected))}</> : say('timeline.open')
-  if (!before?.at) return <>{timeText(new Date(at), { milliseconds: true })}</>
-  const ms = new Date(at).getTime() - new Date(before.at).getTime()
+  const ms = before?.at ? new Date(at).getTime() - new Date(before.at).getTime() : undefined
+  // Of two clocks: a span between them says nothing.
+  if (ms === undefined || ms < 0) return <>{timeText(new Date(at), { milliseconds: true })}</>
   return (
     <time dateTime={at} title={at}>
-      + {spanText(Math.max(0, ms))}
+      + {spanText(ms)}
     </time>
   )
 }

@@ -170,7 +170,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     ],
   },
   '/v1/subscriptions': {
-    summary: "The plans on sale, by their keys",
+    summary: "The plans on sale, by their keys; none while subscriptions are off sale",
     changes: false,
     fields: [],
   },

@@ -34,7 +34,7 @@ export type Endpoints = {
         price: number
       }[]
       activate_address: {
-        /** TRX for one activation */
+        /** TRX for one activation, on sale or not */
         price: number
       }
     }
@@ -208,7 +208,7 @@ export type Endpoints = {
       }[]
     }
   }
-  /** The plans on sale, by their keys */
+  /** The plans on sale, by their keys; none while subscriptions are off sale */
   '/v1/subscriptions': {
     body: Record<string, never>
     result: Record<string, {
@@ -684,7 +684,7 @@ export type Endpoints = {
       }
       /** Where it is and why, in English */
       sentence: string
-      /** What happened, and then what is to come */
+      /** What happened, in the order of cause, and then what is to come */
       steps: {
         /** accepted, held, activating, activated, planned, sent, included, charged, solid,
          *  reverted, dead, refunded, over, reclaiming or ended */
@@ -699,6 +699,9 @@ export type Endpoints = {
         block_number?: number
         detail?: string
       }[]
+      /** How far the chain is ahead of our clock, as a development chain may be: then times of
+       *  steps on the chain are by another clock than the others. 0 when it is not */
+      chain_ahead_seconds: number
       /** On your account; oldest first */
       entries: {
         at: string

@@ -96,6 +96,9 @@ export const ROW_RULES: readonly RowRule[] = [
         select 'subscription:' || id, 'customer:' || customer_id, start_sun, start_sun > 0
           and state <> 'error',
                case when state = 'error' then 'release' when state in ('new', 'pending') then 'open'
+                 -- Stopped before it was active: it stays held until all of it is taken back.
+                 when state = 'stopped' and started_at is null
+                   then case when total_sun = 0 then 'release' else 'open' end
                  else 'capture' end
         from (
           select *, total_sun - coalesce((

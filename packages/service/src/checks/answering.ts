@@ -219,7 +219,9 @@ async function screen({ clock, reads }: Needs, basis: Basis, check: Check): Prom
   if (where.found === 'head' || where.block_number > index.block_number) return wait
   if (where.block_number < first_block) return { state: 'failed', error: 'not_covered' }
   const screened = await screenTransaction(basis, { ...check, hash }, where.block_number)
-  return screened ? completed(basis, screened) : { state: 'failed', error: 'no_transfer' }
+  return typeof screened === 'string'
+    ? { state: 'failed', error: screened }
+    : completed(basis, screened)
 }
 
 /** Where the transaction of a check is; undefined when the customer's checks ask the chain too

@@ -245,6 +245,20 @@ test('a hash that is unknown, or that moved nothing, fails and costs nothing', a
   assert.deepEqual(await checkBooks(world.sql), [])
 })
 
+test('a check that names an address which its transaction does not fails, free', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer(10)
+  const [sender, recipient, other] = [world.person(), world.person(), world.person()]
+  const hash = world.send(sender, recipient, 1_000n * TRX)
+  await world.settle()
+  for (const direction of ['deposit', 'withdrawal'] as const) {
+    const asked = { customer_id, type: 'hash', address: other.address, hash, direction } as const
+    const { state, error, risk_score } = await world.ask(asked)
+    assert.deepEqual([state, error, risk_score], ['failed', 'not_in_transaction', null])
+  }
+  assert.equal(await free(world, customer_id), 10)
+})
+
 test('a transaction that is not solid yet is waited for', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()

@@ -35,6 +35,8 @@ export type NewCheck = Pick<
   Buyer & {
     /** The user or the key whose call this is; undefined: the service itself asks. */
     asked_by?: Actor | undefined
+    /** Why nothing may be begun, while a repetition is answered. */
+    refusal?: Fault | undefined
   }
 
 export type CheckPlacement = { check: Check; replayed: boolean }
@@ -220,6 +222,7 @@ function judge(wanted: NewCheck, state: PlacementState, new_id: NewId): CheckPla
       )
     return { check: earlier, replayed: true }
   }
+  if (wanted.refusal) return wanted.refusal
   const price = state.prices.get(wanted.type)
   if (!price?.on_sale) return ServiceUnavailable()
   const today = wanted.type === 'hash' ? state.today.get(customer_id) : undefined
@@ -228,7 +231,7 @@ function judge(wanted: NewCheck, state: PlacementState, new_id: NewId): CheckPla
   const { price_sun } = price
   const refused = purse.refuseWallet(wanted) ?? purse.refusePrice(wanted, price_sun)
   if (refused) return refused
-  const { key, asked_by: _actor, ...asked } = wanted
+  const { key, asked_by: _actor, refusal: _none, ...asked } = wanted
   const check = newCheck(asked, {
     id: new_id(),
     price_sun,

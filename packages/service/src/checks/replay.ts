@@ -64,7 +64,10 @@ export async function replayCheck(
     hash === null
       ? await screenAddress(basis, check)
       : await screenTransaction(basis, { ...check, hash }, Number(then.transfers[0]!.block))
-  if (!screened) throw refusal(`The transfers of check ${check_id} are not kept any more.`)
+  if (screened === 'no_transfer')
+    throw refusal(`The transfers of check ${check_id} are not kept any more.`)
+  if (screened === 'not_in_transaction')
+    throw refusal(`The transaction of check ${check_id} does not name its address.`)
   const replayed_sha256 = sha256Of(screened.evidence)
   const same =
     replayed_sha256 === evidence.sha256 &&

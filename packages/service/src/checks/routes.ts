@@ -20,6 +20,7 @@ import {
   NotFound,
   refuses,
   ServiceUnavailable,
+  Suspended,
   unchecked,
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
@@ -152,6 +153,7 @@ const place = ({ sql, placeCheck }: Needs): Endpoint =>
     scope: 'aml',
     mutating: true,
     creates: true,
+    repeats: true,
     summary: 'Screen an address, or the other side of a transaction',
     description:
       'The price is set aside at once, charged when the check is completed, ' +
@@ -189,7 +191,8 @@ const place = ({ sql, placeCheck }: Needs): Endpoint =>
       const idempotency_key = externalId(undefined, { headers, customer })
       const { customer_id } = customer
       const asked = { customer_id, idempotency_key, type, network, address, hash, direction }
-      const by = { key: cappedKey(customer), asked_by: customer }
+      const refusal = customer.suspended ? Suspended() : undefined
+      const by = { key: cappedKey(customer), asked_by: customer, refusal }
       const { check, replayed } = await placeCheck({ ...asked, ...by })
       if (replayed) reply_headers['idempotency-replayed'] = 'true'
       return printCheck(check)

@@ -107,13 +107,19 @@ export const contractRefusal = (param: string): Fault =>
     param,
   )
 
-/** The refusal of an address that may not receive resources: a contract, or a blacklisted one. */
-export function refuseReceiver(receiver: Receiver): Fault | undefined {
-  if (receiver === 'contract') return contractRefusal('params.address')
+/** The refusal of an address that may not receive resources: a contract, a wallet of ours, or a
+ *  blacklisted one. `param` names the field. */
+export function refuseReceiver(receiver: Receiver, param = 'params.address'): Fault | undefined {
+  if (receiver === 'contract') return contractRefusal(param)
+  if (receiver === 'ours')
+    return InvalidAddress(undefined, 'Nothing is sold to a wallet of this service').because(
+      `${param} is one`,
+      param,
+    )
   if (receiver === 'barred')
     return InvalidAddress('blacklisted', 'This address is blacklisted').because(
       'nothing is sold to it',
-      'params.address',
+      param,
     )
   return undefined
 }

@@ -17,6 +17,7 @@ import {
   lacksScope,
   mayDo,
   ServiceUnavailable,
+  Suspended,
   Unauthenticated,
 } from '../wire/endpoint.ts'
 import {
@@ -185,11 +186,12 @@ async function handled(
 ): Promise<Answer> {
   const { id: request_id, headers } = request
   const { ip } = callerOf(request)
-  const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
   const reply_headers: Record<string, string> = {}
-  const result = printJson(
-    await endpoint.handle({ body, customer, request_id, ip, headers, reply_headers }),
-  )
+  const answered = async () => {
+    const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
+    return endpoint.handle({ body, customer, request_id, ip, headers, reply_headers })
+  }
+  const result = printJson(await answered().catch(suspendedFirst(endpoint, customer)))
   check?.(endpoint, result)
   return success(request_id, result, reply_headers)
 }
@@ -234,10 +236,18 @@ export function byKey({
   }
 }
 
-/** Throws when something would be begun for a customer who is suspended. */
-export function refuseSuspended({ creates }: Endpoint, { suspended }: Customer): void {
-  if (creates && suspended) throw Unauthenticated('suspended', 'This customer is suspended')
+/** Throws when something would be begun for a customer who is suspended. A repetition begins
+ *  nothing: the endpoints that know one see to it themselves. */
+export function refuseSuspended({ creates, repeats }: Endpoint, { suspended }: Customer): void {
+  if (creates && suspended && !repeats) throw Suspended()
 }
+
+/** What a suspended customer's call is refused for, if it is no repetition, is the suspension. */
+const suspendedFirst =
+  ({ repeats }: Endpoint, customer: Customer | undefined) =>
+  (thrown: unknown): never => {
+    throw repeats && customer?.suspended && thrown instanceof Fault ? Suspended() : thrown
+  }
 
 /** Does the work when it is the caller's turn. */
 async function inTurn(

@@ -46,10 +46,9 @@ export type ActivationNeeds = Pick<Needs, 'sql' | 'clock' | 'new_id'> & {
   activation_wallet: ActivationWallet
 }
 
-/** How long an order may wait for room in the pool before its money is given back. */
+/** How long an order may wait for room in the pool, or be delivered again because its transactions
+ *  died, before its money is given back. */
 export const WAIT_MAX_MS = 600_000
-/** How many of its delegations may die before it is given up. */
-export const TRIES_MAX = 3
 const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
 const ACTIVATIONS_AT_ONCE = 50
@@ -136,7 +135,7 @@ export function delegateStep(needs: Needs): Step {
       const due = await sql<{ id: string }>`
         select o.id from orders as o left join activation as a on a.id = o.activation_id
         where o.to_delegate and o.due_at <= ${clock.now()} and (a.id is null or a.state = 'active')
-          and (o.state = 'success' or (o.created_at >= ${late} and o.tries < ${TRIES_MAX}))
+          and (o.state = 'success' or o.created_at >= ${late})
         order by o.due_at, o.id limit ${AT_ONCE}`
       return allOrEach(
         due.map((row) => row.id),

@@ -9,7 +9,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import { addressWord, numberWord } from 'penstock-tron/tokens.ts'
 import { Outage } from '../lib/fault.ts'
 import type { ConstantCall } from '../node/node.ts'
-import { charge, type Prices, tierFor } from '../prices/prices.ts'
+import { charge, isOnSale, type Prices, tierFor } from '../prices/prices.ts'
 import type { ReadNode } from '../reads/reads.ts'
 import type { Receiver } from '../receivers/receivers.ts'
 import { ServiceUnavailable } from '../wire/endpoint.ts'
@@ -62,7 +62,8 @@ export async function estimateTransfer(
     : await orUnavailable(fallBack(node, transfer, tried))
   const tiers = current.tiers.filter((tier) => tier.resource === 'energy')
   const [lowest, highest] = [tiers[0], tiers.at(-1)]
-  if (!lowest || !highest || sender === 'unknown') throw ServiceUnavailable()
+  const on_sale = isOnSale(current, 'energy', sender === 'inactive')
+  if (!lowest || !highest || sender === 'unknown' || !on_sale) throw ServiceUnavailable()
   const amount = Math.max(Number(energy), lowest.min_amount)
   const { price_sun } = tierFor(current, 'energy', amount) ?? highest
   return {

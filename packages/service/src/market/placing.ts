@@ -21,8 +21,8 @@ import { type Actor, recordCustomerActions } from '../ledger/customer_actions.ts
 import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
-import { insertActivations } from '../pool/activations.ts'
-import { type Prices, priceOf, tierFor, untieredRefusal } from '../prices/prices.ts'
+import { activationsLeft, insertActivations } from '../pool/activations.ts'
+import { isOnSale, type Prices, priceOf, tierFor, untieredRefusal } from '../prices/prices.ts'
 import { purchaseReader } from '../reads/reads.ts'
 import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
@@ -71,9 +71,9 @@ export type Purchase = {
   key?: CappedKey | undefined
   /** The user or the key whose call this is; undefined: the service itself asks. */
   asked_by?: Actor | undefined
-  /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers
-   *  for. */
-  refusal?: Fault
+  /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers for,
+   *  or a customer who is suspended. */
+  refusal?: Fault | undefined
   /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is
    *  agreed, and whatever account pays it is not looked at. */
   internal?: { agreed_sun: bigint }
@@ -184,6 +184,8 @@ type PlacementState = {
   room: Map<string, number>
   /** Activations under way or done, by address. */
   activations: Map<Address, { id: string; state: string }>
+  /** For how many more the wallet that pays for them has TRX. */
+  activations_left: number
 }
 
 async function placeTogether(
@@ -229,11 +231,13 @@ async function readState(
   purchases: PricedPurchase[],
 ): Promise<PlacementState> {
   const now = clock.now()
-  const [purse, earlier, quoted, activations, chain, room] = await Promise.all([
+  const activates = purchases.some((one) => one.receiver === 'inactive' && one.activate)
+  const [purse, earlier, quoted, activations, activations_left, chain, room] = await Promise.all([
     openPurse(tx, purchases, now),
     placedEarlier(tx, purchases),
     boughtByQuotes(tx, purchases),
     activationsOf(tx, purchases),
+    activates ? activationsLeft(tx) : 0,
     chainState(tx),
     tx<{ resource: string; free: bigint }>`
       select resource, room - reserved as free from pool order by resource for update`,
@@ -246,6 +250,7 @@ async function readState(
     chain_answers: isAgreed(chain, clock),
     room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
     activations: new Map(activations.map((one) => [one.address, one])),
+    activations_left,
   }
 }
 
@@ -301,13 +306,20 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   const { service, energy, bandwidth, receiver, prices } = purchase
   const deliverable =
     (state.room.get('energy') ?? 0) >= energy && (state.room.get('bandwidth') ?? 0) >= bandwidth
+  const under_way = receiver === 'inactive' ? state.activations.get(purchase.address) : undefined
+  const active = receiver === 'active' || under_way !== undefined
+  const activates = receiver === 'inactive' && !active && purchase.activate
   // What the service itself places was sold before: a recharge has a switch of its own, and a
   // subscription runs on.
-  const on_sale = purchase.internal !== undefined || prices.on_sale.has(service)
+  const on_sale =
+    purchase.internal !== undefined ||
+    (isOnSale(prices, service, activates) && (!activates || state.activations_left > 0))
   if (!on_sale || receiver === 'unknown' || !state.chain_answers || !deliverable) {
     return ServiceUnavailable().because(
       !on_sale
-        ? `${service} is off sale`
+        ? activates && prices.on_sale.has(service)
+          ? 'the activation of the address is off sale'
+          : `${service} is off sale`
         : receiver === 'unknown' || !state.chain_answers
           ? 'the chain does not answer'
           : 'so much cannot be delivered now; /v1/pool-forecast says how much can',
@@ -318,8 +330,6 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   const no_wallet = purchase.internal ? undefined : purse.refuseWallet(purchase)
   const refused = no_wallet ?? refuseReceiver(receiver)
   if (refused) return refused
-  const under_way = receiver === 'inactive' ? state.activations.get(purchase.address) : undefined
-  const active = receiver === 'active' || under_way !== undefined
   if (service === 'activate_address' && active) return alreadyActivated('params.address')
   if (!active && !purchase.activate) return notActivated()
   const costs = purchase.internal
@@ -341,6 +351,7 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   state.earlier.add(purchase.customer_id, purchase.external_id, order)
   if (purchase.quote) state.quoted.set(purchase.quote.id, order)
   if (activation) state.activations.set(purchase.address, activation)
+  if (activates) state.activations_left -= 1
   if (!purchase.internal) purse.take(purchase, amount_sun)
   state.room.set('energy', (state.room.get('energy') ?? 0) - energy)
   state.room.set('bandwidth', (state.room.get('bandwidth') ?? 0) - bandwidth)

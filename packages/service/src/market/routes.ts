@@ -3,7 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { Type } from 'typebox'
-import { contractRefusal } from '../customers/purse.ts'
+import { refuseReceiver } from '../customers/purse.ts'
 import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
@@ -12,6 +12,7 @@ import { delegationsOf } from '../pool/delegations.ts'
 import {
   InvalidBandwidthAmount,
   InvalidEnergyAmount,
+  isOnSale,
   type Prices,
   priceOf,
 } from '../prices/prices.ts'
@@ -27,6 +28,7 @@ import {
   Money,
   refuses,
   ServiceUnavailable,
+  Suspended,
   unchecked,
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
@@ -59,8 +61,10 @@ import { AddressAlreadyActivated, AddressNotActivated, type OrderPlacer } from '
 
 const NOT_AN_ADDRESS = 'Not an address of the network: 34 characters, base58check, beginning with T'
 const NOT_ONE_HOUR = '`duration` is not the integer 1'
-const OFF_SALE = 'The service is off sale, or the chain cannot be reached'
-const A_CONTRACT = 'The address is a contract, which cannot receive resources'
+const OFF_SALE =
+  'The service, or the activation that it takes, is off sale, or the chain cannot be reached'
+const A_CONTRACT =
+  'The address is a contract, which cannot receive resources, or a wallet of this service'
 const NO_ENERGY_AMOUNT = 'The energy amount is absent, not an integer, or in no tier'
 const NO_BANDWIDTH_AMOUNT = 'The bandwidth amount is absent, not an integer, or in no tier'
 
@@ -116,16 +120,15 @@ const services = ({ prices }: Needs): Endpoint =>
     reply: Type.Object({
       energy: Type.Array(EnergyTier),
       bandwidth: Type.Array(BandwidthTier),
-      activate_address: Type.Object({ price: Money({ description: 'TRX for one activation' }) }),
+      activate_address: Type.Object({
+        price: Money({ description: 'TRX for one activation, on sale or not' }),
+      }),
     }),
     faults: [],
     async handle() {
       const { tiers, on_sale, activation_sun } = await prices()
       const of = (resource: string) =>
-        tiers.filter(
-          (tier) =>
-            tier.resource === resource && (on_sale.has(resource) || on_sale.has('resource_bundle')),
-        )
+        tiers.filter((tier) => tier.resource === resource && on_sale.has(resource))
       return {
         energy: of('energy').map(printEnergyTier),
         bandwidth: of('bandwidth').map(({ duration_hours, min_amount, max_amount, price_sun }) => ({
@@ -199,11 +202,12 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
         [['amount', body.amount], ...(type === 'energy' ? [['energy', body.energy] as const] : [])],
         current,
       )
-      const state = current.on_sale.has(type)
-        ? await receiver(address, keyReader(customer))
-        : 'unknown'
-      if (state === 'unknown') throw ServiceUnavailable()
-      if (state === 'contract') throw contractRefusal('address')
+      if (!isOnSale(current, type, false)) throw ServiceUnavailable().because(`${type} is off sale`)
+      const state = await receiver(address, keyReader(customer))
+      if (state === 'unknown' || !isOnSale(current, type, state === 'inactive'))
+        throw ServiceUnavailable()
+      const refused = state === 'barred' ? undefined : refuseReceiver(state, 'address')
+      if (refused) throw refused
       const price_sun = priceOf(current, type, amount)
       const fee_sun = state === 'inactive' ? current.activation_sun : 0n
       return {
@@ -252,7 +256,7 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
       refuses(InvalidAddress, `\`from_address\`: ${NOT_AN_ADDRESS}`, 'from_address'),
       refuses(InvalidAddress, `\`to_address\`: ${NOT_AN_ADDRESS}`, 'to_address'),
       refuses(InvalidAddress, `\`contract_address\`: ${NOT_AN_ADDRESS}`, 'contract_address'),
-      refuses(ServiceUnavailable, 'The chain cannot be reached'),
+      refuses(ServiceUnavailable, OFF_SALE),
       refuses(InvalidAddress, 'There is no contract at `contract_address`', 'contract_address'),
     ],
     examples: [
@@ -377,14 +381,16 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
     scope: 'buy',
     mutating: true,
     creates: true,
+    repeats: true,
     summary: 'Buy energy, bandwidth, both, or the activation of an address',
     body: NEW_BODY,
     reply: Transaction,
     faults: NEW_REFUSALS,
     examples: NEW_EXAMPLES,
     async handle({ body, customer, headers, reply_headers }) {
-      const { refusal, ...asked } = readPurchase(body, await prices())
+      const { refusal: unsold, ...asked } = readPurchase(body, await prices())
       const external_id = externalId(body.external_id, { headers, customer })
+      const refusal = customer.suspended ? Suspended() : unsold
       if (refusal && external_id === null) throw refusal
       const { customer_id } = customer
       const key = cappedKey(customer)

@@ -17,7 +17,7 @@ import {
   revertDelegations,
 } from '../pool/delegations.ts'
 import { allOrEach, eachRow, type Step } from '../steps/step.ts'
-import { missingOf, TRIES_MAX, WAIT_MAX_MS } from './delivery.ts'
+import { missingOf, WAIT_MAX_MS } from './delivery.ts'
 import { ORDER_COLUMNS } from './forms.ts'
 import {
   deliverAgain,
@@ -128,8 +128,7 @@ async function settleOthers(needs: Needs): Promise<boolean> {
         select 1 from delegation as d where d.order_id = o.id and d.state = 'delegating')))
     union
     select o.id from orders as o left join activation as a on a.id = o.activation_id
-    where o.to_delegate and o.state in ('new', 'pending') and (o.created_at < ${late}
-      or o.tries >= ${TRIES_MAX})
+    where o.to_delegate and o.state in ('new', 'pending') and o.created_at < ${late}
       and (a.id is null or a.state = 'active') and o.due_at <= ${now}
     limit ${AT_ONCE}`
   return eachRow(
@@ -218,8 +217,7 @@ async function conclude(
   now: Date,
 ): Promise<boolean> {
   if (parts.some((part) => part.state === 'delegating')) return false
-  const waits_too_long =
-    now.getTime() - order.created_at.getTime() > WAIT_MAX_MS || order.tries >= TRIES_MAX
+  const waits_too_long = now.getTime() - order.created_at.getTime() > WAIT_MAX_MS
   if (activation?.state === 'failed') return fail(tx, order, parts, now)
   if (activation !== undefined && activation.state !== 'active') return false
   if (order.service === 'activate_address') {

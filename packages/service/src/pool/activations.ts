@@ -9,7 +9,7 @@
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
 import { type EnqueueNeeds, enqueueAttempts } from '../chain/attempts.ts'
-import type { Query, Tx } from '../database/sql.ts'
+import type { Query, Sql, Tx } from '../database/sql.ts'
 
 export type ActivationWallet = { address: Address; permission_id: number }
 
@@ -18,6 +18,46 @@ export type Needs = EnqueueNeeds & { activation_wallet: ActivationWallet }
 export type Activation = { id: string; address: Address }
 
 const TRIES = 3
+
+/** The chain's fees for an account, where the node does not say: one TRX, and the bandwidth. */
+const ACCOUNT_FEE_SUN = 1_000_000n
+const ACCOUNT_BANDWIDTH_SUN = 100_000n
+
+/** How many accounts so much TRX creates. */
+export function payableActivations(
+  balance_sun: bigint,
+  parameters: ReadonlyMap<string, bigint>,
+): bigint {
+  const fee_sun = parameters.get('getCreateNewAccountFeeInSystemContract') ?? ACCOUNT_FEE_SUN
+  const cost_sun = fee_sun + (parameters.get('getCreateAccountFee') ?? ACCOUNT_BANDWIDTH_SUN)
+  return cost_sun > 0n ? balance_sun / cost_sun : balance_sun
+}
+
+/** What the activation wallet could pay for at a block. */
+export type ActivationFloat = { address: Address; payable: bigint; block_number: number }
+
+export async function noteActivationFloat(
+  sql: Sql,
+  { address, payable, block_number }: ActivationFloat,
+): Promise<void> {
+  await sql`
+    insert into activation_float (address, payable, block_number)
+    values (${address}, ${payable}, ${block_number})
+    on conflict (one) do update set address = excluded.address, payable = excluded.payable,
+      block_number = excluded.block_number`
+}
+
+/** For how many more activations the wallet can pay than are under way, or in a block that is newer
+ *  than what is known of it. Without end while nothing is known of it. */
+export async function activationsLeft(sql: Query): Promise<number> {
+  const [row] = await sql<{ free: bigint }>`
+    select f.payable
+      - (select count(*) from activation where state in ('new', 'activating'))
+      - (select count(*) from attempt where state = 'included'
+          and block_number > f.block_number and starts_with(subject, 'activate:')) as free
+    from activation_float as f`
+  return row ? Number(row.free) : Number.POSITIVE_INFINITY
+}
 
 /** -> new */
 export function insertActivations(tx: Tx, activations: readonly Activation[], now: Date): void {

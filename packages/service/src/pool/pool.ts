@@ -18,6 +18,7 @@ import type { Recovery } from '../node/account_answers.ts'
 import type { BlockHead, Node, Resource } from '../node/node.ts'
 import { DELEGATION_MAX_SUN } from '../signing/signer.ts'
 import type { Step } from '../steps/step.ts'
+import { type ActivationWallet, noteActivationFloat, payableActivations } from './activations.ts'
 
 /** In the order in which their rows are locked. */
 export const RESOURCES: readonly Resource[] = ['bandwidth', 'energy']
@@ -168,16 +169,18 @@ async function isSurveyDue(sql: Sql, last: BlockHead): Promise<boolean> {
   return chain?.due ?? true
 }
 
-/** Asks the chain about every wallet, after each block that may have changed what it says; more
- *  room than before is worth another look at what waits. */
+/** Asks the chain about every wallet, that of the activations included, after each block that may
+ *  have changed what it says; more room than before is worth another look at what waits. */
 export function surveyStep({
   sql,
   node,
   pool,
+  activation_wallet: { address },
 }: {
   sql: Sql
   node: Node
   pool: readonly Address[]
+  activation_wallet: ActivationWallet
 }): Step {
   let last: { head: BlockHead; live: ReadonlyMap<Address, bigint> } | undefined
   return {
@@ -190,7 +193,8 @@ export function surveyStep({
       if (last && isDeepStrictEqual(live, last.live) && !(await isSurveyDue(sql, last.head)))
         return false
       const head = await node.head()
-      const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
+      const parameters = await node.parameters()
+      const price_sun = parameters.get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
       const accounts = await Promise.all(pool.map((wallet) => node.account(wallet)))
       const carries = await Promise.all(
         pool.map(async (wallet, i) => {
@@ -198,6 +202,9 @@ export function surveyStep({
           return payable(left, accounts[i]!.balance_sun, price_sun) - (live.get(wallet) ?? 0n)
         }),
       )
+      const { balance_sun } = await node.account(address)
+      const activations = payableActivations(balance_sun, parameters)
+      await noteActivationFloat(sql, { address, payable: activations, block_number: head.number })
       let grew = false
       for (const resource of RESOURCES) {
         const found = await Promise.all(pool.map((wallet) => node.delegable(wallet, resource)))

@@ -136,7 +136,12 @@ test('a block between two questions of a survey leaves no room overstated', asyn
 test('a wallet that is not configured any more sells nothing', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000, 100_000] })
   const [small] = world.wallets.pool
-  await surveyStep({ sql: world.sql, node: world.node, pool: [small!.address] }).run()
+  await surveyStep({
+    sql: world.sql,
+    node: world.node,
+    pool: [small!.address],
+    activation_wallet: world.wallets.activation,
+  }).run()
   const { rooms } = await world.sql.begin((tx) => lockRooms(tx, 'energy'))
   assert.deepEqual(
     rooms.map(({ wallet }) => wallet),

@@ -32,9 +32,24 @@ export type Prices = {
   /** By resource, then by amount. */
   tiers: Tier[]
   activation_sun: bigint
-  /** Services that are on sale. */
+  /** Services that are on sale: see onSale(). */
   on_sale: ReadonlySet<string>
 }
+
+/** What a service is made of: it is on sale only while all of that is. */
+const MADE_OF: Readonly<Record<string, readonly string[]>> = {
+  resource_bundle: ['energy', 'bandwidth'],
+  direct_recharge: ['energy'],
+  subscription: ['energy'],
+}
+
+/** What is on sale of what is switched on. */
+const onSale = (switched: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set([...switched].filter((name) => (MADE_OF[name] ?? []).every((part) => switched.has(part))))
+
+/** Whether it can be bought: the service, and the activation that it takes along, if it does. */
+export const isOnSale = ({ on_sale }: Prices, service: string, activates: boolean): boolean =>
+  on_sale.has(service) && (!activates || on_sale.has('activate_address'))
 
 const CENT_SUN = 10_000n
 
@@ -104,14 +119,30 @@ export async function readPrices(sql: Sql): Promise<Prices> {
       max_amount: Number(tier.max_amount),
     })),
     activation_sun: fee.price_sun,
-    on_sale: new Set(services.map(({ name }) => name)),
+    on_sale: onSale(new Set(services.map(({ name }) => name))),
   }
 }
 
 /** How long a changed price may take to be in force in every process. */
 const FRESH_MS = 1_000
 
-/** Reads prices at most once a second. */
-export function priceReader({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<Prices> {
-  return recently(FRESH_MS, { clock, read: () => readPrices(sql) })
+/** Reads prices, and what is on sale, at most once a second. `activationsLeft`: for how many the
+ *  wallet can pay that activates addresses; what it cannot pay for is not on sale. */
+export function priceReader({
+  sql,
+  clock,
+  activationsLeft = async () => Number.POSITIVE_INFINITY,
+}: {
+  sql: Sql
+  clock: Clock
+  activationsLeft?: (sql: Sql) => Promise<number>
+}): () => Promise<Prices> {
+  async function read(): Promise<Prices> {
+    const [prices, left] = await Promise.all([readPrices(sql), activationsLeft(sql)])
+    if (left > 0) return prices
+    const on_sale = new Set(prices.on_sale)
+    on_sale.delete('activate_address')
+    return { ...prices, on_sale }
+  }
+  return recently(FRESH_MS, { clock, read })
 }

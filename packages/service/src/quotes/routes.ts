@@ -34,6 +34,7 @@ import {
 import {
   InvalidBandwidthAmount,
   InvalidEnergyAmount,
+  isOnSale,
   type Prices,
   priceOf,
 } from '../prices/prices.ts'
@@ -51,6 +52,7 @@ import {
   NotFound,
   refuses,
   ServiceUnavailable,
+  Suspended,
   unchecked,
 } from '../wire/endpoint.ts'
 import { answered, EXAMPLE } from '../wire/examples.ts'
@@ -165,7 +167,9 @@ async function priceAsked(needs: Needs, asked: QuoteInput, customer: Customer) {
     needs.prices(),
     needs.receiver(asked.address, keyReader(customer)),
   ])
-  if (!prices.on_sale.has(service)) throw ServiceUnavailable().because(`${service} is off sale`)
+  const activates = receiver === 'inactive' && activate
+  if (!isOnSale(prices, service, activates))
+    throw ServiceUnavailable().because(`${service} is off sale`)
   if (receiver === 'unknown') throw ServiceUnavailable().because('the chain does not answer')
   const refused = refuseReceiver(receiver)
   if (refused) throw refused
@@ -322,7 +326,10 @@ const ACCEPT_REFUSALS = [
   refuses(ServiceUnavailable, 'Off sale, or the pool cannot deliver the amount now'),
   refuses(ServiceUnavailable, 'As many orders of the customer are open as may be', 'open_orders'),
   refuses(WalletNotFound, 'The customer has no wallet'),
-  refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
+  refuses(
+    InvalidAddress,
+    'The address is a contract, which cannot receive resources, or a wallet of this service',
+  ),
   refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses', 'blacklisted'),
   refuses(AddressAlreadyActivated, 'The address is active by now, or is being activated'),
   refuses(AddressNotActivated, 'The address is not active, and its activation was not asked for'),
@@ -338,6 +345,7 @@ const acceptQuote = ({ sql, placeOrder }: Needs): Endpoint =>
     scope: 'buy',
     mutating: true,
     creates: true,
+    repeats: true,
     second_signature: true,
     summary: 'Buys what was quoted, for no more than that; twice: the same transaction',
     body: Type.Object({
@@ -359,7 +367,8 @@ const acceptQuote = ({ sql, placeOrder }: Needs): Endpoint =>
       if (!quote) throw NotFound('quote', 'There is no such quote')
       const { service, address, activate } = quote
       const amounts = { energy: Number(quote.energy), bandwidth: Number(quote.bandwidth) }
-      const wanted = { external_id, service, address, activate, ...amounts, quote }
+      const refusal = customer.suspended ? Suspended() : undefined
+      const wanted = { external_id, service, address, activate, ...amounts, quote, refusal }
       const key = cappedKey(customer)
       const placed = await placeOrder({ customer_id, key, asked_by: customer, ...wanted })
       if (placed.replayed) reply_headers['idempotency-replayed'] = 'true'

@@ -13,8 +13,8 @@ import type { Reader } from '../reads/read_budget.ts'
 import type { Reads } from '../reads/reads.ts'
 import { BoundedMap } from './bounded_map.ts'
 
-/** 'barred': the policy forbids to sell to it. */
-export type Receiver = 'active' | 'inactive' | 'contract' | 'barred' | 'unknown'
+/** 'barred': the policy forbids to sell to it; 'ours': the service acts for it itself. */
+export type Receiver = 'active' | 'inactive' | 'contract' | 'barred' | 'ours' | 'unknown'
 
 const REMEMBERED_MAX = 200_000
 const BLOCK_MS = 3_000
@@ -39,12 +39,14 @@ export function receiverReader({
   reads = () => node,
   is_barred = async () => false,
   followed = NO_BLOCKS,
+  ours = new Set(),
 }: {
   clock: Clock
   node: Pick<Node, 'account'>
   reads?: (...asked: Parameters<Reads>) => Pick<Node, 'account'>
   is_barred?: (address: Address) => Promise<boolean>
   followed?: FollowedBlocks
+  ours?: ReadonlySet<Address>
 }): ReceiverReader {
   const remembered = new BoundedMap<Address, Known>(REMEMBERED_MAX)
 
@@ -62,6 +64,7 @@ export function receiverReader({
   }
 
   return async (address, reader) => {
+    if (ours.has(address)) return 'ours'
     if (await is_barred(address)) return 'barred'
     const known = remembered.get(address)
     if (known === ACTIVE_FOR_EVER || followed.hasSigned(address)) return 'active'

@@ -79,6 +79,10 @@ export type Findings = IndexFindings & {
   named: readonly LabelEntry[]
 }
 
+/** Why a transaction is not judged: it moved nothing, or nothing from or to the address that was
+ *  named with it. */
+export type NothingToJudge = 'no_transfer' | 'not_in_transaction'
+
 /** What is found about an address. */
 export async function findAboutAddress(basis: Basis, question: Question): Promise<Findings> {
   const screened = knownOf(basis.generation, question.address)
@@ -92,21 +96,22 @@ export async function findAboutAddress(basis: Basis, question: Question): Promis
 }
 
 /** What is found about the counterparty of the transfers that a transaction made: for a deposit the
- *  money that they carried, for a withdrawal the recipient. Undefined when it made none. */
+ *  money that they carried, for a withdrawal the recipient. Or why there is nothing to judge. */
 export async function findAboutTransaction(
   basis: Basis,
   question: Question & { hash: string },
   block_number: number,
-): Promise<Findings | undefined> {
+): Promise<Findings | NothingToJudge> {
   const { generation, carried_blocks } = basis
   const transfers = await generation.transfers.ofTransaction(block_number, question.hash)
-  if (transfers.length === 0) return undefined
+  if (transfers.length === 0) return 'no_transfer'
   // What transfers before that carried may or may not be forgotten yet: it must not matter which.
   const since = generation.index.block_number - carried_blocks
   const known = transfers.map((one) =>
     one.block_number < since ? { ...one, carried: undefined } : one,
   )
-  const matching = matchingTransfers(basis, question.address, known)
+  const matching = matchingTransfers(question.address, known)
+  if (matching.length === 0) return 'not_in_transaction'
   return addReadings(basis, question, indexedOf(basis, question, matching))
 }
 
@@ -172,17 +177,10 @@ export function assetOf({ generation }: Basis, number: number): Asset {
   return asset
 }
 
-/** The transfers that the supplied address took part in: as the receiver, else as the sender; else
- *  the largest of all. */
-function matchingTransfers(
-  basis: Basis,
-  address: Address,
-  transfers: readonly Transfer[],
-): Transfer[] {
+/** The transfers that the supplied address took part in: as the receiver, else as the sender. */
+function matchingTransfers(address: Address, transfers: readonly Transfer[]): Transfer[] {
   const received = transfers.filter(({ to }) => to === address)
-  if (received.length > 0) return received
-  const sent = transfers.filter(({ from }) => from === address)
-  return sent.length > 0 ? sent : [largest(basis, transfers)]
+  return received.length > 0 ? received : transfers.filter(({ from }) => from === address)
 }
 
 /** The largest by value; among equals the first. */

@@ -14,6 +14,7 @@ import {
   type Findings,
   findAboutAddress,
   findAboutTransaction,
+  type NothingToJudge,
   type Question,
 } from './findings.ts'
 import { type Outcome, printPoints, publishedShares, scoreOf, VALUE_PER_USD } from './scoring.ts'
@@ -28,15 +29,15 @@ export async function screenAddress(basis: Basis, question: Question): Promise<S
   return conclude(basis, question, await findAboutAddress(basis, question))
 }
 
-/** Screens the counterparty of the transfers that a transaction made in a block. Undefined when it
- *  made none. */
+/** Screens the counterparty of the transfers that a transaction made in a block, or says why there
+ *  is nothing to judge. */
 export async function screenTransaction(
   basis: Basis,
   question: Question & { hash: string },
   block_number: number,
-): Promise<ScreeningResult | undefined> {
+): Promise<ScreeningResult | NothingToJudge> {
   const findings = await findAboutTransaction(basis, question, block_number)
-  return findings && conclude(basis, question, findings)
+  return typeof findings === 'string' ? findings : conclude(basis, question, findings)
 }
 
 /** Scores what was found, and writes down why. */

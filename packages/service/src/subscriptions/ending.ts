@@ -13,10 +13,12 @@ import { eachRow, type Step } from '../steps/step.ts'
 import { SUBSCRIPTION_COLUMNS } from './forms.ts'
 import { releaseHolds } from './holds.ts'
 import {
+  closeStoppedStart,
   endSubscriptions,
   failSubscriptions,
   findSubscription,
   type Names,
+  noteLateSupplies,
   noteLostSupplies,
   type Subscription,
   type SubscriptionRef,
@@ -28,8 +30,8 @@ export const CannotStop: FaultKind = fault(
   'This subscription cannot be stopped',
 )
 
-/** Stops the customer's active subscription, if it has no limit of transactions. Throws 20 and
- *  21. */
+/** Stops the customer's subscription, if it has no limit of transactions: also one that has not
+ *  begun yet. Throws 20 and 21. */
 export async function stopSubscription(
   { sql, clock, wake }: Needs & { wake: (step: string) => void },
   names: Names,
@@ -37,20 +39,21 @@ export async function stopSubscription(
 ): Promise<Subscription> {
   const { id } = await findSubscription(sql, names)
   const stopped = await sql.begin(async (tx) => {
-    const [active] = await tx<Subscription>`
+    const [running] = await tx<Subscription>`
       select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
       from subscription as s join plan on plan.id = plan_id
-      where s.id = ${id} and s.state = 'active' and plan.transactions_limit = 0
+      where s.id = ${id} and s.state in ('new', 'pending', 'active')
+        and plan.transactions_limit = 0
         and s.transactions_limit = 0
       for update of s`
-    if (!active) throw CannotStop()
-    const end = { ...active, state: 'stopped', reason: null, at: clock.now() } as const
+    if (!running) throw CannotStop()
+    const end = { ...running, state: 'stopped', reason: null, at: clock.now() } as const
     await endSubscriptions(tx, [end])
     await recordCustomerAction(tx, end.at, {
       actor,
       action: 'subscription/stop',
       subject: `subscription:${id}`,
-      before: { status: active.state },
+      before: { status: running.state },
       after: { status: end.state },
     })
     return { ...end, stopped_at: end.at, resting: null }
@@ -135,6 +138,7 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
     after: ['use', 'supply'],
     before: ['reclaim'],
     async run() {
+      await noteLateSupplies(sql)
       // Nobody looks for the next supply of one that has ended or rests.
       const withdrawing = await sql<{ id: string }>`
         select id from subscription
@@ -188,6 +192,10 @@ const withdrawnWhole = (sql: Sql) => sql<SuppliesRow>`
             or r.block_number > coalesce((select number from cursor
               where name = 'subscriptions'), -1)))))`
 
+/** Whether it was stopped before it was active, and what its start costs is still set aside. */
+const isStartHeld = ({ state, started_at, total_sun }: Subscription): boolean =>
+  state === 'stopped' && started_at === null && total_sun > 0n
+
 async function closeWithdrawn(
   tx: Tx,
   { id, customer_id, supplies }: SuppliesRow,
@@ -202,6 +210,7 @@ async function closeWithdrawn(
   if (!whole) return true
   const count = whole.holds_made - whole.holds_ended
   await releaseHolds(tx, whole, { count, now })
+  if (isStartHeld(whole)) await closeStoppedStart(tx, whole, now)
   await tx`update subscription set withdrawn = true where id = ${id}`
   return true
 }

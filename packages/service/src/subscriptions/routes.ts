@@ -7,6 +7,7 @@ import { wireTime } from '../lib/clock.ts'
 import { type Json, money } from '../lib/json.ts'
 import { AddressText } from '../market/forms.ts'
 import { AddressNotActivated } from '../market/placing.ts'
+import { isOnSale } from '../prices/prices.ts'
 import {
   type Endpoint,
   EXTERNAL_ID_REFUSALS,
@@ -16,6 +17,7 @@ import {
   Money,
   refuses,
   ServiceUnavailable,
+  Suspended,
   unchecked,
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
@@ -149,17 +151,18 @@ const NOT_NAMED = [
 ]
 const BY_EXTERNAL_ID = [{ summary: "By the caller's own id", body: { external_id: 'sub-7' } }]
 
-const plans = ({ sql }: Needs): Endpoint =>
+const plans = ({ sql, prices }: Needs): Endpoint =>
   endpoint({
     path: '/v1/subscriptions',
     auth: 'signature',
     scope: 'read',
-    summary: 'The plans on sale, by their keys',
+    summary: 'The plans on sale, by their keys; none while subscriptions are off sale',
     body: Type.Object({}),
     reply: Type.Record(Type.String(), Plan),
     faults: [],
     async handle() {
-      const plans = await listPlans(sql)
+      const [plans, now] = await Promise.all([listPlans(sql), prices()])
+      if (!isOnSale(now, 'subscription', false)) return {}
       return Object.fromEntries(
         plans.map(({ key, id, name, transactions_limit, duration_days, ...prices }) => [
           key,
@@ -228,7 +231,10 @@ const START_REFUSALS = [
     'Off sale, or no energy can be delivered now, or the chain cannot be reached',
   ),
   refuses(WalletNotFound, 'The customer has no wallet'),
-  refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
+  refuses(
+    InvalidAddress,
+    'The address is a contract, which cannot receive resources, or a wallet of this service',
+  ),
   refuses(
     InvalidAddress,
     'The operator sells nothing to blacklisted addresses, and this is one',
@@ -254,6 +260,7 @@ const start = (needs: Needs): Endpoint =>
     scope: 'buy',
     mutating: true,
     creates: true,
+    repeats: true,
     summary: 'Keep an address supplied with energy',
     body: StartBody,
     reply: Started,
@@ -286,6 +293,7 @@ const start = (needs: Needs): Endpoint =>
         key: cappedKey(customer),
         asked_by: customer,
         external_id,
+        refusal: customer.suspended ? Suspended() : undefined,
         plan_key,
         address,
         duration,
@@ -327,7 +335,7 @@ const stop = (needs: Needs): Endpoint =>
     summary: 'Stop a subscription that has no limit of transactions',
     body: Names,
     reply: Stopped,
-    faults: [...NOT_NAMED, refuses(CannotStop, 'It is not active, or has a limit of transactions')],
+    faults: [...NOT_NAMED, refuses(CannotStop, 'It does not run, or has a limit of transactions')],
     examples: BY_EXTERNAL_ID,
     async handle({ body, customer }) {
       const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)

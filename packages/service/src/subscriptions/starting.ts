@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { notActivated } from '../market/placing.ts'
+import { isOnSale, type Prices } from '../prices/prices.ts'
 import { purchaseReader } from '../reads/reads.ts'
 import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../wire/endpoint.ts'
@@ -34,12 +35,15 @@ export type NewSubscription = Buyer & {
   key_id: string
   /** The user or the key whose call this is. */
   asked_by: Actor
+  /** Why nothing may be begun, while a repetition is answered. */
+  refusal?: Fault | undefined
 }
 
 export type Needs = {
   sql: Sql
   clock: Clock
   new_id: NewId
+  prices: () => Promise<Prices>
   receiver: ReceiverReader
   /** How a start is tried again that the database could not do. */
   again?: Again | undefined
@@ -57,13 +61,16 @@ export async function startSubscription(
   wanted: NewSubscription,
 ): Promise<{ subscription: Subscription; replayed: boolean }> {
   const { sql, wake, again = notAgain } = needs
-  const [plan, receiver] = await Promise.all([
+  const [plan, receiver, prices] = await Promise.all([
     findPlan(sql, wanted.plan_key),
     needs.receiver(wanted.address, purchaseReader(wanted.asked_by)),
+    needs.prices(),
   ])
   const repeatable = wanted.external_id !== null
   const place = () =>
-    again(() => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver })), { repeatable })
+    again(() => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver, prices })), {
+      repeatable,
+    })
   const started = await place().catch((thrown: unknown) => {
     // Somebody else subscribed the same address in between: now that is seen, so look again.
     if (brokenConstraint(thrown) === 'subscription_one_per_address') return place()
@@ -87,7 +94,12 @@ const MEANING = [
   'activate_address',
 ] as const
 
-type Terms = { wanted: NewSubscription; plan: Plan | undefined; receiver: Receiver }
+type Terms = {
+  wanted: NewSubscription
+  plan: Plan | undefined
+  receiver: Receiver
+  prices: Prices
+}
 
 async function start(
   tx: Tx,
@@ -105,6 +117,7 @@ async function start(
     return { subscription: state.earlier, replayed: true }
   }
   if (state.revoked) throw Unauthenticated()
+  if (terms.wanted.refusal) return terms.wanted.refusal
   const plan = judge(terms, state)
   await state.purse.noteRefusals(tx, now)
   if (plan instanceof Fault) return plan
@@ -123,6 +136,7 @@ async function start(
 type PlacementState = {
   purse: Purse
   earlier: Subscription | undefined
+  /** The pool has room for the first energy, and the chain answers. */
   can_supply: boolean
   running: { customer_id: string } | undefined
   /** The customer has as many as it may have. */
@@ -157,7 +171,7 @@ async function readState(
 }
 
 /** The plan that is started, or the first refusal in the order that the wire lays down. */
-function judge({ wanted, plan, receiver }: Terms, state: PlacementState): Plan | Fault {
+function judge({ wanted, plan, receiver, prices }: Terms, state: PlacementState): Plan | Fault {
   const { purse, running } = state
   if (!plan)
     return InvalidParams(undefined, 'Unknown subscription plan').at(
@@ -174,7 +188,9 @@ function judge({ wanted, plan, receiver }: Terms, state: PlacementState): Plan |
       'params.transactions_limit',
       `at most the ${plan.transactions_limit} transactions of the plan`,
     )
-  if (!state.can_supply || receiver === 'unknown') return ServiceUnavailable()
+  const activates = receiver === 'inactive' && wanted.activate_address
+  const on_sale = isOnSale(prices, 'subscription', activates)
+  if (!on_sale || !state.can_supply || receiver === 'unknown') return ServiceUnavailable()
   const refused = purse.refuseWallet(wanted) ?? refuseReceiver(receiver)
   if (refused) return refused
   if (running?.customer_id === wanted.customer_id) {
@@ -200,7 +216,7 @@ function judge({ wanted, plan, receiver }: Terms, state: PlacementState): Plan |
 const totalOf = (plan: Plan): bigint => plan.activation_fee_sun + plan.initial_price_sun
 
 function newSubscription(
-  { key: _key, asked_by: _asker, ...wanted }: NewSubscription,
+  { key: _key, asked_by: _asker, refusal: _none, ...wanted }: NewSubscription,
   { id, plan, now }: { id: string; plan: Plan; now: Date },
 ): Subscription {
   const days = narrower(wanted.duration, plan.duration_days)
@@ -228,15 +244,13 @@ function newSubscription(
   }
 }
 
-/** Whether the first energy could be given now: on sale, the chain answers, and the pool has
- *  room. */
+/** Whether the first energy could be given now: the chain answers, and the pool has room. */
 async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
-  const [on_sale, room, chain] = await Promise.all([
-    tx`select 1 from service where name = 'subscription' and on_sale`,
+  const [room, chain] = await Promise.all([
     tx`
       select 1 from pool where resource = 'energy'
         and room - reserved >= ${plan.energy_per_transaction}`,
     chainState(tx),
   ])
-  return on_sale.length > 0 && room.length > 0 && isAgreed(chain, clock)
+  return room.length > 0 && isAgreed(chain, clock)
 }

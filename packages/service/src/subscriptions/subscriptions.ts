@@ -2,16 +2,19 @@
 //
 //   new -> pending -> active -> stopped (by the customer, or by us with a reason) | expired
 //     \-------\-> error (refunded)
+//      \-------\-> stopped by the customer, and paid back when nothing of it was used
 //
 // The start is paid as an order is: held at once, captured when the address has its first energy,
-// released when it cannot be given. One is begun in starting.ts, supplied in supply.ts, and ended
-// in ending.ts.
+// released when it cannot be given. Of one that was stopped before, the start stays held until all
+// that was on its way is taken back: what is used meanwhile is paid by it. One is begun in
+// starting.ts, supplied in supply.ts, and ended in ending.ts.
 
 import { SUBSCRIPTIONS } from '../customers/customers.ts'
 import { holdPrices, releasePrice } from '../customers/purse.ts'
+import { addSpending } from '../customers/spending.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
-import { captureAll } from '../ledger/ledger.ts'
+import { captureAll, release } from '../ledger/ledger.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { SUBSCRIPTION_COLUMNS, type Subscription, subscriptionForms } from './forms.ts'
 
@@ -149,6 +152,24 @@ export async function supplySubscriptions(
   return supplied
 }
 
+/** Notes what was ordered for those that had ended, and were withdrawn, before the order was
+ *  placed: the process died that would have noted it. It is to be taken back, too. */
+export async function noteLateSupplies(sql: Sql): Promise<void> {
+  await sql`
+    with late as (
+      select split_part(o.external_id, '/', 1) as id, o.id as order_id from orders as o
+      where o.customer_id = ${SUBSCRIPTIONS}
+        and (o.state in ('new', 'pending') or (o.state = 'success' and o.solid_at is null))
+        and not exists (select from subscription_supply where order_id = o.id)
+    ), noted as (
+      insert into subscription_supply (subscription_id, order_id)
+      select s.id, late.order_id from late join subscription as s on s.id = late.id
+      where s.state in ('stopped', 'expired', 'error') and s.withdrawn
+      on conflict do nothing returning subscription_id
+    )
+    update subscription set withdrawn = false where id in (select subscription_id from noted)`
+}
+
 /** Notes what a process ordered for a next supply of theirs, and died before it noted so. */
 export async function noteLostSupplies(sql: Sql | Tx, ids: readonly string[]): Promise<void> {
   await sql`
@@ -193,7 +214,40 @@ export type Ending = SubscriptionRef & {
   at: Date
 }
 
-/** active -> stopped | expired. The caller has locked them. */
+/** Charges the start of one that was stopped before it was active, because its energy was used all
+ *  the same. The caller has locked the account and the subscription. False when the start was given
+ *  back already. */
+export async function payStoppedStart(tx: Tx, id: string, now: Date): Promise<boolean> {
+  const [paid] = await tx<{ total_sun: bigint }>`
+    update subscription set started_at = ${now}
+    where id = ${id} and state = 'stopped' and started_at is null and total_sun > 0
+    returning total_sun`
+  if (paid) captureAll(tx, [{ hold_id: holdOf(id), amount_sun: paid.total_sun }], now)
+  return paid !== undefined
+}
+
+/** Ends the hold of the start of one that was stopped before it was active, and of which nothing
+ *  was used: it is given back, less what its activation costs, if the address was activated for it.
+ *  The caller has locked the account and the subscription. */
+export async function closeStoppedStart(tx: Tx, stopped: Subscription, now: Date): Promise<void> {
+  const { id, key_id, total_sun, created_at } = stopped
+  const [fee] = await tx<{ price_sun: bigint }>`
+    select price_sun from fee where name = 'activate_address' and until is null and exists (
+      select from subscription_supply as supply join orders as o on o.id = supply.order_id
+        join activation as a on a.id = o.activation_id
+      where supply.subscription_id = ${id} and a.state = 'active' and a.attempt_id is not null)`
+  const fee_sun = fee && fee.price_sun < total_sun ? fee.price_sun : fee ? total_sun : 0n
+  if (fee_sun > 0n) captureAll(tx, [{ hold_id: holdOf(id), amount_sun: fee_sun }], now)
+  else await release(tx, holdOf(id), now)
+  if (key_id !== null) addSpending(tx, key_id, { sun: fee_sun - total_sun, at: created_at })
+  tx.send`
+    update subscription set total_sun = ${fee_sun},
+      started_at = case when ${fee_sun} > 0 then ${now}::timestamptz end
+    where id = ${id}`
+}
+
+/** active -> stopped | expired; by the customer also new, pending -> stopped. The caller has locked
+ *  them. */
 export async function endSubscriptions(tx: Tx, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return
   tx.send`
@@ -204,9 +258,11 @@ export async function endSubscriptions(tx: Tx, endings: readonly Ending[]): Prom
                   ${endings.map((one) => one.state)}::text[],
         ${endings.map((one) => one.reason)}::text[], ${endings.map((one) => one.at)}::timestamptz[])
         as e (id, state, reason, at)
-      where s.id = e.id and s.state = 'active' returning 1
+      where s.id = e.id and (s.state = 'active'
+        or (e.state = 'stopped' and e.reason is null and s.state in ('new', 'pending')))
+      returning 1
     )
-    select must(count(*) = ${endings.length}, 'a subscription that ends was not active') from ended`
+    select must(count(*) = ${endings.length}, 'a subscription that ends did not run') from ended`
   for (const one of endings) {
     const type = one.state === 'stopped' ? 'subscription.stopped' : 'subscription.expired'
     await noteSubscriptions(tx, type, [one], { at: one.at })

@@ -25,6 +25,7 @@ import {
   narrower,
   noteLostSupplies,
   noteSubscriptions,
+  payStoppedStart,
   type Subscription,
 } from './subscriptions.ts'
 import { nextDay } from './supply.ts'
@@ -125,8 +126,11 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Pr
   const before_limit =
     limit === 0 ? coveredOf(served) : Math.min(coveredOf(served), limit - served.transactions_used)
   if (ended && before_limit <= 0) return
+  const { state, started_at } = served
+  const unbegun = state === 'stopped' && started_at === null
+  if (unbegun && !(await payStoppedStart(tx, id, clock.now()))) return
   // The service sees the first supply and the first use together.
-  if (served.state === 'pending') await activateSubscriptions(tx, [id], clock.now())
+  if (state === 'pending') await activateSubscriptions(tx, [id], clock.now())
   const now = clock.now()
   const { transactions, priced } = countUse(served, energy)
   const { paid, short } = await charge(tx, { served, tx_id, block, priced, ended, now })

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
-import { wireTime } from '../lib/clock.ts'
+import { type Clock, wireTime } from '../lib/clock.ts'
 import {
   CheckedTransaction,
   noOrder,
@@ -21,10 +21,10 @@ import { listNotices } from '../webhooks/notices.ts'
 import { type Endpoint, endpoint, InvalidParams, refuses, unchecked } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, readIdPlace, rowsFor } from '../wire/lists.ts'
 import { InvalidAddress, readNames, timeField, timeOf } from '../wire/reading.ts'
-import { factsOf, sentenceOf, stepsOf, type TimelineStep } from './timeline.ts'
+import { aheadSeconds, factsOf, sentenceOf, stepsOf, type TimelineStep } from './timeline.ts'
 import { type ListedOrder, listTransactions } from './transactions.ts'
 
-export type Needs = { sql: Sql }
+export type Needs = { sql: Sql; clock: Clock }
 
 const TimeOrNull = (description: string) =>
   Type.Union([Type.String(), Type.Null()], { description })
@@ -131,7 +131,7 @@ const printStep = ({ at, expected, ...step }: TimelineStep): Static<typeof StepF
 
 const NOTICES_MAX = 100
 
-const timeline = ({ sql }: Needs): Endpoint =>
+const timeline = ({ sql, clock }: Needs): Endpoint =>
   endpoint({
     path: '/v1/transaction/timeline',
     keeps_body: true,
@@ -147,7 +147,14 @@ const timeline = ({ sql }: Needs): Endpoint =>
     reply: Type.Object({
       transaction: CheckedTransaction,
       sentence: Type.String({ description: 'Where it is and why, in English' }),
-      steps: Type.Array(StepForm, { description: 'What happened, and then what is to come' }),
+      steps: Type.Array(StepForm, {
+        description: 'What happened, in the order of cause, and then what is to come',
+      }),
+      chain_ahead_seconds: Type.Integer({
+        description:
+          'How far the chain is ahead of our clock, as a development chain may be: then times of ' +
+          'steps on the chain are by another clock than the others. 0 when it is not',
+      }),
       entries: Type.Array(EntryForm, { description: 'On your account; oldest first' }),
       notices: Type.Array(NoticeForm, {
         description: 'What your webhooks were told; newest first',
@@ -183,6 +190,7 @@ const timeline = ({ sql }: Needs): Endpoint =>
         transaction: { ...printOrder(order), delegations: delegations.map(printDelegation) },
         sentence: sentenceOf(facts),
         steps: stepsOf(facts).map(printStep),
+        chain_ahead_seconds: aheadSeconds(facts, clock.now()),
         entries,
         notices: notices.map(printNotice),
       }

@@ -1,5 +1,6 @@
 // What became of one order, step by step, and why it is where it is: read from the rows that moved
-// it, so it says nothing that did not happen. Times of steps on the chain are those of blocks.
+// it, so it says nothing that did not happen. Times of steps on the chain are those of blocks,
+// whose clock is another than ours: steps stand in the order in which one leads to the other.
 
 import type { Sql } from '../database/sql.ts'
 import { money } from '../lib/json.ts'
@@ -103,28 +104,118 @@ const toCome = (what: string, expected: Date | null, more: object = {}): Timelin
   ...more,
 })
 
-/** The steps in the order in which they happened, and then those that are still to come. */
+/** A step, and when it can have happened at the earliest: not before what led to it. Times are
+ *  those of two clocks, ours and the chain's, which differ by hours where a chain was pushed. */
+type CausedStep = TimelineStep & { after_ms: number }
+
+/** In the order of cause: of two that can have happened at the same time the first is what leads to
+ *  the other. */
+const RANKS = [
+  'accepted',
+  'held',
+  'activating',
+  'activated',
+  'planned',
+  'sent',
+  'dead',
+  'included',
+  'charged',
+  'refunded',
+  'solid',
+  'reverted',
+  'over',
+  'reclaiming',
+  'ended',
+]
+
+const rankOf = ({ what }: TimelineStep): number => RANKS.indexOf(what)
+const timeOf = ({ at, expected }: TimelineStep): number | undefined => (at ?? expected)?.getTime()
+/** The latest of these steps, or when they can have come about. */
+const latest = (steps: readonly CausedStep[], least_ms: number): number =>
+  Math.max(least_ms, ...steps.map(({ after_ms }) => after_ms))
+
+/** Each step with the time from which on it can have happened, each after what led to it. */
+function caused(steps: readonly TimelineStep[], since_ms: number): CausedStep[] {
+  let least_ms = since_ms
+  return steps.map((step) => {
+    least_ms = Math.max(least_ms, timeOf(step) ?? Number.MAX_SAFE_INTEGER)
+    return { ...step, after_ms: least_ms }
+  })
+}
+
+/** The parts, each after those before it that died: they are delivered again. */
+function causedParts(
+  parts: readonly Part[],
+  { head_time, since_ms }: { head_time: Date | null; since_ms: number },
+): CausedStep[] {
+  const all: CausedStep[] = []
+  for (const part of parts) {
+    const earlier = parts.filter((one) => one.made_at < part.made_at)
+    const died = all.filter(({ what }) => what === 'dead')
+    const since = earlier.length > 0 ? latest(died, since_ms) : since_ms
+    all.push(...caused(partSteps(part, head_time), since))
+  }
+  return all
+}
+
+/** The steps in the order in which one led to another, and then those that are still to come. */
 export function stepsOf(facts: OrderFacts): TimelineStep[] {
   const { order, parts, activation, entries, told } = facts
-  const steps: TimelineStep[] = [happened('accepted', order.created_at)]
-  for (const { kind, made_at, amount_sun } of entries)
-    steps.push(
-      happened(ENTRY_STEPS[kind] ?? kind, made_at, { detail: `${money(amount_sun).rawJSON} TRX` }),
-    )
-  if (activation) steps.push(...activationSteps(activation))
-  for (const part of parts) steps.push(...partSteps(part, facts.head_time))
-  for (const { type, at } of told)
-    if (type === 'order.solid' || type === 'order.reverted') steps.push(happened(type.slice(6), at))
+  const accepted_ms = order.created_at.getTime()
+  const entryStep = ({ kind, made_at, amount_sun }: EntryTime) =>
+    happened(ENTRY_STEPS[kind] ?? kind, made_at, { detail: `${money(amount_sun).rawJSON} TRX` })
+  const beginning = [
+    happened('accepted', order.created_at),
+    ...entries.filter(({ kind }) => kind === 'hold').map(entryStep),
+    ...(activation ? activationSteps(activation) : []),
+  ]
+  const begun = caused(beginning, accepted_ms)
+  const delivering = causedParts(parts, {
+    head_time: facts.head_time,
+    since_ms: latest(
+      begun.filter(({ at }) => at !== null),
+      accepted_ms,
+    ),
+  })
+  const happening = [...begun, ...delivering].filter(({ at }) => at !== null)
+  const delivered_ms = latest(
+    happening.filter(({ what }) => /^(included|activated|dead)$/.test(what)),
+    accepted_ms,
+  )
+  const settled = entries.filter(({ kind }) => kind !== 'hold').map(entryStep)
+  const marks = told.flatMap(({ type, at }) =>
+    type === 'order.solid' || type === 'order.reverted' ? [happened(type.slice(6), at)] : [],
+  )
+  const waiting = toBeSolid(facts)
+  const steps = [
+    ...begun,
+    ...delivering,
+    ...[...settled, ...marks, ...waiting].flatMap((step) => caused([step], delivered_ms)),
+  ]
+  const inOrder = (some: CausedStep[]) =>
+    some.sort((a, b) => a.after_ms - b.after_ms || rankOf(a) - rankOf(b))
+  const past = inOrder(steps.filter(({ at }) => at !== null))
+  const coming = inOrder(steps.filter(({ at }) => at === null))
+  return [...past, ...coming].map(({ after_ms: _, ...step }) => step)
+}
+
+/** That what was delivered becomes irreversible, while it is not yet. */
+function toBeSolid({ order, parts }: OrderFacts): TimelineStep[] {
   const delivered = parts.filter(({ state }) => state !== 'failed' && state !== 'delegating')
   const is_solid = delivered.every(({ attempt_state }) => attempt_state === 'solid')
   const last = delivered.at(-1)?.block_time
-  if (order.state === 'success' && last && !is_solid)
-    steps.push(toCome('solid', after(last, SOLID_MS)))
-  const order_of = (step: TimelineStep) => (step.at ?? step.expected)?.getTime() ?? Number.MAX_VALUE
-  const past = steps.filter(({ at }) => at !== null).sort((a, b) => order_of(a) - order_of(b))
-  const coming = steps.filter(({ at }) => at === null).sort((a, b) => order_of(a) - order_of(b))
-  return [...past, ...coming]
+  return order.state === 'success' && last && !is_solid
+    ? [toCome('solid', after(last, SOLID_MS))]
+    : []
 }
+
+/** How far the chain is ahead of our clock, in seconds; 0 while it is not, but for the few seconds
+ *  by which clocks differ. */
+export function aheadSeconds({ head_time }: OrderFacts, now: Date): number {
+  const seconds = head_time ? Math.round((head_time.getTime() - now.getTime()) / 1_000) : 0
+  return seconds >= AHEAD_SECONDS_MIN ? seconds : 0
+}
+const AHEAD_SECONDS_MIN = 15
 
 const ENTRY_STEPS: Readonly<Record<string, string>> = {
   hold: 'held',

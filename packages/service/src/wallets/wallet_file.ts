@@ -29,6 +29,15 @@ export type Wallets = {
   limits?: LimitsConfig
 }
 
+/** The addresses that the service acts for, or publishes as its own: it sells them nothing. */
+export const ownAddresses = ({ pool, activation, refund, recharge_address }: Wallets) =>
+  new Set<Address>([
+    ...pool.map(({ address }) => address),
+    activation.address,
+    ...(refund ? [refund.address] : []),
+    recharge_address,
+  ])
+
 /** While this file is there, nothing is signed on this machine, whatever the database says. */
 export const stopFile = (data_dir: string) => join(data_dir, 'signing.stopped')
 

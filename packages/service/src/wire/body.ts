@@ -232,7 +232,7 @@ function isObject(value: Json | undefined): value is { [key: string]: Json } {
 
 /** Length as JSON Schema and users count it. The text is well-formed: every high surrogate has its
  *  low one. */
-function codePoints(text: string): number {
+export function codePoints(text: string): number {
   let pairs = 0
   for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xd800) pairs += 1
   return text.length - pairs

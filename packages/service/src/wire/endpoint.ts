@@ -7,11 +7,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox'
 import { Fault, type FaultKind, fault, is } from '../lib/fault.ts'
 import type { Money as PrintedMoney } from '../lib/json.ts'
-import { bodyReader, InvalidParams, type Read } from './body.ts'
+import { bodyReader, codePoints, InvalidParams, type Read } from './body.ts'
 
 export { InvalidParams, unchecked } from './body.ts'
 
 export const Unauthenticated: FaultKind = fault(1, 'auth', 'Incorrect token or signature')
+/** What a customer who is suspended is told instead of beginning something. */
+export const Suspended = (): Fault => Unauthenticated('suspended', 'This customer is suspended')
 /** Why a request was not let in: for our log. */
 export type AuthFailure =
   | 'no_token'
@@ -136,6 +138,9 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   /** Whether a call can begin something that is paid for: refused while the customer is
    *  suspended. */
   creates?: boolean
+  /** Whether a repetition of what was accepted before is answered with it, to a customer who is
+   *  suspended, too: a repetition begins nothing. The handler then begins nothing else. */
+  repeats?: boolean
   /** Whether the second signature must be there, whatever the key requires: it binds path, time
    *  and nonce, and no client that is older than it calls such an endpoint. */
   second_signature?: boolean
@@ -197,6 +202,7 @@ export type Endpoint = Entry & {
   readonly keeps_body: boolean
   readonly mutating: boolean
   readonly creates: boolean
+  readonly repeats: boolean
   /** The error matrix: all refusals, those common to all endpoints included, in the order of the
    *  checks. */
   readonly faults: readonly Refusal[]
@@ -215,7 +221,7 @@ type OpenAnswer = (
 
 /** Declares an endpoint whose answer stays open: lines of server-sent events. */
 export function streamEndpoint<Body extends TObject>(
-  spec: Omit<Description<Body, TSchema>, 'reply' | 'mutating' | 'creates'> & {
+  spec: Omit<Description<Body, TSchema>, 'reply' | 'mutating' | 'creates' | 'repeats'> & {
     scope: Scope
     item: TSchema
     open(
@@ -247,7 +253,7 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     (SignedSpec<Static<Body>, Static<Reply>> | PublicSpec<Static<Body>, Static<Reply>>),
 ): Endpoint {
   const { path, auth, summary, description, body, reply, mutating = false, creates = false } = spec
-  const { second_signature = false, careful = false, keeps_body = false } = spec
+  const { second_signature = false, careful = false, keeps_body = false, repeats = false } = spec
   const has_parameters = Object.keys(body.properties).length > 0
   const reads = auth === 'signature' || has_parameters
   const scopes = spec.auth === 'signature' ? [spec.scope].flat() : []
@@ -271,6 +277,7 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     keeps_body,
     mutating,
     creates,
+    repeats,
     second_signature,
     summary,
     description,
@@ -313,6 +320,9 @@ export const lacksScope = (
     ? Forbidden('role', `The role ${user.role} lacks the scope ${wanted.join(' or ')}`)
     : Unauthenticated('scope', `This key lacks the scope ${wanted.join(' or ')}`)
 
+/** Characters, of which each counts as one wherever it stands in Unicode. */
+const EXTERNAL_ID_MAX = 128
+
 /** The caller's own id for what a call begins: of the body, else of the header `Idempotency-Key`.
  *  Throws 2 when the header is longer than 128 characters, and when there is neither although the
  *  key requires one. */
@@ -327,7 +337,7 @@ export function externalId(
       'external_id',
       'This key requires an external_id or an Idempotency-Key',
     ).because('there is neither', 'external_id')
-  if (id !== undefined && (typeof id !== 'string' || id.length > 128))
+  if (id !== undefined && (typeof id !== 'string' || codePoints(id) > EXTERNAL_ID_MAX))
     throw InvalidParams('external_id', 'Invalid Idempotency-Key').because(
       'it must be text of at most 128 characters',
       'Idempotency-Key',
