@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readEquivalents, wrongEntries } from '../../tools/mutate/equivalents.ts'
-import { executedLines, hasLine, mergedLines } from '../../tools/mutate/lines.ts'
+import { executedLines, hasLine, mergedLines, movedLines } from '../../tools/mutate/lines.ts'
 import {
   applied,
   inOrderOf,
@@ -108,6 +108,20 @@ test('lines are kept as they were executed, block by block', () => {
   const url = new URL(path, `file://${ROOT}`).href
   const found = executedLines([{ url, functions: [{ ranges: [block] }] }])
   assert.deepEqual([hasLine(found[path], 1), hasLine(found[path], 2)], [true, false])
+})
+
+test('what is known of a source stays with its lines when others change', () => {
+  const before = 'a\nb\nc\nd'
+  const set = lines(2, 4)
+  const known = (after: string) => {
+    const moved = movedLines(set, before, after)
+    return after.split('\n').flatMap((text, i) => (hasLine(moved, i + 1) ? text : []))
+  }
+  assert.deepEqual(known('a\nb\nc\nd'), ['b', 'd'])
+  assert.deepEqual(known('x\na\nb\nc\ny\nd'), ['b', 'd'])
+  assert.deepEqual(known('b\nd'), ['b', 'd'])
+  assert.deepEqual(known('a\nb\nnew\nc\nd'), ['b', 'new', 'd'], 'what is new goes with b')
+  assert.deepEqual(known('a\nb2\nc\nd'), ['b2', 'd'], 'what has become of b')
 })
 
 test('a mutant is shown to its own room first, then to the fastest, as far as time goes', () => {

@@ -68,3 +68,42 @@ export function mergedLines(a: string | undefined, b: string): string {
   const both = Uint8Array.from({ length }, (_, i) => (one[i] ?? 0) | (other[i] ?? 0))
   return Buffer.from(both).toString('base64')
 }
+
+/** A set of lines of a text as one of what the text has become: a line that is new goes with the
+ *  last one above it that is not. */
+export function movedLines(set: string, before: string, after: string): string {
+  const [old_lines, new_lines] = [before.split('\n'), after.split('\n')]
+  const bits = new Uint8Array((new_lines.length >> 3) + 1)
+  const from = linesBefore(old_lines, new_lines)
+  for (const line of new_lines.keys())
+    if (hasLine(set, from[line]! + 1)) bits[line >> 3]! |= bitOf(line)
+  return Buffer.from(bits).toString('base64')
+}
+
+/** For each new line the old one that it was, or goes with: the longest common sequence. */
+function linesBefore(old_lines: readonly string[], new_lines: readonly string[]): number[] {
+  const width = new_lines.length + 1
+  const lengths = new Uint16Array((old_lines.length + 1) * width)
+  for (let i = old_lines.length - 1; i >= 0; i--)
+    for (let k = new_lines.length - 1; k >= 0; k--)
+      lengths[i * width + k] =
+        old_lines[i] === new_lines[k]
+          ? lengths[(i + 1) * width + k + 1]! + 1
+          : Math.max(lengths[(i + 1) * width + k]!, lengths[i * width + k + 1]!)
+  const from: number[] = []
+  let i = 0
+  for (let k = 0; k < new_lines.length; ) {
+    if (i < old_lines.length && old_lines[i] === new_lines[k]) {
+      from[k++] = i++
+    } else if (
+      i < old_lines.length &&
+      lengths[(i + 1) * width + k]! >= lengths[i * width + k + 1]!
+    ) {
+      i += 1
+    } else {
+      from[k] = Math.max(0, i - 1)
+      k += 1
+    }
+  }
+  return from
+}

@@ -10,7 +10,7 @@
 //   --jobs <n>        so many mutants at once (one for each processor)
 //   --list            the rooms, and how many mutants each has; with --room: its mutants
 //   --json            the result as JSON, and nothing else, on standard output
-// What lines each test executes is recorded first, and kept in data/mutate; a changed file is
+// What lines each test executes is recorded first, and kept in data/mutate; a changed test file is
 // recorded again. Nothing in the working tree is changed. What means the same is listed in
 // tools/mutate/equivalents.txt, with the reason, and left out.
 

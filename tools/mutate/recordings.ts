@@ -1,13 +1,12 @@
-// Which lines each test executes: recorded once, and again for a test file that has changed itself
-// or that can load a changed file of the room in question. A mutant is shown to those tests alone
-// that execute its line.
+// Which lines each test executes: recorded once, and again for a test file that has changed. A
+// mutant is shown to those tests alone that execute its line.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { importedFile, ROOT, readSources, type Source, walk } from '../source.ts'
 import type { LaneMessage } from '../test/reporter.ts'
 import { openLane } from './lane_process.ts'
-import { type FileLines, hasLine, mergedLines } from './lines.ts'
+import { type FileLines, hasLine, mergedLines, movedLines } from './lines.ts'
 import { type Mutant, sha256 } from './mutants.ts'
 import type { RecordingMessage } from './recording_lane.ts'
 
@@ -63,13 +62,15 @@ function importsOf({ path, tree }: Source): string[] {
 
 function reachable(path: string, imports: ReadonlyMap<string, string[]>): Set<string> {
   const seen = new Set<string>([path])
-  for (const one of seen) for (const next of imports.get(one) ?? []) seen.add(next)
+  for (const one of seen)
+    for (const next of imports.get(one) ?? []) if (imports.has(next)) seen.add(next)
   return seen
 }
 
 const fileOf = (folder: string, path: string) => join(folder, `${path.replaceAll('/', '.')}.json`)
 
-/** What is known of a test file, if it is still true for the paths. */
+/** What is known of a test file, if it is as it was. Lines of the paths that have moved since then
+ *  are moved with them. */
 export async function known(
   folder: string,
   path: string,
@@ -80,9 +81,34 @@ export async function known(
   if (text === undefined) return undefined
   const recording: FileCoverage = JSON.parse(text)
   if (recording.sha256 !== (await hashOf(path))) return undefined
-  for (const one of paths.filter((one) => loads.includes(one)))
-    if (recording.loads[one] !== (await hashOf(one))) return undefined
+  for (const one of paths.filter((one) => loads.includes(one))) {
+    const old_hash = recording.loads[one]
+    if (old_hash === undefined) return undefined
+    if (old_hash === (await hashOf(one))) continue
+    const before = await readFile(sourceOf(folder, old_hash), 'utf8').catch(() => undefined)
+    if (before === undefined) return undefined
+    const after = await readFile(join(ROOT, one), 'utf8')
+    for (const { lines } of [recording, ...recording.tests]) {
+      const set = lines[one]
+      if (set !== undefined) lines[one] = movedLines(set, before, after)
+    }
+  }
   return recording
+}
+
+/** A text as it was when it was executed. */
+const sourceOf = (folder: string, hash: string) => join(folder, `${hash}.source`)
+
+const kept = new Set<string>()
+
+/** Keeps the texts that a recording is about. */
+async function keepSources(folder: string, { loads }: FileCoverage): Promise<void> {
+  for (const [path, hash] of Object.entries(loads)) {
+    if (kept.has(hash)) continue
+    kept.add(hash)
+    const text = await readFile(join(ROOT, path), 'utf8')
+    if (sha256(text) === hash) await writeFile(sourceOf(folder, hash), text)
+  }
 }
 
 const hashes = new Map<string, Promise<string>>()
@@ -128,6 +154,7 @@ export async function record(path: string, loads: readonly string[]): Promise<Fi
 
 export async function keep(folder: string, recording: FileCoverage): Promise<void> {
   await mkdir(folder, { recursive: true })
+  await keepSources(folder, recording)
   await writeFile(fileOf(folder, recording.path), JSON.stringify(recording))
 }
 
