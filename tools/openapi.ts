@@ -9,6 +9,7 @@ import type { Page } from 'penstock-service/http/pages.ts'
 import { printJson } from 'penstock-service/lib/json.ts'
 import type { Endpoint, Refusal } from 'penstock-service/wire/endpoint.ts'
 import type { TSchema } from 'typebox'
+import { withNames } from './openapi_names.ts'
 
 /** A call that was really made, and its whole answer. */
 export type ExampleAnswer = { path: string; summary: string; body: unknown; answer: unknown }
@@ -40,7 +41,7 @@ export const templated = (path: string) => path.replace(/:(\w+)/g, '{$1}')
 
 /** The document as text. */
 export function printOpenapi(reference: Reference): string {
-  return `${JSON.stringify(openapi(reference), null, 2)}\n`
+  return `${JSON.stringify(withNames(openapi(reference)), null, 2)}\n`
 }
 
 function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
@@ -60,6 +61,10 @@ function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    servers: [
+      { url: '/', description: 'The service that serves this document' },
+      { url: 'http://127.0.0.1:8080', description: 'The sandbox of `npm start`' },
+    ],
     tags: TAGS.filter(([name]) => endpoints.some(({ path }) => tagOf(path) === name)).map(
       ([name, , description]) => ({
         name,

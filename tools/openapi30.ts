@@ -19,37 +19,27 @@ type Content = Record<string, { schema: Part; examples?: Part }>
 type Paths = Record<string, { post?: Operation; get?: Operation }>
 type Document = {
   info: Part
+  servers: Part[]
   tags: Part[]
   paths: Paths
-  webhooks: Paths
   components: Record<string, Part>
 }
 
 /** The 3.0 document, as text, of the 3.1 document. */
 export function printOpenapi30(text: string): string {
-  const { info, tags, paths, webhooks, components } = JSON.parse(text) as Document
+  const { info, servers, tags, paths, components } = JSON.parse(text) as Document
   const schemas = new Schemas(components.schemas as Record<string, Part>)
   const operations = Object.entries(paths).map(([path, { post, get }]) => [
     path,
     post ? { post: call(post, schemas) } : { get: look(get!, schemas) },
   ])
-  const events = Object.entries(webhooks).map(([type, { post }]): [string, string] => {
-    const schema = jsonOf(post!.requestBody!.content).schema
-    return [type, schemas.named(`Event${pascal(type)}`, schema)]
-  })
-  schemas.all.Event = {
-    oneOf: events.map(([, name]) => ref(name)),
-    discriminator: {
-      propertyName: 'type',
-      mapping: Object.fromEntries(events.map(([type, name]) => [type, ref(name).$ref])),
-    },
-  }
   const { identifier: _, ...license } = info.license as Part
   const { parameters, ...others } = components
   const kept = { IdempotencyKey: parameters!.IdempotencyKey }
   const document = {
     openapi: '3.0.3',
     info: { ...info, license },
+    servers,
     tags,
     paths: Object.fromEntries(operations),
     components: { ...others, parameters: kept, schemas: schemas.all },
@@ -116,7 +106,14 @@ class Schemas {
   readonly #names = new Map<string, string>()
 
   constructor(others: Record<string, Part>) {
-    for (const [name, schema] of Object.entries(others)) this.all[name] = schema
+    for (const [name, schema] of Object.entries(others)) this.#take(name, schema)
+  }
+
+  /** Keeps one that has a name already. */
+  #take(name: string, schema: Part): void {
+    const converted = schema.properties ? this.#object(name, schema) : schema
+    this.#names.set(JSON.stringify(converted), name)
+    this.all[name] = converted
   }
 
   /** Keeps a schema that is converted. Returns the name of its equal, if there is one. */
@@ -138,8 +135,10 @@ class Schemas {
 
   /** A schema in the words of 3.0; the objects in it by their names. */
   converted(name: string, { title: _, ...schema }: Part): Part {
+    if ('$ref' in schema) return ref(String(schema.$ref).split('/').at(-1)!)
     if ('anyOf' in schema) return this.#choice(name, schema as Part & { anyOf: Part[] })
     const { const: only, properties, patternProperties, items, ...kept } = schema
+    if (kept.enum && kept.type) return kept
     if (only !== undefined) return { ...kept, type: typeof only, enum: [only] }
     if (kept.enum && !kept.type) return { type: typeof (kept.enum as unknown[])[0], ...kept }
     if (items) return { ...kept, items: this.converted(itemName(name), items as Part) }
@@ -150,22 +149,28 @@ class Schemas {
     const format = FORMATS[String(kept.type)]
     if (format) return { ...kept, format }
     if (!properties || Object.keys(properties).length === 0) return kept
-    const converted = Object.entries(properties).map(([key, one]) => [
+    return ref(this.add(name, this.#object(name, schema)))
+  }
+
+  /** An object; what is in it by names. What a description says of a field says nothing of the
+   *  object's equals elsewhere. */
+  #object(name: string, { title: _, description: __, properties, ...kept }: Part): Part {
+    const converted = Object.entries(properties as Part).map(([key, one]) => [
       key,
       this.converted(`${name}${pascal(key)}`, one as Part),
     ])
-    // What a description says of a field says nothing of the object's equals elsewhere.
-    const { description, ...rest } = kept
-    return ref(this.add(name, { ...rest, properties: Object.fromEntries(converted) }))
+    return { ...kept, properties: Object.fromEntries(converted) }
   }
 
   /** What may be null; or any JSON value, since 3.0 has no other word for two types. */
   #choice(name: string, { anyOf, ...kept }: Part & { anyOf: Part[] }): Part {
     const others = anyOf.filter(({ type }) => type !== 'null')
     const nullable = others.length < anyOf.length ? { nullable: true } : {}
-    if (others.length > 1) return { ...kept, ...nullable }
+    // Without a type it may be anything, null included.
+    if (others.length > 1) return kept
     const one = this.converted(name, others[0]!)
-    return '$ref' in one ? { ...kept, ...nullable, allOf: [one] } : { ...one, ...kept, ...nullable }
+    if (!('$ref' in one)) return { ...one, ...kept, ...('type' in one && nullable) }
+    return { ...kept, ...('nullable' in nullable && { type: 'object' }), ...nullable, allOf: [one] }
   }
 }
 

@@ -130,11 +130,11 @@ const entry = (summary: string, path: string, type: string) =>
   `${comment(summary, 1)}  '${path}': ${type}`
 
 function typeOf(schema: Schema, side: Side, depth: number): string {
-  if (schema.enum) return schema.enum.map(quoted).join(' | ')
+  if (schema.enum) return wordsOf(schema.enum, side)
   if (schema.anyOf) return schema.anyOf.map((one) => typeOf(one, side, depth)).join(' | ')
   if (schema.type === 'array') {
     const items = typeOf(schema.items ?? {}, side, depth)
-    return schema.items?.type === undefined ? `(${items})[]` : `${items}[]`
+    return schema.items?.type === undefined || schema.items.enum ? `(${items})[]` : `${items}[]`
   }
   const [values] = Object.values(schema.patternProperties ?? {})
   if (values) return `Record<string, ${typeOf(values, side, depth)}>`
@@ -164,6 +164,10 @@ function objectOf(schema: Schema, side: Side, depth: number): string {
 }
 
 const quoted = (text: string) => `'${text}'`
+
+/** A later version of the service may answer words that this one does not know. */
+const wordsOf = (words: readonly string[], side: Side): string =>
+  [...words.map(quoted), ...(side === 'answered' ? ['(string & {})'] : [])].join(' | ')
 
 const noteOf = ({ deprecated, description }: Schema) =>
   deprecated ? `@deprecated ${description ?? ''}` : description

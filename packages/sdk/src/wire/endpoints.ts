@@ -148,7 +148,7 @@ export type Endpoints = {
     result: {
       id: string
       external_id: string | null
-      service: string
+      service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
       params: {
         address: string
         amounts?: {
@@ -159,8 +159,8 @@ export type Endpoints = {
         duration?: number
         activate_address: boolean
       }
-      /** new, pending, success or failed (then the whole amount is given back) */
-      status: string
+      /** failed: the whole amount is given back */
+      status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
       /** TRX */
       amount: number
       created_at: string
@@ -180,7 +180,7 @@ export type Endpoints = {
     result: {
       id: string
       external_id: string | null
-      service: string
+      service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
       params: {
         address: string
         amounts?: {
@@ -191,15 +191,15 @@ export type Endpoints = {
         duration?: number
         activate_address: boolean
       }
-      /** new, pending, success or failed (then the whole amount is given back) */
-      status: string
+      /** failed: the whole amount is given back */
+      status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
       /** TRX */
       amount: number
       created_at: string
       /** When completed: the transaction on the chain */
       hash?: string
       delegations: {
-        resource: string
+        resource: 'energy' | 'bandwidth' | (string & {})
         amount: number
         hash: string
         expires_at: string
@@ -250,8 +250,7 @@ export type Endpoints = {
       created_at: string
       expire_at: string | null
       address: string
-      /** new, pending, error, active, stopped, expired */
-      status: string
+      status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
       external_id: string | null
       params: {
         address: string
@@ -284,8 +283,7 @@ export type Endpoints = {
       created_at: string
       expire_at: string | null
       address: string
-      /** new, pending, error, active, stopped, expired */
-      status: string
+      status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
       external_id: string | null
       params: {
         address: string
@@ -317,7 +315,7 @@ export type Endpoints = {
       subscription_id: string
       created_at: string
       stopped_at: string | null
-      status: string
+      status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
       external_id: string | null
       params: {
         address: string
@@ -342,7 +340,7 @@ export type Endpoints = {
       total: number
       items: {
         id: string
-        status: string
+        status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
         /** The key of the plan */
         subscription_id: string
         address: string
@@ -391,20 +389,18 @@ export type Endpoints = {
     }
     result: {
       id: string
-      /** address, hash */
-      type: string
+      type: 'address' | 'hash' | (string & {})
       address: string
       /** Of hash checks */
       hash?: string
-      /** Of hash checks: deposit, withdrawal, or null if not given */
-      direction?: string | null
+      /** Of hash checks; null if not given */
+      direction?: 'deposit' | 'withdrawal' | (string & {}) | null
       network: string
-      /** pending, processing, completed, failed */
-      status: string
+      status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
       /** 0.0 to 100.0; null until completed */
       risk_score: string | null
-      /** low, medium, high; null until completed */
-      risk_level: string | null
+      /** Null until completed */
+      risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
       /** The address itself is barred by an authority, its issuer, or you */
       blacklist: boolean
       /** The largest first */
@@ -412,8 +408,7 @@ export type Endpoints = {
         /** Category */
         name: string
         label: string
-        /** low, medium, high */
-        group: string
+        group: 'low' | 'medium' | 'high' | (string & {})
         /** Share of the money, 0 to 1; the shares sum to 1 */
         score: number
       }[]
@@ -428,20 +423,18 @@ export type Endpoints = {
     }
     result: {
       id: string
-      /** address, hash */
-      type: string
+      type: 'address' | 'hash' | (string & {})
       address: string
       /** Of hash checks */
       hash?: string
-      /** Of hash checks: deposit, withdrawal, or null if not given */
-      direction?: string | null
+      /** Of hash checks; null if not given */
+      direction?: 'deposit' | 'withdrawal' | (string & {}) | null
       network: string
-      /** pending, processing, completed, failed */
-      status: string
+      status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
       /** 0.0 to 100.0; null until completed */
       risk_score: string | null
-      /** low, medium, high; null until completed */
-      risk_level: string | null
+      /** Null until completed */
+      risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
       /** The address itself is barred by an authority, its issuer, or you */
       blacklist: boolean
       /** The largest first */
@@ -449,8 +442,7 @@ export type Endpoints = {
         /** Category */
         name: string
         label: string
-        /** low, medium, high */
-        group: string
+        group: 'low' | 'medium' | 'high' | (string & {})
         /** Share of the money, 0 to 1; the shares sum to 1 */
         score: number
       }[]
@@ -472,20 +464,18 @@ export type Endpoints = {
       total: number
       items: {
         id: string
-        /** address, hash */
-        type: string
+        type: 'address' | 'hash' | (string & {})
         address: string
         /** Of hash checks */
         hash?: string
-        /** Of hash checks: deposit, withdrawal, or null if not given */
-        direction?: string | null
+        /** Of hash checks; null if not given */
+        direction?: 'deposit' | 'withdrawal' | (string & {}) | null
         network: string
-        /** pending, processing, completed, failed */
-        status: string
+        status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
         /** 0.0 to 100.0; null until completed */
         risk_score: string | null
-        /** low, medium, high; null until completed */
-        risk_level: string | null
+        /** Null until completed */
+        risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
         /** The address itself is barred by an authority, its issuer, or you */
         blacklist: boolean
         /** The largest first */
@@ -493,8 +483,7 @@ export type Endpoints = {
           /** Category */
           name: string
           label: string
-          /** low, medium, high */
-          group: string
+          group: 'low' | 'medium' | 'high' | (string & {})
           /** Share of the money, 0 to 1; the shares sum to 1 */
           score: number
         }[]
@@ -617,7 +606,7 @@ export type Endpoints = {
       items: {
         id: string
         external_id: string | null
-        service: string
+        service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
         params: {
           address: string
           amounts?: {
@@ -628,8 +617,8 @@ export type Endpoints = {
           duration?: number
           activate_address: boolean
         }
-        /** new, pending, success or failed (then the whole amount is given back) */
-        status: string
+        /** failed: the whole amount is given back */
+        status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
         /** TRX */
         amount: number
         created_at: string
@@ -655,7 +644,7 @@ export type Endpoints = {
       transaction: {
         id: string
         external_id: string | null
-        service: string
+        service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
         params: {
           address: string
           amounts?: {
@@ -666,15 +655,15 @@ export type Endpoints = {
           duration?: number
           activate_address: boolean
         }
-        /** new, pending, success or failed (then the whole amount is given back) */
-        status: string
+        /** failed: the whole amount is given back */
+        status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
         /** TRX */
         amount: number
         created_at: string
         /** When completed: the transaction on the chain */
         hash?: string
         delegations: {
-          resource: string
+          resource: 'energy' | 'bandwidth' | (string & {})
           amount: number
           hash: string
           expires_at: string
@@ -693,7 +682,7 @@ export type Endpoints = {
         at: string | null
         /** About when it will happen */
         expected: string | null
-        resource?: string
+        resource?: 'energy' | 'bandwidth' | (string & {})
         amount?: number
         tx_id?: string
         block_number?: number
@@ -706,16 +695,14 @@ export type Endpoints = {
       entries: {
         at: string
         id: string
-        /** move, hold, capture or release */
-        kind: string
+        kind: 'move' | 'hold' | 'capture' | 'release' | (string & {})
         for: {
-          /** order, deposit, subscription, aml or correction */
-          what: string
+          what: 'order' | 'deposit' | 'subscription' | 'aml' | 'correction' | (string & {})
           /** Of a deposit: its transaction on the chain */
           id: string
           external_id: string | null
           /** Of an order */
-          service: string | null
+          service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {}) | null
         }
         /** TRX added to the balance, or taken from it */
         amount: number
@@ -734,8 +721,7 @@ export type Endpoints = {
         event_id: string
         type: string
         subject: string
-        /** due, delivered, dead or passed */
-        state: string
+        state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
         /** Since it was last made due */
         calls: number
         due_at: string | null
@@ -743,7 +729,7 @@ export type Endpoints = {
           at: string
           ms: number
           status: number | null
-          error: string | null
+          error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
           body: string | null
         } | null
       }[]
@@ -798,7 +784,21 @@ export type Endpoints = {
          *  or returning, refunding, refunded; or held, for the operator to decide, and then
          *  resolved; or ignored: a token that nobody follows, or too little to send back; or
          *  gone: a fork of the chain took it back */
-        state: string
+        state:
+          | 'seen'
+          | 'unproven'
+          | 'credited'
+          | 'received'
+          | 'delivering'
+          | 'delivered'
+          | 'returning'
+          | 'refunding'
+          | 'refunded'
+          | 'held'
+          | 'ignored'
+          | 'resolved'
+          | 'gone'
+          | (string & {})
         /** Why it is in this state, where that is a question */
         reason: string | null
         from_address: string
@@ -836,7 +836,21 @@ export type Endpoints = {
          *  or returning, refunding, refunded; or held, for the operator to decide, and then
          *  resolved; or ignored: a token that nobody follows, or too little to send back; or
          *  gone: a fork of the chain took it back */
-        state: string
+        state:
+          | 'seen'
+          | 'unproven'
+          | 'credited'
+          | 'received'
+          | 'delivering'
+          | 'delivered'
+          | 'returning'
+          | 'refunding'
+          | 'refunded'
+          | 'held'
+          | 'ignored'
+          | 'resolved'
+          | 'gone'
+          | (string & {})
         /** Why it is in this state, where that is a question */
         reason: string | null
         from_address: string
@@ -886,16 +900,14 @@ export type Endpoints = {
       items: {
         at: string
         id: string
-        /** move, hold, capture or release */
-        kind: string
+        kind: 'move' | 'hold' | 'capture' | 'release' | (string & {})
         for: {
-          /** order, deposit, subscription, aml or correction */
-          what: string
+          what: 'order' | 'deposit' | 'subscription' | 'aml' | 'correction' | (string & {})
           /** Of a deposit: its transaction on the chain */
           id: string
           external_id: string | null
           /** Of an order */
-          service: string | null
+          service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {}) | null
         }
         /** TRX added to the balance, or taken from it */
         amount: number
@@ -958,14 +970,12 @@ export type Endpoints = {
     result: {
       items: {
         number: number
-        /** invoice or credit_note */
-        kind: string
+        kind: 'invoice' | 'credit_note' | (string & {})
         /** The invoice that a credit note is about, or that this one replaces */
         corrects: number | null
         /** `2026-10` */
         month: string
-        /** issued */
-        state: string
+        state: 'issued' | (string & {})
         issued_at: string
         /** TRX; of a credit note below zero */
         total: number
@@ -983,14 +993,12 @@ export type Endpoints = {
     }
     result: {
       number: number
-      /** invoice or credit_note */
-      kind: string
+      kind: 'invoice' | 'credit_note' | (string & {})
       /** The invoice that a credit note is about, or that this one replaces */
       corrects: number | null
       /** `2026-10` */
       month: string
-      /** issued */
-      state: string
+      state: 'issued' | (string & {})
       issued_at: string
       /** TRX; of a credit note below zero */
       total: number
@@ -1026,7 +1034,7 @@ export type Endpoints = {
     }
     result: {
       tiers: {
-        resource: string
+        resource: 'energy' | 'bandwidth' | (string & {})
         /** Hours */
         duration: number
         min_amount: number
@@ -1079,20 +1087,18 @@ export type Endpoints = {
         /** The newest; null until the first is placed */
         check: {
           id: string
-          /** address, hash */
-          type: string
+          type: 'address' | 'hash' | (string & {})
           address: string
           /** Of hash checks */
           hash?: string
-          /** Of hash checks: deposit, withdrawal, or null if not given */
-          direction?: string | null
+          /** Of hash checks; null if not given */
+          direction?: 'deposit' | 'withdrawal' | (string & {}) | null
           network: string
-          /** pending, processing, completed, failed */
-          status: string
+          status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
           /** 0.0 to 100.0; null until completed */
           risk_score: string | null
-          /** low, medium, high; null until completed */
-          risk_level: string | null
+          /** Null until completed */
+          risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
           /** The address itself is barred by an authority, its issuer, or you */
           blacklist: boolean
           /** The largest first */
@@ -1100,8 +1106,7 @@ export type Endpoints = {
             /** Category */
             name: string
             label: string
-            /** low, medium, high */
-            group: string
+            group: 'low' | 'medium' | 'high' | (string & {})
             /** Share of the money, 0 to 1; the shares sum to 1 */
             score: number
           }[]
@@ -1126,20 +1131,18 @@ export type Endpoints = {
       /** The newest; null until the first is placed */
       check: {
         id: string
-        /** address, hash */
-        type: string
+        type: 'address' | 'hash' | (string & {})
         address: string
         /** Of hash checks */
         hash?: string
-        /** Of hash checks: deposit, withdrawal, or null if not given */
-        direction?: string | null
+        /** Of hash checks; null if not given */
+        direction?: 'deposit' | 'withdrawal' | (string & {}) | null
         network: string
-        /** pending, processing, completed, failed */
-        status: string
+        status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
         /** 0.0 to 100.0; null until completed */
         risk_score: string | null
-        /** low, medium, high; null until completed */
-        risk_level: string | null
+        /** Null until completed */
+        risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
         /** The address itself is barred by an authority, its issuer, or you */
         blacklist: boolean
         /** The largest first */
@@ -1147,8 +1150,7 @@ export type Endpoints = {
           /** Category */
           name: string
           label: string
-          /** low, medium, high */
-          group: string
+          group: 'low' | 'medium' | 'high' | (string & {})
           /** Share of the money, 0 to 1; the shares sum to 1 */
           score: number
         }[]
@@ -1245,7 +1247,7 @@ export type Endpoints = {
     }
     result: {
       id: string
-      service: string
+      service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
       params: {
         address: string
         amounts?: {
@@ -1262,8 +1264,7 @@ export type Endpoints = {
       amount: number
       /** TRX; what of it is for activating the address */
       fee: number
-      /** open, used or expired */
-      state: string
+      state: 'open' | 'used' | 'expired' | (string & {})
       expires_at: string
       transaction_id: string | null
       /** For a transfer, in sun: the least that lets it run */
@@ -1283,7 +1284,7 @@ export type Endpoints = {
     result: {
       id: string
       external_id: string | null
-      service: string
+      service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
       params: {
         address: string
         amounts?: {
@@ -1294,8 +1295,8 @@ export type Endpoints = {
         duration?: number
         activate_address: boolean
       }
-      /** new, pending, success or failed (then the whole amount is given back) */
-      status: string
+      /** failed: the whole amount is given back */
+      status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
       /** TRX */
       amount: number
       created_at: string
@@ -1336,15 +1337,15 @@ export type Endpoints = {
     result: {
       receipt: {
         receipt: number
-        /** delivered; solid: irreversible; ended: all of it was taken back irreversibly */
-        state: string
+        /** solid: irreversible; ended: all of it was taken back irreversibly */
+        state: 'delivered' | 'solid' | 'ended' | (string & {})
         service: string
         network: string | null
         issued_at: string
         order: {
           id: string
           external_id: string | null
-          service: string
+          service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
           params: {
             address: string
             amounts?: {
@@ -1366,7 +1367,7 @@ export type Endpoints = {
           block_time: string
         } | null
         parts: {
-          resource: string
+          resource: 'energy' | 'bandwidth' | (string & {})
           amount: number
           stake_sun: number
           units_of_stake: number | null
@@ -1380,7 +1381,7 @@ export type Endpoints = {
         }[]
         entries: {
           id: string
-          kind: string
+          kind: 'move' | 'hold' | 'capture' | 'release' | (string & {})
           /** TRX */
           amount: number
           number: number
@@ -1662,7 +1663,7 @@ export type Endpoints = {
       poll_secret: string
     }
     result: {
-      state: 'open' | 'approved' | 'refused'
+      state: 'open' | 'approved' | 'refused' | (string & {})
       key: {
         id: string
         /** Names it; shown this once */
@@ -1755,8 +1756,8 @@ export type Endpoints = {
         url: string
         description: string | null
         types: string[] | null
-        /** `on`, `off`, or `disabled` with the reason */
-        state: string
+        /** `disabled` with the reason */
+        state: 'on' | 'off' | 'disabled' | (string & {})
         reason: string | null
         /** Calls under way at the same time, at most */
         at_once: number
@@ -1794,8 +1795,8 @@ export type Endpoints = {
         url: string
         description: string | null
         types: string[] | null
-        /** `on`, `off`, or `disabled` with the reason */
-        state: string
+        /** `disabled` with the reason */
+        state: 'on' | 'off' | 'disabled' | (string & {})
         reason: string | null
         /** Calls under way at the same time, at most */
         at_once: number
@@ -1829,8 +1830,8 @@ export type Endpoints = {
       url: string
       description: string | null
       types: string[] | null
-      /** `on`, `off`, or `disabled` with the reason */
-      state: string
+      /** `disabled` with the reason */
+      state: 'on' | 'off' | 'disabled' | (string & {})
       reason: string | null
       /** Calls under way at the same time, at most */
       at_once: number
@@ -1872,8 +1873,8 @@ export type Endpoints = {
       url: string
       description: string | null
       types: string[] | null
-      /** `on`, `off`, or `disabled` with the reason */
-      state: string
+      /** `disabled` with the reason */
+      state: 'on' | 'off' | 'disabled' | (string & {})
       reason: string | null
       /** Calls under way at the same time, at most */
       at_once: number
@@ -1907,8 +1908,8 @@ export type Endpoints = {
         url: string
         description: string | null
         types: string[] | null
-        /** `on`, `off`, or `disabled` with the reason */
-        state: string
+        /** `disabled` with the reason */
+        state: 'on' | 'off' | 'disabled' | (string & {})
         reason: string | null
         /** Calls under way at the same time, at most */
         at_once: number
@@ -1959,7 +1960,7 @@ export type Endpoints = {
         at: string
         ms: number
         status: number | null
-        error: string | null
+        error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
         body: string | null
       }
     }
@@ -2027,8 +2028,7 @@ export type Endpoints = {
         event_id: string
         type: string
         subject: string
-        /** due, delivered, dead or passed */
-        state: string
+        state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
         /** Since it was last made due */
         calls: number
         due_at: string | null
@@ -2036,7 +2036,7 @@ export type Endpoints = {
           at: string
           ms: number
           status: number | null
-          error: string | null
+          error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
           body: string | null
         } | null
       }[]
@@ -2059,8 +2059,7 @@ export type Endpoints = {
         event_id: string
         type: string
         subject: string
-        /** due, delivered, dead or passed */
-        state: string
+        state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
         /** Since it was last made due */
         calls: number
         due_at: string | null
@@ -2068,7 +2067,7 @@ export type Endpoints = {
           at: string
           ms: number
           status: number | null
-          error: string | null
+          error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
           body: string | null
         } | null
       }
@@ -2076,7 +2075,7 @@ export type Endpoints = {
         at: string
         ms: number
         status: number | null
-        error: string | null
+        error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
         body: string | null
       }[]
     }
@@ -2095,8 +2094,7 @@ export type Endpoints = {
       event_id: string
       type: string
       subject: string
-      /** due, delivered, dead or passed */
-      state: string
+      state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
       /** Since it was last made due */
       calls: number
       due_at: string | null
@@ -2104,7 +2102,7 @@ export type Endpoints = {
         at: string
         ms: number
         status: number | null
-        error: string | null
+        error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
         body: string | null
       } | null
     }
@@ -2131,8 +2129,7 @@ export type Endpoints = {
         id: string
         name: string
         sign_in_name: string | null
-        /** owner, developer, finance or reader */
-        role: string
+        role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
         daily_cap: number | null
         passkeys: number
         /** There is a password with codes */
@@ -2160,8 +2157,7 @@ export type Endpoints = {
         id: string
         name: string
         sign_in_name: string | null
-        /** owner, developer, finance or reader */
-        role: string
+        role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
         daily_cap: number | null
         passkeys: number
         /** There is a password with codes */
@@ -2184,8 +2180,7 @@ export type Endpoints = {
       id: string
       name: string
       sign_in_name: string | null
-      /** owner, developer, finance or reader */
-      role: string
+      role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
       daily_cap: number | null
       passkeys: number
       /** There is a password with codes */
@@ -2210,8 +2205,7 @@ export type Endpoints = {
       id: string
       name: string
       sign_in_name: string | null
-      /** owner, developer, finance or reader */
-      role: string
+      role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
       daily_cap: number | null
       passkeys: number
       /** There is a password with codes */
@@ -2231,8 +2225,7 @@ export type Endpoints = {
         id: string
         name: string
         sign_in_name: string | null
-        /** owner, developer, finance or reader */
-        role: string
+        role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
         daily_cap: number | null
         passkeys: number
         /** There is a password with codes */
@@ -2255,8 +2248,7 @@ export type Endpoints = {
       id: string
       name: string
       sign_in_name: string | null
-      /** owner, developer, finance or reader */
-      role: string
+      role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
       daily_cap: number | null
       passkeys: number
       /** There is a password with codes */
@@ -2376,7 +2368,21 @@ export type Pages = {
          *  or returning, refunding, refunded; or held, for the operator to decide, and then
          *  resolved; or ignored: a token that nobody follows, or too little to send back; or
          *  gone: a fork of the chain took it back */
-        state: string
+        state:
+          | 'seen'
+          | 'unproven'
+          | 'credited'
+          | 'received'
+          | 'delivering'
+          | 'delivered'
+          | 'returning'
+          | 'refunding'
+          | 'refunded'
+          | 'held'
+          | 'ignored'
+          | 'resolved'
+          | 'gone'
+          | (string & {})
         /** Why it is in this state, where that is a question */
         reason: string | null
         from_address: string
@@ -2417,8 +2423,8 @@ export type Pages = {
       begun_at: string | null
       network: string | null
       parts: {
-        part: 'buying' | 'delivering' | 'deposits' | 'screening' | 'events'
-        state: 'up' | 'slow' | 'down'
+        part: 'buying' | 'delivering' | 'deposits' | 'screening' | 'events' | (string & {})
+        state: 'up' | 'slow' | 'down' | (string & {})
         slow_from_ms: number
         waits_ms_max: number | null
         days: {
@@ -2439,6 +2445,7 @@ export type Pages = {
           | 'deposit_credited'
           | 'check_ended'
           | 'event_called'
+          | (string & {})
         days: {
           /** In UTC */
           day: string

@@ -7,7 +7,7 @@ export type EventData = {
   'order.created': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -18,8 +18,8 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
@@ -30,7 +30,7 @@ export type EventData = {
   'order.succeeded': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -41,15 +41,15 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
     /** When completed: the transaction on the chain */
     hash?: string
     delegations: {
-      resource: string
+      resource: 'energy' | 'bandwidth' | (string & {})
       amount: number
       hash: string
       expires_at: string
@@ -61,7 +61,7 @@ export type EventData = {
   'order.delayed': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -72,15 +72,15 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
     /** When completed: the transaction on the chain */
     hash?: string
     delegations: {
-      resource: string
+      resource: 'energy' | 'bandwidth' | (string & {})
       amount: number
       hash: string
       expires_at: string
@@ -89,13 +89,13 @@ export type EventData = {
     }[]
     /** activation: its address is being activated; room: the pool cannot deliver it now;
      *  signature: its transaction is not signed yet; block: no block has its transaction */
-    waits_for: 'activation' | 'room' | 'signature' | 'block'
+    waits_for: 'activation' | 'room' | 'signature' | 'block' | (string & {})
   }
   /** Told when it cannot be delivered; the whole price is given back */
   'order.failed': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -106,15 +106,15 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
     /** When completed: the transaction on the chain */
     hash?: string
     delegations: {
-      resource: string
+      resource: 'energy' | 'bandwidth' | (string & {})
       amount: number
       hash: string
       expires_at: string
@@ -126,7 +126,7 @@ export type EventData = {
   'order.reverted': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -137,15 +137,15 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
     /** When completed: the transaction on the chain */
     hash?: string
     delegations: {
-      resource: string
+      resource: 'energy' | 'bandwidth' | (string & {})
       amount: number
       hash: string
       expires_at: string
@@ -157,7 +157,7 @@ export type EventData = {
   'order.solid': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -168,15 +168,15 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
     /** When completed: the transaction on the chain */
     hash?: string
     delegations: {
-      resource: string
+      resource: 'energy' | 'bandwidth' | (string & {})
       amount: number
       hash: string
       expires_at: string
@@ -188,7 +188,7 @@ export type EventData = {
   'order.ending': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -199,15 +199,15 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
     /** When completed: the transaction on the chain */
     hash?: string
     delegations: {
-      resource: string
+      resource: 'energy' | 'bandwidth' | (string & {})
       amount: number
       hash: string
       expires_at: string
@@ -219,7 +219,7 @@ export type EventData = {
   'order.ended': {
     id: string
     external_id: string | null
-    service: string
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {})
     params: {
       address: string
       amounts?: {
@@ -230,15 +230,15 @@ export type EventData = {
       duration?: number
       activate_address: boolean
     }
-    /** new, pending, success or failed (then the whole amount is given back) */
-    status: string
+    /** failed: the whole amount is given back */
+    status: 'new' | 'pending' | 'success' | 'failed' | (string & {})
     /** TRX */
     amount: number
     created_at: string
     /** When completed: the transaction on the chain */
     hash?: string
     delegations: {
-      resource: string
+      resource: 'energy' | 'bandwidth' | (string & {})
       amount: number
       hash: string
       expires_at: string
@@ -253,7 +253,21 @@ export type EventData = {
      *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
      *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
      *  chain took it back */
-    state: string
+    state:
+      | 'seen'
+      | 'unproven'
+      | 'credited'
+      | 'received'
+      | 'delivering'
+      | 'delivered'
+      | 'returning'
+      | 'refunding'
+      | 'refunded'
+      | 'held'
+      | 'ignored'
+      | 'resolved'
+      | 'gone'
+      | (string & {})
     /** Why it is in this state, where that is a question */
     reason: string | null
     from_address: string
@@ -278,7 +292,21 @@ export type EventData = {
      *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
      *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
      *  chain took it back */
-    state: string
+    state:
+      | 'seen'
+      | 'unproven'
+      | 'credited'
+      | 'received'
+      | 'delivering'
+      | 'delivered'
+      | 'returning'
+      | 'refunding'
+      | 'refunded'
+      | 'held'
+      | 'ignored'
+      | 'resolved'
+      | 'gone'
+      | (string & {})
     /** Why it is in this state, where that is a question */
     reason: string | null
     from_address: string
@@ -303,7 +331,21 @@ export type EventData = {
      *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
      *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
      *  chain took it back */
-    state: string
+    state:
+      | 'seen'
+      | 'unproven'
+      | 'credited'
+      | 'received'
+      | 'delivering'
+      | 'delivered'
+      | 'returning'
+      | 'refunding'
+      | 'refunded'
+      | 'held'
+      | 'ignored'
+      | 'resolved'
+      | 'gone'
+      | (string & {})
     /** Why it is in this state, where that is a question */
     reason: string | null
     from_address: string
@@ -328,7 +370,21 @@ export type EventData = {
      *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
      *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
      *  chain took it back */
-    state: string
+    state:
+      | 'seen'
+      | 'unproven'
+      | 'credited'
+      | 'received'
+      | 'delivering'
+      | 'delivered'
+      | 'returning'
+      | 'refunding'
+      | 'refunded'
+      | 'held'
+      | 'ignored'
+      | 'resolved'
+      | 'gone'
+      | (string & {})
     /** Why it is in this state, where that is a question */
     reason: string | null
     from_address: string
@@ -353,7 +409,21 @@ export type EventData = {
      *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
      *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
      *  chain took it back */
-    state: string
+    state:
+      | 'seen'
+      | 'unproven'
+      | 'credited'
+      | 'received'
+      | 'delivering'
+      | 'delivered'
+      | 'returning'
+      | 'refunding'
+      | 'refunded'
+      | 'held'
+      | 'ignored'
+      | 'resolved'
+      | 'gone'
+      | (string & {})
     /** Why it is in this state, where that is a question */
     reason: string | null
     from_address: string
@@ -379,8 +449,7 @@ export type EventData = {
     created_at: string
     expire_at: string | null
     address: string
-    /** new, pending, error, active, stopped, expired */
-    status: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
     external_id: string | null
     params: {
       address: string
@@ -404,8 +473,7 @@ export type EventData = {
     created_at: string
     expire_at: string | null
     address: string
-    /** new, pending, error, active, stopped, expired */
-    status: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
     external_id: string | null
     params: {
       address: string
@@ -429,8 +497,7 @@ export type EventData = {
     created_at: string
     expire_at: string | null
     address: string
-    /** new, pending, error, active, stopped, expired */
-    status: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
     external_id: string | null
     params: {
       address: string
@@ -463,8 +530,7 @@ export type EventData = {
     created_at: string
     expire_at: string | null
     address: string
-    /** new, pending, error, active, stopped, expired */
-    status: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
     external_id: string | null
     params: {
       address: string
@@ -488,8 +554,7 @@ export type EventData = {
     created_at: string
     expire_at: string | null
     address: string
-    /** new, pending, error, active, stopped, expired */
-    status: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
     external_id: string | null
     params: {
       address: string
@@ -513,8 +578,7 @@ export type EventData = {
     created_at: string
     expire_at: string | null
     address: string
-    /** new, pending, error, active, stopped, expired */
-    status: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
     external_id: string | null
     params: {
       address: string
@@ -533,20 +597,18 @@ export type EventData = {
   /** Told when an address that you watch was screened again, and its level is another */
   'aml_watch.changed': {
     id: string
-    /** address, hash */
-    type: string
+    type: 'address' | 'hash' | (string & {})
     address: string
     /** Of hash checks */
     hash?: string
-    /** Of hash checks: deposit, withdrawal, or null if not given */
-    direction?: string | null
+    /** Of hash checks; null if not given */
+    direction?: 'deposit' | 'withdrawal' | (string & {}) | null
     network: string
-    /** pending, processing, completed, failed */
-    status: string
+    status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
     /** 0.0 to 100.0; null until completed */
     risk_score: string | null
-    /** low, medium, high; null until completed */
-    risk_level: string | null
+    /** Null until completed */
+    risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
     /** The address itself is barred by an authority, its issuer, or you */
     blacklist: boolean
     /** The largest first */
@@ -554,8 +616,7 @@ export type EventData = {
       /** Category */
       name: string
       label: string
-      /** low, medium, high */
-      group: string
+      group: 'low' | 'medium' | 'high' | (string & {})
       /** Share of the money, 0 to 1; the shares sum to 1 */
       score: number
     }[]
@@ -581,20 +642,18 @@ export type EventData = {
   /** Told when it is answered and charged */
   'aml_check.completed': {
     id: string
-    /** address, hash */
-    type: string
+    type: 'address' | 'hash' | (string & {})
     address: string
     /** Of hash checks */
     hash?: string
-    /** Of hash checks: deposit, withdrawal, or null if not given */
-    direction?: string | null
+    /** Of hash checks; null if not given */
+    direction?: 'deposit' | 'withdrawal' | (string & {}) | null
     network: string
-    /** pending, processing, completed, failed */
-    status: string
+    status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
     /** 0.0 to 100.0; null until completed */
     risk_score: string | null
-    /** low, medium, high; null until completed */
-    risk_level: string | null
+    /** Null until completed */
+    risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
     /** The address itself is barred by an authority, its issuer, or you */
     blacklist: boolean
     /** The largest first */
@@ -602,8 +661,7 @@ export type EventData = {
       /** Category */
       name: string
       label: string
-      /** low, medium, high */
-      group: string
+      group: 'low' | 'medium' | 'high' | (string & {})
       /** Share of the money, 0 to 1; the shares sum to 1 */
       score: number
     }[]
@@ -613,20 +671,18 @@ export type EventData = {
   /** Told when it could not be answered; nothing is charged */
   'aml_check.failed': {
     id: string
-    /** address, hash */
-    type: string
+    type: 'address' | 'hash' | (string & {})
     address: string
     /** Of hash checks */
     hash?: string
-    /** Of hash checks: deposit, withdrawal, or null if not given */
-    direction?: string | null
+    /** Of hash checks; null if not given */
+    direction?: 'deposit' | 'withdrawal' | (string & {}) | null
     network: string
-    /** pending, processing, completed, failed */
-    status: string
+    status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
     /** 0.0 to 100.0; null until completed */
     risk_score: string | null
-    /** low, medium, high; null until completed */
-    risk_level: string | null
+    /** Null until completed */
+    risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
     /** The address itself is barred by an authority, its issuer, or you */
     blacklist: boolean
     /** The largest first */
@@ -634,8 +690,7 @@ export type EventData = {
       /** Category */
       name: string
       label: string
-      /** low, medium, high */
-      group: string
+      group: 'low' | 'medium' | 'high' | (string & {})
       /** Share of the money, 0 to 1; the shares sum to 1 */
       score: number
     }[]
@@ -645,14 +700,12 @@ export type EventData = {
   /** Told when a month is over in which something was charged, or a credit note is issued */
   'invoice.issued': {
     number: number
-    /** invoice or credit_note */
-    kind: string
+    kind: 'invoice' | 'credit_note' | (string & {})
     /** The invoice that a credit note is about, or that this one replaces */
     corrects: number | null
     /** `2026-10` */
     month: string
-    /** issued */
-    state: string
+    state: 'issued' | (string & {})
     issued_at: string
     /** TRX; of a credit note below zero */
     total: number
@@ -665,8 +718,8 @@ export type EventData = {
     url: string
     description: string | null
     types: string[] | null
-    /** `on`, `off`, or `disabled` with the reason */
-    state: string
+    /** `disabled` with the reason */
+    state: 'on' | 'off' | 'disabled' | (string & {})
     reason: string | null
     failing_since: string | null
     created_at: string
@@ -677,8 +730,8 @@ export type EventData = {
     url: string
     description: string | null
     types: string[] | null
-    /** `on`, `off`, or `disabled` with the reason */
-    state: string
+    /** `disabled` with the reason */
+    state: 'on' | 'off' | 'disabled' | (string & {})
     reason: string | null
     failing_since: string | null
     created_at: string
@@ -689,8 +742,8 @@ export type EventData = {
     url: string
     description: string | null
     types: string[] | null
-    /** `on`, `off`, or `disabled` with the reason */
-    state: string
+    /** `disabled` with the reason */
+    state: 'on' | 'off' | 'disabled' | (string & {})
     reason: string | null
     failing_since: string | null
     created_at: string
@@ -784,8 +837,7 @@ export type EventData = {
     id: string
     name: string
     sign_in_name: string | null
-    /** owner, developer, finance or reader */
-    role: string
+    role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
     passkeys: number
     /** There is a password with codes */
@@ -799,8 +851,7 @@ export type EventData = {
     id: string
     name: string
     sign_in_name: string | null
-    /** owner, developer, finance or reader */
-    role: string
+    role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
     passkeys: number
     /** There is a password with codes */
@@ -814,8 +865,7 @@ export type EventData = {
     id: string
     name: string
     sign_in_name: string | null
-    /** owner, developer, finance or reader */
-    role: string
+    role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
     passkeys: number
     /** There is a password with codes */
@@ -829,8 +879,7 @@ export type EventData = {
     id: string
     name: string
     sign_in_name: string | null
-    /** owner, developer, finance or reader */
-    role: string
+    role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
     passkeys: number
     /** There is a password with codes */
@@ -844,8 +893,7 @@ export type EventData = {
     id: string
     name: string
     sign_in_name: string | null
-    /** owner, developer, finance or reader */
-    role: string
+    role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
     passkeys: number
     /** There is a password with codes */

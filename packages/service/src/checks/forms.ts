@@ -9,6 +9,7 @@ import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import type { Factor } from '../screening/scoring.ts'
 import { EXAMPLE } from '../wire/examples.ts'
+import { word } from '../wire/schemas.ts'
 
 export type CheckType = 'address' | 'hash'
 export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
@@ -78,30 +79,32 @@ export const CHECK_COLUMNS = columnsOf<Check>()([
   'supersedes',
 ])
 
+const LEVELS = ['low', 'medium', 'high'] as const
+
 const FactorForm = Type.Object({
   name: Type.String({ description: 'Category' }),
   label: Type.String(),
-  group: Type.String({ description: 'low, medium, high' }),
+  group: word(LEVELS),
   score: Type.Number({ description: 'Share of the money, 0 to 1; the shares sum to 1' }),
 })
 
 export const CheckForm = Type.Object({
   id: Type.String(),
-  type: Type.String({ description: 'address, hash' }),
+  type: word(['address', 'hash']),
   address: Type.String(),
   hash: Type.Optional(Type.String({ description: 'Of hash checks' })),
   direction: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], {
-      description: 'Of hash checks: deposit, withdrawal, or null if not given',
+    Type.Union([word(['deposit', 'withdrawal']), Type.Null()], {
+      description: 'Of hash checks; null if not given',
     }),
   ),
   network: Type.String(),
-  status: Type.String({ description: CHECK_STATES.join(', ') }),
+  status: word(CHECK_STATES),
   risk_score: Type.Union([Type.String(), Type.Null()], {
     description: '0.0 to 100.0; null until completed',
   }),
-  risk_level: Type.Union([Type.String(), Type.Null()], {
-    description: 'low, medium, high; null until completed',
+  risk_level: Type.Union([word(LEVELS), Type.Null()], {
+    description: 'Null until completed',
   }),
   blacklist: Type.Boolean({
     description: 'The address itself is barred by an authority, its issuer, or you',

@@ -7,22 +7,6 @@ import { refusal } from '../lib/fault.ts'
 import { type Deposit, findDeposits, placeOf } from './deposits.ts'
 import { findResolutions } from './resolutions.ts'
 
-export const DEPOSIT_STATES = [
-  'seen',
-  'unproven',
-  'credited',
-  'received',
-  'delivering',
-  'delivered',
-  'returning',
-  'refunding',
-  'refunded',
-  'held',
-  'ignored',
-  'resolved',
-  'gone',
-] as const satisfies readonly Deposit['state'][]
-
 type DepositFilter = {
   customer?: string | undefined
   state?: string | undefined

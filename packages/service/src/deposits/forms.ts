@@ -9,6 +9,23 @@ import { wireTime } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
+import { word } from '../wire/schemas.ts'
+
+export const DEPOSIT_STATES = [
+  'seen',
+  'unproven',
+  'credited',
+  'received',
+  'delivering',
+  'delivered',
+  'returning',
+  'refunding',
+  'refunded',
+  'held',
+  'ignored',
+  'resolved',
+  'gone',
+] as const
 
 export type Deposit = {
   tx_id: string
@@ -22,20 +39,7 @@ export type Deposit = {
   block_number: bigint
   block_time: Date
   customer_id: string | null
-  state:
-    | 'seen'
-    | 'unproven'
-    | 'credited'
-    | 'received'
-    | 'delivering'
-    | 'delivered'
-    | 'returning'
-    | 'refunding'
-    | 'refunded'
-    | 'held'
-    | 'ignored'
-    | 'resolved'
-    | 'gone'
+  state: (typeof DEPOSIT_STATES)[number]
   reason: string | null
   energy: bigint | null
   order_id: string | null
@@ -77,7 +81,7 @@ export const placeOf = ({ tx_id, position }: Place): string =>
   position === 0 ? tx_id : `${tx_id}/${position}`
 
 export const DepositForm = Type.Object({
-  state: Type.String({
+  state: word(DEPOSIT_STATES, {
     description:
       'seen: in a block that is not irreversible yet; then received, delivering, delivered; or ' +
       'returning, refunding, refunded; or held, for the operator to decide, and then resolved; ' +

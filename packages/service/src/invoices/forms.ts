@@ -5,6 +5,7 @@ import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
+import { word } from '../wire/schemas.ts'
 
 /** An invoice, or a credit note, whose total is below zero. `month`: `2026-10`, in which it was
  *  charged or came back; `corrects`: of a credit note, the invoice that it is about; of an invoice,
@@ -47,12 +48,12 @@ export type InvoiceLine = {
 /** An invoice or a credit note without its lines. */
 export const InvoiceForm = Type.Object({
   number: Type.Integer(),
-  kind: Type.String({ description: 'invoice or credit_note' }),
+  kind: word(['invoice', 'credit_note']),
   corrects: Type.Union([Type.Integer(), Type.Null()], {
     description: 'The invoice that a credit note is about, or that this one replaces',
   }),
   month: Type.String({ description: '`2026-10`' }),
-  state: Type.String({ description: 'issued' }),
+  state: word(['issued']),
   issued_at: Type.String(),
   total: Money({ description: 'TRX; of a credit note below zero' }),
   sha256: Type.String({ description: 'Of its document in UTF-8' }),

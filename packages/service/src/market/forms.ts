@@ -14,6 +14,7 @@ import { DELEGATION_COLUMNS, type Delegation } from '../pool/delegations.ts'
 import { charge, type Tier } from '../prices/prices.ts'
 import { InvalidParams, Money, unchecked } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
+import { RESOURCES, SERVICES, word } from '../wire/schemas.ts'
 import type { Service } from './amounts.ts'
 
 export const OrderNotFound: FaultKind = fault(20, 'subscription_not_found', 'Transaction not found')
@@ -120,7 +121,7 @@ export function printEnergyTier(tier: Tier): Static<typeof EnergyTier> {
 /** What is bought, in a request. Which mistake in it is answered first is laid down, so
  *  readPurchase() judges most of it. */
 export const PurchaseFields = {
-  service: Type.Enum(['energy', 'bandwidth', 'resource_bundle', 'activate_address']),
+  service: Type.Enum([...SERVICES]),
   params: Type.Object({
     address: unchecked(AddressText('Who receives it')),
     duration: Type.Optional(
@@ -168,10 +169,10 @@ export const Params = Type.Object({
 export const Transaction = Type.Object({
   id: Type.String(),
   external_id: Type.Union([Type.String(), Type.Null()]),
-  service: Type.String(),
+  service: word(SERVICES),
   params: Params,
-  status: Type.String({
-    description: 'new, pending, success or failed (then the whole amount is given back)',
+  status: word(['new', 'pending', 'success', 'failed'], {
+    description: 'failed: the whole amount is given back',
   }),
   amount: Money({ description: 'TRX' }),
   created_at: Type.String(),
@@ -182,7 +183,7 @@ export const CheckedTransaction = Type.Object({
   ...Transaction.properties,
   delegations: Type.Array(
     Type.Object({
-      resource: Type.String(),
+      resource: word(RESOURCES),
       amount: Type.Integer(),
       hash: Type.String(),
       expires_at: Type.String(),

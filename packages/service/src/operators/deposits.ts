@@ -7,8 +7,9 @@ import { type Static, Type } from 'typebox'
 import type { ChainView } from '../audit/chain.ts'
 import { keptBlockWith, type StoredBlock } from '../chain/blocks.ts'
 import { contentsOf } from '../chain/contents.ts'
-import { DEPOSIT_STATES, listDeposits, showDeposits } from '../deposits/deposit_lookup.ts'
+import { listDeposits, showDeposits } from '../deposits/deposit_lookup.ts'
 import { type Deposit, placeOf } from '../deposits/deposits.ts'
+import { DEPOSIT_STATES } from '../deposits/forms.ts'
 import { recountHolding } from '../deposits/holdings.ts'
 import {
   assetOf,

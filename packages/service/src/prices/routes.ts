@@ -6,6 +6,7 @@ import { wireTime } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import { type Endpoint, endpoint, InvalidParams, Money, refuses } from '../wire/endpoint.ts'
 import { timeField, timeOf } from '../wire/reading.ts'
+import { RESOURCES, word } from '../wire/schemas.ts'
 import { feeHistory } from './fees.ts'
 import { printTier, TierForm } from './forms.ts'
 import { priceHistory } from './tiers.ts'
@@ -43,7 +44,7 @@ const history = ({ sql }: Needs): Endpoint =>
     }),
     reply: Type.Object({
       tiers: Type.Array(
-        Type.Object({ resource: Type.String(), ...TierForm.properties, ...Period }),
+        Type.Object({ resource: word(RESOURCES), ...TierForm.properties, ...Period }),
       ),
       fees: Type.Array(
         Type.Object({

@@ -57,7 +57,7 @@ import {
 } from '../wire/endpoint.ts'
 import { answered, EXAMPLE } from '../wire/examples.ts'
 import { InvalidAddress, InvalidDuration, isAbsent, readAddress } from '../wire/reading.ts'
-import { OrNull } from '../wire/schemas.ts'
+import { OrNull, SERVICES, word } from '../wire/schemas.ts'
 import { readOffer } from './offer.ts'
 import { findQuote, insertQuote, QUOTES_MAX, type Quote } from './quotes.ts'
 
@@ -75,13 +75,13 @@ const QUOTE_SECONDS = 60
 
 const QuoteForm = Type.Object({
   id: Type.String(),
-  service: Type.String(),
+  service: word(SERVICES),
   params: Params,
   energy: Type.Integer(),
   bandwidth: Type.Integer(),
   amount: Money({ description: 'TRX; the most that it costs, the fee included' }),
   fee: Money({ description: 'TRX; what of it is for activating the address' }),
-  state: Type.String({ description: 'open, used or expired' }),
+  state: word(['open', 'used', 'expired']),
   expires_at: Type.String(),
   transaction_id: OrNull(Type.String({ description: 'What it has bought' })),
   fee_limit: Type.Optional(

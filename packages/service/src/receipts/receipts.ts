@@ -10,7 +10,7 @@ import { Params, printParams } from '../market/forms.ts'
 import type { Order } from '../market/orders.ts'
 import { type Ratio, unitsOf } from '../pool/pool.ts'
 import { Money } from '../wire/endpoint.ts'
-import { OrNull } from '../wire/schemas.ts'
+import { OrNull, RESOURCES, SERVICES, word } from '../wire/schemas.ts'
 
 /** `typ` in the header of the JWS. */
 export const RECEIPT_TYPE = 'penstock-receipt+json'
@@ -24,8 +24,8 @@ const Place = {
 
 export const ReceiptForm = Type.Object({
   receipt: Type.Literal(1),
-  state: Type.String({
-    description: 'delivered; solid: irreversible; ended: all of it was taken back irreversibly',
+  state: word(['delivered', 'solid', 'ended'], {
+    description: 'solid: irreversible; ended: all of it was taken back irreversibly',
   }),
   service: Type.String(),
   network: OrNull(Type.String()),
@@ -33,7 +33,7 @@ export const ReceiptForm = Type.Object({
   order: Type.Object({
     id: Type.String(),
     external_id: OrNull(Type.String()),
-    service: Type.String(),
+    service: word(SERVICES),
     params: Params,
     amount: Money({ description: 'TRX' }),
     created_at: Type.String(),
@@ -41,7 +41,7 @@ export const ReceiptForm = Type.Object({
   activation: OrNull(Type.Object(Place, { description: 'Of the address, when it was bought' })),
   parts: Type.Array(
     Type.Object({
-      resource: Type.String(),
+      resource: word(RESOURCES),
       amount: Type.Integer(),
       stake_sun: Type.Integer(),
       units_of_stake: OrNull(
@@ -56,7 +56,7 @@ export const ReceiptForm = Type.Object({
   entries: Type.Array(
     Type.Object({
       id: Type.String(),
-      kind: Type.String(),
+      kind: word(['move', 'hold', 'capture', 'release']),
       amount: Money({ description: 'TRX' }),
       number: Type.Integer(),
     }),

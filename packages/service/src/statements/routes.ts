@@ -7,6 +7,7 @@ import { money } from '../lib/json.ts'
 import { type Endpoint, endpoint, InvalidParams, Money, refuses } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, noPlace, page, rowsFor } from '../wire/lists.ts'
 import { timeField, timeOf } from '../wire/reading.ts'
+import { SERVICES, word } from '../wire/schemas.ts'
 import {
   type Figures,
   figuresBefore,
@@ -28,12 +29,12 @@ const FiguresForm = Type.Object({
 export const EntryForm = Type.Object({
   at: Type.String(),
   id: Type.String(),
-  kind: Type.String({ description: 'move, hold, capture or release' }),
+  kind: word(['move', 'hold', 'capture', 'release']),
   for: Type.Object({
-    what: Type.String({ description: 'order, deposit, subscription, aml or correction' }),
+    what: word(['order', 'deposit', 'subscription', 'aml', 'correction']),
     id: Type.String({ description: 'Of a deposit: its transaction on the chain' }),
     external_id: Type.Union([Type.String(), Type.Null()]),
-    service: Type.Union([Type.String(), Type.Null()], { description: 'Of an order' }),
+    service: Type.Union([word(SERVICES), Type.Null()], { description: 'Of an order' }),
   }),
   amount: Money({ description: 'TRX added to the balance, or taken from it' }),
   held: Money({ description: 'TRX added to what is held, or taken from it' }),

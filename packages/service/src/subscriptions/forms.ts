@@ -8,6 +8,7 @@ import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import { Money } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
+import { word } from '../wire/schemas.ts'
 
 export const STATES = ['new', 'pending', 'error', 'active', 'stopped', 'expired'] as const
 
@@ -96,7 +97,7 @@ export const Started = Type.Object({
   created_at: Type.String(),
   expire_at: Time,
   address: Type.String(),
-  status: Type.String({ description: STATES.join(', ') }),
+  status: word(STATES),
   external_id: Type.Union([Type.String(), Type.Null()]),
   params: Params,
   reason: Reason,

@@ -31,6 +31,7 @@ import {
   readFlag,
   readNames,
 } from '../wire/reading.ts'
+import { word } from '../wire/schemas.ts'
 import { CannotStop, stopSubscription } from './ending.ts'
 import {
   common,
@@ -60,14 +61,14 @@ const Stopped = Type.Object({
   subscription_id: Type.String({ description: 'The key of the plan' }),
   created_at: Type.String(),
   stopped_at: Time,
-  status: Type.String(),
+  status: word(STATES),
   external_id: Type.Union([Type.String(), Type.Null()]),
   params: Params,
 })
 
 const Listed = Type.Object({
   id: Type.String(),
-  status: Type.String(),
+  status: word(STATES),
   subscription_id: Type.String({ description: 'The key of the plan' }),
   address: Type.String(),
   transactions_limit: Type.Integer(),

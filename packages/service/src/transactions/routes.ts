@@ -21,6 +21,7 @@ import { listNotices } from '../webhooks/notices.ts'
 import { type Endpoint, endpoint, InvalidParams, refuses, unchecked } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, readIdPlace, rowsFor } from '../wire/lists.ts'
 import { InvalidAddress, readNames, timeField, timeOf } from '../wire/reading.ts'
+import { RESOURCES, SERVICES, word } from '../wire/schemas.ts'
 import { aheadSeconds, factsOf, sentenceOf, stepsOf, type TimelineStep } from './timeline.ts'
 import { type ListedOrder, listTransactions } from './transactions.ts'
 
@@ -42,7 +43,6 @@ const printListed = (order: ListedOrder): Static<typeof ListedTransaction> => ({
   ended_at: timeOrNull(order.ended_at),
 })
 
-const SERVICES = ['energy', 'bandwidth', 'resource_bundle', 'activate_address'] as const
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
 const ListBody = Type.Object({
@@ -116,7 +116,7 @@ const StepForm = Type.Object({
   }),
   at: TimeOrNull('With milliseconds; null while it has not happened'),
   expected: TimeOrNull('About when it will happen'),
-  resource: Type.Optional(Type.String()),
+  resource: Type.Optional(word(RESOURCES)),
   amount: Type.Optional(Type.Integer()),
   tx_id: Type.Optional(Type.String()),
   block_number: Type.Optional(Type.Integer()),

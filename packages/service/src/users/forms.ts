@@ -6,7 +6,8 @@ import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
-import { OrNull } from '../wire/schemas.ts'
+import { OrNull, word } from '../wire/schemas.ts'
+import { CUSTOMER_ROLES } from './roles.ts'
 
 export type UserRow = {
   id: string
@@ -33,7 +34,7 @@ export const UserForm = Type.Object({
   id: Type.String(),
   name: Type.String(),
   sign_in_name: OrNull(Type.String({ description: 'Null: the user has not chosen one yet' })),
-  role: Type.String({ description: 'owner, developer, finance or reader' }),
+  role: word(CUSTOMER_ROLES),
   daily_cap: OrNull(Money({ description: 'TRX; null: no limit' })),
   passkeys: Type.Integer(),
   totp: Type.Boolean({ description: 'There is a password with codes' }),

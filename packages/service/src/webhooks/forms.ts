@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import { InvalidParams, NotFound, refuses } from '../wire/endpoint.ts'
+import { word } from '../wire/schemas.ts'
 import type { CallRow, NoticeReport } from './notices.ts'
 import { URL_LENGTH_MAX } from './targets.ts'
 import type { Webhook, WebhookReport } from './webhooks.ts'
@@ -21,7 +22,7 @@ export const WebhookForm = Type.Object({
   url: Type.String(),
   description: nullable(Type.String()),
   types: nullable(Type.Array(Type.String())),
-  state: Type.String({ description: '`on`, `off`, or `disabled` with the reason' }),
+  state: word(['on', 'off', 'disabled'], { description: '`disabled` with the reason' }),
   reason: nullable(Type.String()),
   at_once: Type.Integer({ description: 'Calls under way at the same time, at most' }),
   per_second: nullable(Type.Integer()),
@@ -88,9 +89,8 @@ export const CallForm = Type.Object({
   ms: Type.Integer(),
   status: nullable(Type.Integer()),
   error: nullable(
-    Type.String({
-      description:
-        'resolve, address, connect, tls, timeout, reset or too_long: there was no answer',
+    word(['resolve', 'address', 'connect', 'tls', 'timeout', 'reset', 'too_long'], {
+      description: 'There was no answer',
     }),
   ),
   body: nullable(Type.String({ description: 'The beginning of the answer' })),
@@ -102,7 +102,7 @@ export const NoticeForm = Type.Object({
   event_id: Type.String(),
   type: Type.String(),
   subject: Type.String(),
-  state: Type.String({ description: 'due, delivered, dead or passed' }),
+  state: word(['due', 'delivered', 'dead', 'passed']),
   calls: Type.Integer({ description: 'Since it was last made due' }),
   due_at: nullable(Type.String()),
   last: nullable(CallForm),

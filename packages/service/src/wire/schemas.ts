@@ -14,6 +14,11 @@ export const Moment: TUnsafe<Date> = Type.Unsafe<Date>({ type: 'string', format:
 /** A document whose form its own version says: a policy, the evidence of a check. */
 export const Anything: TUnsafe<unknown> = Type.Unsafe<unknown>({})
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+/** A word of a reply: one of these, and of more in later versions. */
+export const word = (words: readonly string[], options: { description?: string } = {}) =>
+  Type.String({ enum: [...words], ...options })
+export const RESOURCES = ['energy', 'bandwidth'] as const
+export const SERVICES = ['energy', 'bandwidth', 'resource_bundle', 'activate_address'] as const
 export const ListOf = <Properties extends TProperties>(properties: Properties) =>
   Type.Array(Type.Object(properties))
 
