@@ -117,8 +117,8 @@ async function makeCustomer(folder: string, name: string): Promise<Access> {
   return operate<Access>(folder, 'keys', 'issue', id, '--scope', 'all', '--allow-v1')
 }
 
-/** What each endpoint is asked by one customer: things that succeed, and change something where the endpoint
- *  does. */
+/** What each endpoint is asked by one customer: things that succeed, and change something where the
+ *  endpoint does. */
 async function prepare(
   { node_url, funded_accounts }: Ready,
   who: string,

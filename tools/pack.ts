@@ -1,8 +1,8 @@
 // `npm run pack [-- NAME ...] [--to FOLDER]`: packs the packages that others may use, each into one
-// file that npm installs and publishes: sdk, cli, tron and devchain. Node.js runs no TypeScript inside node_modules, so a
-// package is compiled: its entry points as JavaScript without dependencies, their types, its
-// commands, its README, and the licences of the code inside. The workspaces have no version, so
-// that plain `npm pack` refuses to pack sources that would not run.
+// file that npm installs and publishes: sdk, cli, tron and devchain. Node.js runs no TypeScript
+// inside node_modules, so a package is compiled: its entry points as JavaScript without
+// dependencies, their types, its commands, its README, and the licences of the code inside. The
+// workspaces have no version, so that plain `npm pack` refuses to pack sources that would not run.
 
 import { execFileSync } from 'node:child_process'
 import {

@@ -48,7 +48,7 @@ async function runTests(env: Record<string, string>): Promise<RunResult> {
   return { code, out, closing: out.trim().split('\n').at(-1)! }
 }
 
-test('without a browser its tests are skipped and counted, and one line says how to have them', async (t) => {
+test('without a browser its tests are skipped and counted, and one line says how', async (t) => {
   const env = await bareMachine(t)
   const { code, out, closing } = await runTests(env)
   assert.equal(closing, '2 passed, 0 failed, 1 skipped')
@@ -92,7 +92,7 @@ async function processesOf(folder: string): Promise<number> {
   return stdout.split('\n').filter((line) => line.includes(folder)).length
 }
 
-test('a run that is interrupted leaves nothing, and one that is killed nothing to the next', async (t) => {
+test('an interrupted run leaves nothing, and a killed one nothing to the next', async (t) => {
   const env = await bareMachine(t)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const { child, folder } = await begin(env)

@@ -1,6 +1,6 @@
-// Two hundred webhooks of ten customers at names that are never answered, `/v1/webhook/test` beside,
-// and name servers that stop answering for the node and the database, too: what others buy, read
-// and are told must not notice. The same calls are timed before and during it.
+// Two hundred webhooks of ten customers at names that are never answered, `/v1/webhook/test`
+// beside, and name servers that stop answering for the node and the database, too: what others buy,
+// read and are told must not notice. The same calls are timed before and during it.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

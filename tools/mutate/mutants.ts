@@ -29,8 +29,8 @@ export type Room = { name: string; folder: string; sources: Source[] }
 /** What runs in browsers alone is not tested in a process of Node. */
 const isSource = ({ path }: Source) => !/\.test\.ts$|\.tsx$|^packages\/web\//.test(path)
 
-/** The rooms below some folders. One is named by its folder; where two folders have one name, by its
- *  package and that. */
+/** The rooms below some folders. One is named by its folder; where two folders have one name, by
+ *  its package and that. */
 export async function readRooms(...folders: string[]): Promise<Room[]> {
   const by_folder = Map.groupBy((await readSources(...folders)).filter(isSource), ({ path }) =>
     dirname(path),

@@ -1,5 +1,5 @@
-// What was there and what was spent, over thirty days; by the hour for who has begun a moment ago: a
-// month of nothing and a last day say nothing.
+// What was there and what was spent, over thirty days; by the hour for who has begun a moment ago:
+// a month of nothing and a last day say nothing.
 
 import type { Result } from 'penstock-sdk'
 import type { LiveEvent } from '../calls/live.ts'

@@ -83,7 +83,7 @@ async function announcedVariables(): Promise<Record<string, string>> {
   }
 }
 
-test('the program of the README runs as printed, in the checkout and with the packed SDK', async () => {
+test('the program of the README runs as printed, in the checkout and packed', async () => {
   const readme = await readFile(`${ROOT}README.md`, 'utf8')
   const [, program] = /```js\n(import .*?)```/s.exec(readme)!
   const env = { PATH: process.env.PATH, ...(await announcedVariables()) }
