@@ -129,6 +129,7 @@ async function tryAll(rooms: readonly Room[], session: Session, json: boolean): 
   for (const room of rooms) {
     const results = await tryRoom(room, session)
     scores.push(scoreOf(room.name, seed, results))
+    say(`${tableOf(scores.slice(-1))}\n`)
     for (const { mutant, killer, equivalent } of results)
       if (!killer && equivalent === undefined) survivors.push(mutant)
   }

@@ -106,8 +106,8 @@ async function keepSources(folder: string, { loads }: FileCoverage): Promise<voi
   for (const [path, hash] of Object.entries(loads)) {
     if (kept.has(hash)) continue
     kept.add(hash)
-    const text = await readFile(join(ROOT, path), 'utf8')
-    if (sha256(text) === hash) await writeFile(sourceOf(folder, hash), text)
+    const text = await readFile(join(ROOT, path), 'utf8').catch(() => undefined)
+    if (text !== undefined && sha256(text) === hash) await writeFile(sourceOf(folder, hash), text)
   }
 }
 

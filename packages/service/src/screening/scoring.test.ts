@@ -44,6 +44,13 @@ test('an address without history is unidentified, 25.0 and low', () => {
   assert.deepEqual([points, level, blacklist], ['25.0', 'low', false])
 })
 
+test('the least value that there is makes a history: it is no unknown any more', () => {
+  const given = subject({})
+  given.exposure.amounts[k('payment')] = 1n
+  const { factors, score: points } = score(given)
+  assert.deepEqual([factors.map(({ name }) => name), points], [['payment'], '0.0'])
+})
+
 test('the score is the mean of the weights by share', () => {
   const { factors, score: points } = score(
     subject({ exchange_licensed: 60, exchange_unlicensed: 30, payment: 10 }),
