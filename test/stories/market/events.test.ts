@@ -175,6 +175,25 @@ test('an order that is open for five minutes is told once, with what it waits fo
   assert.deepEqual(others, [])
 })
 
+test('each order is told late at its own time, also beside one that was so before', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000_000] })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  world.network.loses = () => true
+  const first = await anna.buyEnergy(bob.address, 65_000)
+  await world.drain()
+  await world.advance(200)
+  const second = await anna.buyEnergy(bob.address, 65_000)
+  const late = async () =>
+    (await told(world, anna))
+      .filter(({ type }) => type === 'order.delayed')
+      .map(({ subject }) => subject)
+  for (const seconds of [100, 10]) await world.advance(seconds)
+  assert.deepEqual(await late(), [`order:${first.id}`])
+  for (const seconds of [190, 10]) await world.advance(seconds)
+  assert.deepEqual(await late(), [`order:${first.id}`, `order:${second.id}`])
+})
+
 test('an hour that is nearly over is told once, to those who want to know', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person } from 'penstock-devchain/scene.ts'
 import { findDeposits } from 'penstock-service/deposits/deposits.ts'
+import { listCorrections } from 'penstock-service/treasury/corrections.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'
@@ -310,6 +311,20 @@ test('the second operator finds it resolved, and one being sent back stays', asy
   assert.deepEqual(await stateOf(world, returned), ['refunded'])
   assert.deepEqual(await stateOf(world, big), ['held'])
   await holds(at)
+})
+
+test('an account is corrected to the sun, and listed are those of one customer or of all', async (t) => {
+  const world = await makeWorld(t)
+  const [anna, zoe] = [await world.customer({ trx: 1 }), await world.customer()]
+  const at = await worldOperator(world)
+  await at.json('customers', 'credit', anna.id, '0.000001', ...WHY)
+  await at.json('customers', 'credit', zoe.id, '0.000002', ...WHY)
+  assert.equal(await sumOf(world, `customer:${anna.id}`), 1_000_001n)
+  assert.equal(await sumOf(world, `customer:${zoe.id}`), 2n)
+  const listedOf = async (customer_id: string | undefined) =>
+    (await listCorrections(world.sql, { customer_id, limit: 9 })).map((one) => one.customer_id)
+  assert.deepEqual(await listedOf(anna.id), [anna.id])
+  assert.deepEqual((await listedOf(undefined)).sort(), [anna.id, zoe.id].sort())
 })
 
 test('an account is corrected by entries with a reason, never below zero', async (t) => {
