@@ -1,20 +1,23 @@
 // Every endpoint in turn, 200 requests a second, on the default set-up: `npm start` in a process of
 // its own, with its database, its chain with 3-second blocks, and its steps at work on what is
-// bought. Four customers ask, each of whom has a share of what may be asked of the chain. Requests
+// bought. Ten customers ask, each of whom has a share of what may be asked of the chain. Requests
 // go out at their times whether or not the earlier ones are answered. The limit is 20 ms (p99) for
 // each endpoint, and 60 ms for those whose every call asks the chain; figures above a limit are
 // marked. It fails when a call is refused that should succeed: a refusal takes less time.
 //
 //   npm run bench -- mixed [--seconds N] [--rate N] [--json]
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { person } from 'penstock-devchain/scene.ts'
-import { devchainControl } from 'penstock-playground/sandbox.ts'
+import { type Control, devchainControl } from 'penstock-playground/sandbox.ts'
+import { runCommand } from 'penstock-service/commands/run.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { httpTransport } from 'penstock-service/node/node.ts'
 import { type Access, type Reply, signedCall } from './parts/load.ts'
 
@@ -29,11 +32,19 @@ const WARM_UP_SECONDS = 5
 /** They ask the chain in every call. */
 const CHAIN_CALLS = ['/v1/estimate-energy', '/v1/address-info']
 const RECEIVERS = 5
-const CUSTOMERS = 4
-/** How many younger ones a customer has when a subscription is stopped: some ten seconds' worth. */
+const CUSTOMERS = 10
+/** How many younger ones a customer has when a subscription is stopped: some ten seconds' worth. So
+ *  many run before the first is stopped. */
 const STOP_LAG = 120 / CUSTOMERS
+/** How long it may take until they do. */
+const ACTIVE_MS_MAX = 60_000
+/** All together stay below what a service takes of one address. */
+const CONNECTIONS_OF_ONE = 40
+const FUNDED_AT_ONCE = 16
 const TRX_OF_ONE = 100_000
 
+type SignedCall = ReturnType<typeof signedCall>
+type Customer = { call: SignedCall; calls: readonly Call[] }
 type Ready = {
   api_url: string
   node_url: string
@@ -43,7 +54,7 @@ type Ready = {
 type Call = { path: string; body: (n: number) => object; remember?: (id: string) => void }
 type Sample = { path: string; ms: number; code: number }
 
-/** What is looked up may not be there yet, and what is stopped may not be active yet. */
+/** What is looked up may not be there yet, and what is stopped not be active yet. */
 const EXPECTED_CODES = [0, 20, 21, 30]
 
 export async function run({
@@ -77,13 +88,14 @@ export async function run({
     const seconds = numbers.seconds!
     const rate = numbers.rate!
     const starts = Math.ceil(((seconds + WARM_UP_SECONDS) * rate) / 10 / CUSTOMERS)
-    const customers = []
+    const customers: Customer[] = []
     for (let i = 0; i < CUSTOMERS; i++) {
       const access = i === 0 ? ready.customer : await makeCustomer(folder, `mixed ${i}`)
-      customers.push({ access, calls: await prepare(ready, `customer-${i}`, starts) })
+      const call = signedCall(ready.api_url, access, CONNECTIONS_OF_ONE)
+      customers.push({ call, calls: await prepare(ready, call, `customer-${i}`, starts) })
     }
-    await load(ready.api_url, customers, { rate, seconds: WARM_UP_SECONDS })
-    report(json, await load(ready.api_url, customers, { rate, seconds }))
+    await load(customers, { rate, seconds: WARM_UP_SECONDS })
+    report(json, await load(customers, { rate, seconds }))
   } finally {
     service.kill('SIGINT')
     await new Promise((resolve) =>
@@ -103,12 +115,26 @@ async function untilReady(file: string, service: ChildProcess): Promise<Ready> {
   throw new Error('the service was not ready within a minute')
 }
 
-/** Runs a command of the operator's. */
+/** Runs a command of the operator's, in this process: to start one for each takes seconds. */
 async function operate<Answer>(folder: string, ...words: string[]): Promise<Answer> {
-  const program = join(import.meta.dirname, '../packages/service/src/main.ts')
-  const args = [program, ...words, '--data-dir', folder, '--json']
-  const { stdout } = await promisify(execFile)(process.execPath, args)
-  return JSON.parse(stdout) as Answer
+  const said = { out: '', err: '' }
+  const note = (where: keyof typeof said) => (text: string) => {
+    said[where] += text
+  }
+  const code = await runCommand([...words, '--data-dir', folder, '--json'], {
+    env: process.env,
+    readConfig,
+    user: 'bench',
+    out: note('out'),
+    err: note('err'),
+    clock: systemClock,
+    random: systemRandom,
+    transport: httpTransport,
+    wait: (ms) => delay(ms),
+    input: async () => '',
+  })
+  if (code !== 0) throw new Error(`${words.join(' ')}: ${said.err}`)
+  return JSON.parse(said.out) as Answer
 }
 
 async function makeCustomer(folder: string, name: string): Promise<Access> {
@@ -121,23 +147,23 @@ async function makeCustomer(folder: string, name: string): Promise<Access> {
  *  endpoint does. */
 async function prepare(
   { node_url, funded_accounts }: Ready,
+  call: SignedCall,
   who: string,
   starts: number,
 ): Promise<Call[]> {
-  const control = devchainControl(node_url, httpTransport)
   const subscribers = Array.from(
-    { length: starts },
+    { length: STOP_LAG + starts },
     (_, i) => person(`${who} subscriber-${i}`).address,
   )
   const receivers = Array.from(
     { length: RECEIVERS },
     (_, i) => person(`${who} receiver-${i}`).address,
   )
-  for (const address of [...subscribers, ...receivers])
-    await control('fund', { address, sun: 1_000_000 })
+  await fund(devchainControl(node_url, httpTransport), [...subscribers, ...receivers])
   const holder = funded_accounts[0]!.address
   const receiver = (n: number) => receivers[n % RECEIVERS]!
-  const ids = { orders: [] as string[], checks: [] as string[], subscriptions: [] as string[] }
+  const running = await startSome(call, subscribers.splice(0, STOP_LAG))
+  const ids = { orders: [] as string[], checks: [] as string[], subscriptions: running }
   const nobody = '01jq7h6bvf6p5t1amnz6y3n8c4'
   const latest = (from: string[], n: number) => ({
     id: from.at(-1 - (n % Math.max(1, from.length))) ?? nobody,
@@ -167,18 +193,12 @@ async function prepare(
     { path: '/v1/subscriptions', body: nothing },
     {
       path: '/v1/subscription/start',
-      body: () => ({
-        subscription_id: 'unlimited_energy',
-        params: { address: subscribers[started++ % starts]!, duration: 0, transactions_limit: 0 },
-      }),
+      body: () => subscriptionFor(subscribers[started++ % starts]!),
       remember: (id) => ids.subscriptions.push(id),
     },
     { path: '/v1/subscription/check', body: (n) => latest(ids.subscriptions, n) },
-    // Those that are old enough to be active, each once; the first few of the warm-up are not yet.
-    {
-      path: '/v1/subscription/stop',
-      body: () => ({ id: ids.subscriptions[stopped++ - STOP_LAG] ?? nobody }),
-    },
+    // The oldest, each once.
+    { path: '/v1/subscription/stop', body: () => ({ id: ids.subscriptions[stopped++] ?? nobody }) },
     { path: '/v1/subscriptions/history', body: () => ({ page: 1, per_page: 50 }) },
     { path: '/v1/aml-checks', body: nothing },
     {
@@ -191,18 +211,42 @@ async function prepare(
   ]
 }
 
+async function fund(control: Control, addresses: readonly string[]): Promise<void> {
+  for (let from = 0; from < addresses.length; from += FUNDED_AT_ONCE) {
+    const some = addresses.slice(from, from + FUNDED_AT_ONCE)
+    await Promise.all(some.map((address) => control('fund', { address, sun: 1_000_000 })))
+  }
+}
+
+const subscriptionFor = (address: string) => ({
+  subscription_id: 'unlimited_energy',
+  params: { address, duration: 0, transactions_limit: 0 },
+})
+
+/** Subscriptions of the customer for these addresses, when all of them are active: their ids. */
+async function startSome(call: SignedCall, addresses: readonly string[]): Promise<string[]> {
+  const started = addresses.map((one) => call('/v1/subscription/start', subscriptionFor(one)))
+  const ids = (await Promise.all(started)).flatMap(({ result }) => result?.id ?? [])
+  if (ids.length < addresses.length) throw new Error('a subscription was refused')
+  const until_ms = performance.now() + ACTIVE_MS_MAX
+  for (const id of ids) {
+    while ((await call('/v1/subscription/check', { id })).result?.status !== 'active') {
+      if (performance.now() > until_ms) throw new Error('the subscriptions did not become active')
+      await delay(100)
+    }
+  }
+  return ids
+}
+
 /** Sends each request at its time. */
 async function load(
-  api_url: string,
-  customers: readonly { access: Access; calls: readonly Call[] }[],
+  customers: readonly Customer[],
   { rate, seconds }: { rate: number; seconds: number },
 ): Promise<Sample[]> {
-  const callers = customers.map(({ access }) => signedCall(api_url, access))
   const samples: Sample[] = []
   const open: Promise<void>[] = []
   const began_ms = performance.now()
-  const send = async (who: number, { path, body, remember }: Call, n: number) => {
-    const call = callers[who]!
+  const send = async (call: SignedCall, { path, body, remember }: Call, n: number) => {
     const sent_ms = performance.now()
     const { code, result }: Reply = await call(path, body(n))
     samples.push({ path, code, ms: performance.now() - sent_ms })
@@ -213,8 +257,8 @@ async function load(
     if (wait_ms > 0) await delay(wait_ms)
     const who = n % customers.length
     const turn = Math.floor(n / customers.length)
-    const { calls } = customers[who]!
-    open.push(send(who, calls[(turn + who) % calls.length]!, Math.floor(turn / calls.length)))
+    const { call, calls } = customers[who]!
+    open.push(send(call, calls[(turn + who) % calls.length]!, Math.floor(turn / calls.length)))
   }
   await Promise.all(open)
   return samples

@@ -37,11 +37,11 @@ import { type BenchNode, startNode } from './parts/node.ts'
 import type { LoadFigures, Task } from './parts/order_load.ts'
 import { findPgbench, pgbenchRun, SECONDS } from './parts/pgbench.ts'
 import {
+  type LoadOutcome,
   measureReceivers,
   type ReceiverFigures,
   type ReceiverLoad,
   receiverLines,
-  type Sent,
 } from './parts/receivers.ts'
 
 export const OPTIONS = { rounds: { type: 'string', default: '3' } } as const
@@ -357,7 +357,7 @@ const SLOW_NODE = 15
 
 async function receiversOf(setting: Setting, say: Say): Promise<ReceiverFigures[]> {
   const { node, keys, keys_of_one, outside, url, folder } = setting
-  const send = async (sent: ReceiverLoad, limits: Limits): Promise<Sent> => {
+  const send = async (sent: ReceiverLoad, limits: Limits): Promise<LoadOutcome> => {
     const config = configOf(folder, { PENSTOCK_REQUESTS_PER_SECOND: '', ...LIMITED[limits] })
     const serving = await serve({ ...outside, config, database_url: url })
     await node.allow(limits === '15 a second at the node' ? SLOW_NODE : null)

@@ -5,11 +5,20 @@ import { hash } from 'node:crypto'
 import { Agent, request } from 'node:http'
 
 export type Access = { token: string; secret: string }
-export type Reply = { code: number; error?: string; result?: { id?: string } }
+export type Reply = { code: number; error?: string; result?: { id?: string; status?: string } }
 
-/** Calls with any number of connections at once. Never follows, never retries. */
-export function signedCall(api_url: string, { token, secret }: Access) {
-  const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
+/** As many connections as `penstock-sdk` opens: a service takes no more than some hundred of one
+ *  address, and closes the others unheard. */
+const CONNECTIONS_MAX = 64
+
+/** Calls with so many connections at once; more calls than that wait for one. Never follows, never
+ *  retries. */
+export function signedCall(
+  api_url: string,
+  { token, secret }: Access,
+  connections_max = CONNECTIONS_MAX,
+) {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections_max })
   const { hostname, port } = new URL(api_url)
   const authorization = `Bearer ${token}`
   return (path: string, params: object): Promise<Reply> => {

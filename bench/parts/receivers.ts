@@ -25,7 +25,7 @@ export type ReceiverFigures = {
   node_refused: number
 }
 
-export type Sent = Pick<
+export type LoadOutcome = Pick<
   ReceiverFigures,
   | 'per_second'
   | 'p50_ms'
@@ -42,7 +42,7 @@ export type ReceiverBench = {
   /** Addresses that nothing was sold to. */
   fresh(count: number): Promise<string[]>
   /** Sends a load to a service with these limits; `node`: how many requests a second it may ask. */
-  send(load: ReceiverLoad, limits: ReceiverFigures['limits']): Promise<Sent>
+  send(load: ReceiverLoad, limits: ReceiverFigures['limits']): Promise<LoadOutcome>
   say(line: string): void
 }
 

@@ -10,7 +10,7 @@ import { contract, encodeRawData, transactionId } from 'penstock-tron/transactio
 import { Outage } from '../lib/fault.ts'
 import { thrownFields } from '../lib/log.ts'
 import { NodeBusy } from './answers.ts'
-import { type Block, httpTransport, type NodeOptions, tronNode } from './node.ts'
+import { type Block, httpTransport, type NodeOptions, type Transport, tronNode } from './node.ts'
 
 type Exchange = { status: number; body: string }
 type Script = (path: string, body: Record<string, unknown>) => Exchange | object | 'silence'
@@ -659,6 +659,50 @@ test('over HTTP: connections are kept, and an answer may be packed', async (t) =
     assert.equal(body, '[{"packed":true}]')
   }
   assert.equal(ports.size, 1)
+})
+
+test('over HTTP: a kept connection that the node has closed loses no read', async (t) => {
+  let connections = 0
+  // Each connection carries one exchange, whatever was promised.
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    request.resume().on('end', () => response.end('[]'))
+  })
+  server.on('connection', (socket) => {
+    connections += 1
+    let requests = 0
+    socket.on('data', () => {
+      if (++requests > 1) socket.resetAndDestroy()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close().closeAllConnections())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const request = { url, headers: {}, timeout_ms: 30_000, body: '{}' }
+  const ask = () => httpTransport({ ...request, repeatable: true })
+  assert.equal((await ask()).body, '[]')
+  assert.equal((await ask()).body, '[]')
+  assert.equal(connections, 2)
+  assert.equal((await httpTransport(request)).body, '[]')
+  await assert.rejects(httpTransport(request), 'what may not be sent twice is not')
+  assert.equal(connections, 3)
+})
+
+test('a broadcast alone is not sent again over another connection', async () => {
+  const asked = new Map<string, boolean | undefined>()
+  const transport: Transport = async ({ url, repeatable }) => {
+    asked.set(new URL(url).pathname, repeatable)
+    return { status: 500, body: '' }
+  }
+  const node = tronNode({ nodes: [{ url: 'http://node.example' }], transport })
+  await node.broadcast(Buffer.from('00', 'hex'))
+  await assert.rejects(node.head())
+  assert.deepEqual(
+    [...asked],
+    [
+      ['/wallet/broadcasthex', false],
+      ['/wallet/getblock', true],
+    ],
+  )
 })
 
 test('a node that is asked too much is told from one that is out of order', async () => {

@@ -139,6 +139,8 @@ export type NodeObserver = {
 export type RequestEnd = { status: number | undefined; error: string | undefined }
 
 const BLOCKS_MAX = 100
+/** All others only read. */
+const BROADCAST = '/wallet/broadcasthex'
 /** Timeout for a node whose last broadcast timed out, while others respond. */
 const SILENT_MS = 1_000
 /** How often in a row the same head is taken for the newest: the follower asks four times a
@@ -183,7 +185,9 @@ class Nodes {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
     const name = hostOf(side)
-    const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms }
+    const { headers = {} } = node
+    const repeatable = path !== BROADCAST
+    const request = { url, body: JSON.stringify(body), headers, timeout_ms, repeatable }
     const end = this.observer?.begun(nameOf(node), path)
     let status: number | undefined
     try {
@@ -471,7 +475,7 @@ function broadcaster(
     try {
       const answer = await nodes.ask(
         node,
-        { path: '/wallet/broadcasthex', body: { transaction }, timeout_ms: limit_ms },
+        { path: BROADCAST, body: { transaction }, timeout_ms: limit_ms },
         (said) => fieldsOf(said, 'broadcasthex'),
       )
       silent.delete(node)

@@ -13,31 +13,56 @@ export type Transport = (request: {
   body: string
   headers: Record<string, string>
   timeout_ms: number
+  /** Asking twice is as good as asking once: what went out over a kept connection that the other
+   *  side has just closed is asked again over a new one. */
+  repeatable?: boolean
 }) => Promise<{ status: number; body: string }>
 
 /** Far above a full block of the network. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
-/** An unused connection is closed before a node does it, which would lose a question. */
+/** An unused connection is closed before most nodes do it, which would lose a question. */
 const KEPT = { keepAlive: true, maxSockets: 256, timeout: 4_000 }
 const plain = { request: httpRequest, agent: new HttpAgent(KEPT) }
 const secure = { request: httpsRequest, agent: new HttpsAgent(KEPT) }
 
 export const httpTransport: Transport = async (asked) => {
-  const { status, encoding, bytes } = await exchange(asked)
+  const { status, encoding, bytes } = await exchangeAgain(asked)
   const body = encoding === 'gzip' ? await unpack(bytes) : bytes
   return { status, body: body.toString('utf8') }
 }
 
 const unpack = (bytes: Buffer) => promisify(gunzip)(bytes, { maxOutputLength: ANSWER_BYTES_MAX })
 
+/** How the end of a connection is told that was closed when something was asked. */
+const CLOSED = ['ECONNRESET', 'EPIPE']
+/** A question that went out over a connection that had carried another, and was closed instead of
+ *  answered. */
+class KeptConnectionClosed extends Error {
+  override name = 'KeptConnectionClosed'
+}
+
+async function exchangeAgain(asked: Parameters<Transport>[0]): Promise<PackedAnswer> {
+  const began_ms = performance.now()
+  try {
+    return await exchange(asked)
+  } catch (thrown) {
+    if (!asked.repeatable || !(thrown instanceof KeptConnectionClosed)) throw thrown
+    const left_ms = Math.max(1, asked.timeout_ms - (performance.now() - began_ms))
+    return exchange({ ...asked, timeout_ms: left_ms }, 'new connection')
+  }
+}
+
 type PackedAnswer = { status: number; encoding: string | undefined; bytes: Buffer }
 
-function exchange({ url, body, headers, timeout_ms }: Parameters<Transport>[0]) {
+function exchange(
+  { url, body, headers, timeout_ms }: Parameters<Transport>[0],
+  over: 'kept connection' | 'new connection' = 'kept connection',
+) {
   return new Promise<PackedAnswer>((resolve, reject) => {
     const { request, agent } = url.startsWith('https:') ? secure : plain
     const sent = request(url, {
-      agent,
+      agent: over === 'kept connection' && agent,
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -51,7 +76,10 @@ function exchange({ url, body, headers, timeout_ms }: Parameters<Transport>[0]) 
       timeout_ms,
     )
     sent.on('close', () => clearTimeout(timer))
-    sent.on('error', reject)
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      const was_closed = sent.reusedSocket && CLOSED.includes(error.code ?? '')
+      reject(was_closed ? new KeptConnectionClosed(error.message, { cause: error }) : error)
+    })
     sent.on('response', (response) => {
       collect(response, (bytes) =>
         resolve({
