@@ -702,7 +702,13 @@ export type Endpoints = {
           id: string
           external_id: string | null
           /** Of an order */
-          service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {}) | null
+          service:
+            | 'energy'
+            | 'bandwidth'
+            | 'resource_bundle'
+            | 'activate_address'
+            | (string & {})
+            | null
         }
         /** TRX added to the balance, or taken from it */
         amount: number
@@ -729,7 +735,16 @@ export type Endpoints = {
           at: string
           ms: number
           status: number | null
-          error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
+          error:
+            | 'resolve'
+            | 'address'
+            | 'connect'
+            | 'tls'
+            | 'timeout'
+            | 'reset'
+            | 'too_long'
+            | (string & {})
+            | null
           body: string | null
         } | null
       }[]
@@ -763,15 +778,7 @@ export type Endpoints = {
   /** What arrived at your address, newest first */
   '/v1/deposits/list': {
     body: {
-      state?:
-        | 'seen'
-        | 'unproven'
-        | 'credited'
-        | 'held'
-        | 'ignored'
-        | 'resolved'
-        | 'gone'
-        | undefined
+      state?: 'seen' | 'unproven' | 'credited' | 'held' | 'ignored' | 'resolved' | 'gone' | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -907,7 +914,13 @@ export type Endpoints = {
           id: string
           external_id: string | null
           /** Of an order */
-          service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | (string & {}) | null
+          service:
+            | 'energy'
+            | 'bandwidth'
+            | 'resource_bundle'
+            | 'activate_address'
+            | (string & {})
+            | null
         }
         /** TRX added to the balance, or taken from it */
         amount: number
@@ -1960,7 +1973,16 @@ export type Endpoints = {
         at: string
         ms: number
         status: number | null
-        error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
+        error:
+          | 'resolve'
+          | 'address'
+          | 'connect'
+          | 'tls'
+          | 'timeout'
+          | 'reset'
+          | 'too_long'
+          | (string & {})
+          | null
         body: string | null
       }
     }
@@ -2036,7 +2058,16 @@ export type Endpoints = {
           at: string
           ms: number
           status: number | null
-          error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
+          error:
+            | 'resolve'
+            | 'address'
+            | 'connect'
+            | 'tls'
+            | 'timeout'
+            | 'reset'
+            | 'too_long'
+            | (string & {})
+            | null
           body: string | null
         } | null
       }[]
@@ -2067,7 +2098,16 @@ export type Endpoints = {
           at: string
           ms: number
           status: number | null
-          error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
+          error:
+            | 'resolve'
+            | 'address'
+            | 'connect'
+            | 'tls'
+            | 'timeout'
+            | 'reset'
+            | 'too_long'
+            | (string & {})
+            | null
           body: string | null
         } | null
       }
@@ -2075,7 +2115,16 @@ export type Endpoints = {
         at: string
         ms: number
         status: number | null
-        error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
+        error:
+          | 'resolve'
+          | 'address'
+          | 'connect'
+          | 'tls'
+          | 'timeout'
+          | 'reset'
+          | 'too_long'
+          | (string & {})
+          | null
         body: string | null
       }[]
     }
@@ -2102,7 +2151,16 @@ export type Endpoints = {
         at: string
         ms: number
         status: number | null
-        error: 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long' | (string & {}) | null
+        error:
+          | 'resolve'
+          | 'address'
+          | 'connect'
+          | 'tls'
+          | 'timeout'
+          | 'reset'
+          | 'too_long'
+          | (string & {})
+          | null
         body: string | null
       } | null
     }
