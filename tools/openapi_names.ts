@@ -5,8 +5,9 @@
 type Part = Record<string, unknown>
 
 /** A path (of the body of a call, or of an event, when it says so), and the way from its result:
- *  `.field`, `[]` for one of a list, `*` for any value of an object. Several places are one schema that has the fields of all: one that is not in each may be
- *  left out. The first place gives the order. */
+ *  `.field`, `[]` for one of a list, `*` for any value of an object. Several places are one schema
+ *  that has the fields of all: one that is not in each may be left out. The first place gives the
+ *  order. */
 const NAMES: readonly [name: string, ...places: string[]][] = [
   [
     'Transaction',
@@ -123,12 +124,12 @@ type Content = Record<string, { schema: Part }>
 
 function bodyOf(document: Part, type: string): Part | undefined {
   const hooks = document.webhooks as Record<string, { post: Operation }>
-  return hooks[type]?.post.requestBody?.content['application/json']!.schema
+  return hooks[type]?.post.requestBody?.content['application/json']?.schema
 }
 
 function requestOf(document: Part, path: string): Part | undefined {
   const paths = document.paths as Record<string, { post?: Operation }>
-  return paths[path]?.post?.requestBody?.content['application/json']!.schema
+  return paths[path]?.post?.requestBody?.content['application/json']?.schema
 }
 
 function resultOf(document: Part, path: string): Part | undefined {

@@ -157,7 +157,7 @@ function objectOf(schema: Schema, side: Side, depth: number): string {
     const head = `${indent}${name}${optional ? '?' : ''}:`
     const line = `${head} ${type}${more}`
     // Many words are one a line.
-    if (line.length <= COLUMNS || !/^[^{(]*\| (\(string|null)/.test(type)) return note + line
+    if (line.length <= COLUMNS || !/^[^{(]* \| /.test(type)) return note + line
     return `${note}${head}${`${type}${more}`.replace(/(^| \| )/g, `\n${indent}  | `)}`
   })
   return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`

@@ -147,7 +147,7 @@ test('what several endpoints answer is one schema with a name', async () => {
   assert.deepEqual(unnamed, [], 'give it a name in tools/openapi_names.ts')
 })
 
-test('in the words of 3.0 what may be null has a type, and each state is one of a list', async () => {
+test('in the words of 3.0 what may be null has a type, and states are listed', async () => {
   const text = await readFile(OPENAPI_30_FILE, 'utf8')
   const wrong: string[] = []
   JSON.parse(text, (_, value: Record<string, unknown> | null) => {

@@ -125,7 +125,7 @@ import { measureMinutesStep } from './uptime/measuring.ts'
 import { pruneMetricsStep } from './uptime/metrics.ts'
 import { attendStep, purchaseCounter } from './uptime/presence.ts'
 import { actionRoutes } from './users/action_routes.ts'
-import { portalFace, type SessionLengths } from './users/faces.ts'
+import { type Face, portalFace, type SessionLengths } from './users/faces.ts'
 import { userKinds } from './users/forms.ts'
 import { userRoutes } from './users/routes.ts'
 import { sessionRoutes } from './users/session_routes.ts'
@@ -297,12 +297,8 @@ export function buildApp(world: World): App {
     ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),
     forecastRoute({ sql, prices }),
     ...receiptRoutes({ ...receipts, service: world.webhooks.user_agent }),
-    ...keyRoutes({ ...sign_in, endSubscriptions: endAll }),
-    ...pairingRoutes({ ...sign_in, public_url: world.about.public_url }),
     ...events.endpoints,
-    ...userRoutes({ ...sign_in, face: portal, forgetProofs }),
-    ...sessionRoutes({ sql, clock, face: portal }),
-    ...actionRoutes({ sql }),
+    ...accessOf(for_customers, { sign_in, face: portal }),
   ]
   return {
     endpoints,
@@ -332,6 +328,18 @@ export function buildApp(world: World): App {
     indexMemory: generations.memory,
   }
 }
+
+/** Who may call and sign in for a customer, and who has changed what. */
+const accessOf = (
+  { sql, clock, about }: World,
+  { sign_in, face }: { sign_in: ReturnType<typeof signInOf>; face: Face },
+): Endpoint[] => [
+  ...keyRoutes({ ...sign_in, endSubscriptions: endAll }),
+  ...pairingRoutes({ ...sign_in, public_url: about.public_url }),
+  ...userRoutes({ ...sign_in, face, forgetProofs }),
+  ...sessionRoutes({ sql, clock, face }),
+  ...actionRoutes({ sql }),
+]
 
 function receiversOf(world: World, reads: Reads): ReceiverReader {
   const { followed = followedBlocks(world) } = world

@@ -32,7 +32,7 @@ export function chooseLanguage(language: string): void {
   location.reload()
 }
 
-export function Languages() {
+function Languages() {
   return (
     <select
       class="small"
@@ -69,7 +69,7 @@ export function chooseTheme(theme: Shade | undefined): void {
   themes_chosen.value++
 }
 
-export function Theme() {
+function Theme() {
   void themes_chosen.value
   const is_dark = matchMedia('(prefers-color-scheme: dark)').matches
   const theme = chosenTheme() ?? (is_dark ? 'dark' : 'light')

@@ -29,7 +29,7 @@ export function patchByMoney<Known>(known: Known, event: LiveEvent): Known | 'ag
 const DAYS_MIN = 3
 
 /** Without those before anything had happened. */
-export function sinceFirst(buckets: readonly Bucket[]): readonly Bucket[] {
+function sinceFirst(buckets: readonly Bucket[]): readonly Bucket[] {
   const first = buckets.findIndex(
     ({ balance, deposited, spent }) => balance !== 0 || deposited !== 0 || spent !== 0,
   )

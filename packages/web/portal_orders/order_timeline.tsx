@@ -47,9 +47,9 @@ function markOf(step: Step, steps: readonly Step[]): Mark {
   return steps.find(({ at }) => at === null) === step ? 'busy' : 'waiting'
 }
 
-type Shown = Pick<OrderTimeline, 'steps' | 'chain_ahead_seconds'>
+type TimelineProps = Pick<OrderTimeline, 'steps' | 'chain_ahead_seconds'>
 
-export function Timeline({ steps, chain_ahead_seconds }: Shown) {
+export function Timeline({ steps, chain_ahead_seconds }: TimelineProps) {
   return (
     <>
       {chain_ahead_seconds > 0 && (

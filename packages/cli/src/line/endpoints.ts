@@ -863,286 +863,6 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/keys/list': {
-    summary: "Your API keys, newest first, revoked ones too",
-    changes: false,
-    fields: [
-      {
-        name: 'limit',
-        type: 'whole',
-        help: "1 to 100; 25 when left out",
-        needed: false,
-      },
-      {
-        name: 'before',
-        type: 'text',
-        help: "`next` of the page before",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/key/new': {
-    summary: "A new API key, no wider than the one that asks",
-    changes: true,
-    fields: [
-      {
-        name: 'name',
-        type: 'text',
-        help: "What to call it",
-        needed: true,
-      },
-      {
-        name: 'scopes',
-        type: 'list',
-        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
-        help: "What it may do",
-        needed: true,
-      },
-      {
-        name: 'networks',
-        type: 'list',
-        help: "Where it may be used from: addresses and networks, or `any` alone",
-        needed: false,
-      },
-      {
-        name: 'daily_cap',
-        type: 'number or word',
-        help: "The most that it may spend in a day (UTC), in TRX, or `none`",
-        needed: false,
-      },
-      {
-        name: 'require_v2',
-        type: 'yes',
-        help:
-          "It refuses requests without the second signature, which the SDK and the command " +
-          "line send; clients that know the first alone do not work with it",
-        needed: false,
-      },
-      {
-        name: 'require_external_id',
-        type: 'yes',
-        help:
-          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
-          "signature alone leaves open, that a body is sent again, then buys nothing twice",
-        needed: false,
-      },
-      {
-        name: 'ends_at',
-        type: 'text',
-        help: "A time that is still to come, from which on it is refused, or `never`",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/key/change': {
-    summary: "Puts other limits on a key; what is left out stays as it is",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'name',
-        type: 'text',
-        help: "What to call it",
-        needed: false,
-      },
-      {
-        name: 'scopes',
-        type: 'list',
-        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
-        help: "What it may do",
-        needed: false,
-      },
-      {
-        name: 'networks',
-        type: 'list',
-        help: "Where it may be used from: addresses and networks, or `any` alone",
-        needed: false,
-      },
-      {
-        name: 'daily_cap',
-        type: 'number or word',
-        help: "The most that it may spend in a day (UTC), in TRX, or `none`",
-        needed: false,
-      },
-      {
-        name: 'require_v2',
-        type: 'yes',
-        help:
-          "It refuses requests without the second signature, which the SDK and the command " +
-          "line send; clients that know the first alone do not work with it",
-        needed: false,
-      },
-      {
-        name: 'require_external_id',
-        type: 'yes',
-        help:
-          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
-          "signature alone leaves open, that a body is sent again, then buys nothing twice",
-        needed: false,
-      },
-      {
-        name: 'ends_at',
-        type: 'text',
-        help: "A time that is still to come, from which on it is refused, or `never`",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/key/rotate': {
-    summary: "A new secret for a key; the one before signs for a while",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'overlap_hours',
-        type: 'whole',
-        help: "24 when left out; 0 ends those before at once",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/key/revoke': {
-    summary: "Ends a key for good, whichever of yours: the one that asks, too",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'keep_subscriptions',
-        type: 'yes',
-        help: "The subscriptions that it has started go on",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/pairing/new': {
-    summary: "A program asks for a key of its own: a code for the user, a secret for the program",
-    changes: true,
-    fields: [
-      {
-        name: 'name',
-        type: 'text',
-        help: "What the program is called, and where it runs; 1 to 100 characters",
-        needed: true,
-      },
-      {
-        name: 'scopes',
-        type: 'list',
-        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
-        help: "What the program would like to do; left out: the user chooses",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/pairing/check': {
-    summary: "Which program waits with this code",
-    changes: false,
-    fields: [
-      {
-        name: 'code',
-        type: 'text',
-        help: "What the program shows; blanks, hyphens and small letters make no difference",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/pairing/approve': {
-    summary: "Gives the program that waits with this code a key, no wider than the one that asks",
-    changes: true,
-    fields: [
-      {
-        name: 'code',
-        type: 'text',
-        help: "What the program shows; blanks, hyphens and small letters make no difference",
-        needed: true,
-      },
-      {
-        name: 'name',
-        type: 'text',
-        help: "What to call it",
-        needed: false,
-      },
-      {
-        name: 'scopes',
-        type: 'list',
-        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
-        help: "What it may do",
-        needed: true,
-      },
-      {
-        name: 'networks',
-        type: 'list',
-        help: "Where it may be used from: addresses and networks, or `any` alone",
-        needed: false,
-      },
-      {
-        name: 'daily_cap',
-        type: 'number or word',
-        help: "The most that it may spend in a day (UTC), in TRX, or `none`",
-        needed: false,
-      },
-      {
-        name: 'require_v2',
-        type: 'yes',
-        help:
-          "It refuses requests without the second signature, which the SDK and the command " +
-          "line send; clients that know the first alone do not work with it",
-        needed: false,
-      },
-      {
-        name: 'require_external_id',
-        type: 'yes',
-        help:
-          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
-          "signature alone leaves open, that a body is sent again, then buys nothing twice",
-        needed: false,
-      },
-      {
-        name: 'ends_at',
-        type: 'text',
-        help: "A time that is still to come, from which on it is refused, or `never`",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/pairing/take': {
-    summary: "The key of a program that was approved, once; until then, how it stands",
-    changes: true,
-    fields: [
-      {
-        name: 'poll_secret',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/pairing/refuse': {
-    summary: "Gives the program that waits with this code no key",
-    changes: true,
-    fields: [
-      {
-        name: 'code',
-        type: 'text',
-        help: "What the program shows; blanks, hyphens and small letters make no difference",
-        needed: true,
-      },
-    ],
-  },
   '/v1/events/list': {
     summary: "What happened, newest first; with `after` from there on, oldest first",
     changes: false,
@@ -1520,6 +1240,286 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         name: 'id',
         type: 'text',
         help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/keys/list': {
+    summary: "Your API keys, newest first, revoked ones too",
+    changes: false,
+    fields: [
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
+        needed: false,
+      },
+      {
+        name: 'before',
+        type: 'text',
+        help: "`next` of the page before",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/key/new': {
+    summary: "A new API key, no wider than the one that asks",
+    changes: true,
+    fields: [
+      {
+        name: 'name',
+        type: 'text',
+        help: "What to call it",
+        needed: true,
+      },
+      {
+        name: 'scopes',
+        type: 'list',
+        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
+        help: "What it may do",
+        needed: true,
+      },
+      {
+        name: 'networks',
+        type: 'list',
+        help: "Where it may be used from: addresses and networks, or `any` alone",
+        needed: false,
+      },
+      {
+        name: 'daily_cap',
+        type: 'number or word',
+        help: "The most that it may spend in a day (UTC), in TRX, or `none`",
+        needed: false,
+      },
+      {
+        name: 'require_v2',
+        type: 'yes',
+        help:
+          "It refuses requests without the second signature, which the SDK and the command " +
+          "line send; clients that know the first alone do not work with it",
+        needed: false,
+      },
+      {
+        name: 'require_external_id',
+        type: 'yes',
+        help:
+          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
+          "signature alone leaves open, that a body is sent again, then buys nothing twice",
+        needed: false,
+      },
+      {
+        name: 'ends_at',
+        type: 'text',
+        help: "A time that is still to come, from which on it is refused, or `never`",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/key/change': {
+    summary: "Puts other limits on a key; what is left out stays as it is",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'name',
+        type: 'text',
+        help: "What to call it",
+        needed: false,
+      },
+      {
+        name: 'scopes',
+        type: 'list',
+        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
+        help: "What it may do",
+        needed: false,
+      },
+      {
+        name: 'networks',
+        type: 'list',
+        help: "Where it may be used from: addresses and networks, or `any` alone",
+        needed: false,
+      },
+      {
+        name: 'daily_cap',
+        type: 'number or word',
+        help: "The most that it may spend in a day (UTC), in TRX, or `none`",
+        needed: false,
+      },
+      {
+        name: 'require_v2',
+        type: 'yes',
+        help:
+          "It refuses requests without the second signature, which the SDK and the command " +
+          "line send; clients that know the first alone do not work with it",
+        needed: false,
+      },
+      {
+        name: 'require_external_id',
+        type: 'yes',
+        help:
+          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
+          "signature alone leaves open, that a body is sent again, then buys nothing twice",
+        needed: false,
+      },
+      {
+        name: 'ends_at',
+        type: 'text',
+        help: "A time that is still to come, from which on it is refused, or `never`",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/key/rotate': {
+    summary: "A new secret for a key; the one before signs for a while",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'overlap_hours',
+        type: 'whole',
+        help: "24 when left out; 0 ends those before at once",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/key/revoke': {
+    summary: "Ends a key for good, whichever of yours: the one that asks, too",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'keep_subscriptions',
+        type: 'yes',
+        help: "The subscriptions that it has started go on",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/pairing/new': {
+    summary: "A program asks for a key of its own: a code for the user, a secret for the program",
+    changes: true,
+    fields: [
+      {
+        name: 'name',
+        type: 'text',
+        help: "What the program is called, and where it runs; 1 to 100 characters",
+        needed: true,
+      },
+      {
+        name: 'scopes',
+        type: 'list',
+        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
+        help: "What the program would like to do; left out: the user chooses",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/pairing/check': {
+    summary: "Which program waits with this code",
+    changes: false,
+    fields: [
+      {
+        name: 'code',
+        type: 'text',
+        help: "What the program shows; blanks, hyphens and small letters make no difference",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/pairing/approve': {
+    summary: "Gives the program that waits with this code a key, no wider than the one that asks",
+    changes: true,
+    fields: [
+      {
+        name: 'code',
+        type: 'text',
+        help: "What the program shows; blanks, hyphens and small letters make no difference",
+        needed: true,
+      },
+      {
+        name: 'name',
+        type: 'text',
+        help: "What to call it",
+        needed: false,
+      },
+      {
+        name: 'scopes',
+        type: 'list',
+        words: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
+        help: "What it may do",
+        needed: true,
+      },
+      {
+        name: 'networks',
+        type: 'list',
+        help: "Where it may be used from: addresses and networks, or `any` alone",
+        needed: false,
+      },
+      {
+        name: 'daily_cap',
+        type: 'number or word',
+        help: "The most that it may spend in a day (UTC), in TRX, or `none`",
+        needed: false,
+      },
+      {
+        name: 'require_v2',
+        type: 'yes',
+        help:
+          "It refuses requests without the second signature, which the SDK and the command " +
+          "line send; clients that know the first alone do not work with it",
+        needed: false,
+      },
+      {
+        name: 'require_external_id',
+        type: 'yes',
+        help:
+          "It begins nothing without an `external_id` or an `Idempotency-Key`: what the first " +
+          "signature alone leaves open, that a body is sent again, then buys nothing twice",
+        needed: false,
+      },
+      {
+        name: 'ends_at',
+        type: 'text',
+        help: "A time that is still to come, from which on it is refused, or `never`",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/pairing/take': {
+    summary: "The key of a program that was approved, once; until then, how it stands",
+    changes: true,
+    fields: [
+      {
+        name: 'poll_secret',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/pairing/refuse': {
+    summary: "Gives the program that waits with this code no key",
+    changes: true,
+    fields: [
+      {
+        name: 'code',
+        type: 'text',
+        help: "What the program shows; blanks, hyphens and small letters make no difference",
         needed: true,
       },
     ],

@@ -778,7 +778,15 @@ export type Endpoints = {
   /** What arrived at your address, newest first */
   '/v1/deposits/list': {
     body: {
-      state?: 'seen' | 'unproven' | 'credited' | 'held' | 'ignored' | 'resolved' | 'gone' | undefined
+      state?:
+        | 'seen'
+        | 'unproven'
+        | 'credited'
+        | 'held'
+        | 'ignored'
+        | 'resolved'
+        | 'gone'
+        | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -1210,14 +1218,18 @@ export type Endpoints = {
         body: string | null
         /** `second_signature`: the first signature was right, and the key or the endpoint
          *  requires `X-Signature-V2` as well. An object: the signature was wrong */
-        hint: string | {
+        hint:
+          | string
+          | {
           /** How many bytes the body had */
           hashed_bytes: number
           body_sha256: string
           /** The signature is right for another body: `empty`, `{}`, `no_final_newline` (without
            *  the line feed at its end) or `reprinted` (the same JSON without blanks) */
-          right_for: string | null
-        } | null
+          right_for: string
+          | null
+        }
+          | null
       }[]
       /** `before` of the next page; null at the end */
       next: string | null
@@ -1405,296 +1417,6 @@ export type Endpoints = {
         } | null
       }
       jws: string
-    }
-  }
-  /** Your API keys, newest first, revoked ones too */
-  '/v1/keys/list': {
-    body: {
-      /** 1 to 100; 25 when left out */
-      limit?: number | undefined
-      /** `next` of the page before */
-      before?: string | undefined
-    }
-    result: {
-      items: {
-        id: string
-        name: string
-        scopes: string[] | null
-        networks: string[] | null
-        daily_cap: number | null
-        spent_today: number | null
-        require_v2: boolean
-        require_external_id: boolean
-        created_at: string
-        made_by: string | null
-        last_used_at: string | null
-        ends_at: string | null
-        revoked_at: string | null
-        /** Those that sign now, the newest first */
-        secrets: {
-          made_at: string
-          until: string | null
-        }[]
-      }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
-    }
-  }
-  /** A new API key, no wider than the one that asks */
-  '/v1/key/new': {
-    body: {
-      /** What to call it */
-      name: string
-      /** What it may do */
-      scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
-      /** Where it may be used from: addresses and networks, or `any` alone */
-      networks?: string[] | undefined
-      /** The most that it may spend in a day (UTC), in TRX, or `none` */
-      daily_cap?: number | string | undefined
-      /** It refuses requests without the second signature, which the SDK and the command line
-       *  send; clients that know the first alone do not work with it */
-      require_v2?: boolean | undefined
-      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
-       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
-      require_external_id?: boolean | undefined
-      /** A time that is still to come, from which on it is refused, or `never` */
-      ends_at?: string | undefined
-    }
-    result: {
-      key: {
-        id: string
-        name: string
-        scopes: string[] | null
-        networks: string[] | null
-        daily_cap: number | null
-        spent_today: number | null
-        require_v2: boolean
-        require_external_id: boolean
-        created_at: string
-        made_by: string | null
-        last_used_at: string | null
-        ends_at: string | null
-        revoked_at: string | null
-        /** Those that sign now, the newest first */
-        secrets: {
-          made_at: string
-          until: string | null
-        }[]
-      }
-      /** Names it; shown this once */
-      token: string
-      /** Signs; shown this once */
-      secret: string
-    }
-  }
-  /** Puts other limits on a key; what is left out stays as it is */
-  '/v1/key/change': {
-    body: {
-      id: string
-      /** What to call it */
-      name?: string | undefined
-      /** What it may do */
-      scopes?: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[] | undefined
-      /** Where it may be used from: addresses and networks, or `any` alone */
-      networks?: string[] | undefined
-      /** The most that it may spend in a day (UTC), in TRX, or `none` */
-      daily_cap?: number | string | undefined
-      /** It refuses requests without the second signature, which the SDK and the command line
-       *  send; clients that know the first alone do not work with it */
-      require_v2?: boolean | undefined
-      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
-       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
-      require_external_id?: boolean | undefined
-      /** A time that is still to come, from which on it is refused, or `never` */
-      ends_at?: string | undefined
-    }
-    result: {
-      id: string
-      name: string
-      scopes: string[] | null
-      networks: string[] | null
-      daily_cap: number | null
-      spent_today: number | null
-      require_v2: boolean
-      require_external_id: boolean
-      created_at: string
-      made_by: string | null
-      last_used_at: string | null
-      ends_at: string | null
-      revoked_at: string | null
-      /** Those that sign now, the newest first */
-      secrets: {
-        made_at: string
-        until: string | null
-      }[]
-    }
-  }
-  /** A new secret for a key; the one before signs for a while */
-  '/v1/key/rotate': {
-    body: {
-      id: string
-      /** 24 when left out; 0 ends those before at once */
-      overlap_hours?: number | undefined
-    }
-    result: {
-      key: {
-        id: string
-        name: string
-        scopes: string[] | null
-        networks: string[] | null
-        daily_cap: number | null
-        spent_today: number | null
-        require_v2: boolean
-        require_external_id: boolean
-        created_at: string
-        made_by: string | null
-        last_used_at: string | null
-        ends_at: string | null
-        revoked_at: string | null
-        /** Those that sign now, the newest first */
-        secrets: {
-          made_at: string
-          until: string | null
-        }[]
-      }
-      /** Shown this once */
-      secret: string
-    }
-  }
-  /** Ends a key for good, whichever of yours: the one that asks, too */
-  '/v1/key/revoke': {
-    body: {
-      id: string
-      /** The subscriptions that it has started go on */
-      keep_subscriptions?: boolean | undefined
-    }
-    result: {
-      key: {
-        id: string
-        name: string
-        scopes: string[] | null
-        networks: string[] | null
-        daily_cap: number | null
-        spent_today: number | null
-        require_v2: boolean
-        require_external_id: boolean
-        created_at: string
-        made_by: string | null
-        last_used_at: string | null
-        ends_at: string | null
-        revoked_at: string | null
-        /** Those that sign now, the newest first */
-        secrets: {
-          made_at: string
-          until: string | null
-        }[]
-      }
-      ended_subscriptions: number
-    }
-  }
-  /** A program asks for a key of its own: a code for the user, a secret for the program */
-  '/v1/pairing/new': {
-    body: {
-      /** What the program is called, and where it runs; 1 to 100 characters */
-      name: string
-      /** What the program would like to do; left out: the user chooses */
-      scopes?: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[] | undefined
-    }
-    result: {
-      /** Eight letters, in two groups */
-      code: string
-      url: string | null
-      /** Keep it: it takes the key */
-      poll_secret: string
-      poll_seconds: number
-      ends_at: string
-    }
-  }
-  /** Which program waits with this code */
-  '/v1/pairing/check': {
-    body: {
-      /** What the program shows; blanks, hyphens and small letters make no difference */
-      code: string
-    }
-    result: {
-      /** What the program calls itself: nobody has checked it */
-      name: string
-      /** Where it asked from */
-      ip: string
-      scopes: string[] | null
-      made_at: string
-      /** The code is worth nothing from then on */
-      ends_at: string
-    }
-  }
-  /** Gives the program that waits with this code a key, no wider than the one that asks */
-  '/v1/pairing/approve': {
-    body: {
-      /** What the program shows; blanks, hyphens and small letters make no difference */
-      code: string
-      /** What to call it */
-      name?: string | undefined
-      /** What it may do */
-      scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
-      /** Where it may be used from: addresses and networks, or `any` alone */
-      networks?: string[] | undefined
-      /** The most that it may spend in a day (UTC), in TRX, or `none` */
-      daily_cap?: number | string | undefined
-      /** It refuses requests without the second signature, which the SDK and the command line
-       *  send; clients that know the first alone do not work with it */
-      require_v2?: boolean | undefined
-      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
-       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
-      require_external_id?: boolean | undefined
-      /** A time that is still to come, from which on it is refused, or `never` */
-      ends_at?: string | undefined
-    }
-    result: {
-      id: string
-      name: string
-      scopes: string[] | null
-      networks: string[] | null
-      daily_cap: number | null
-      spent_today: number | null
-      require_v2: boolean
-      require_external_id: boolean
-      created_at: string
-      made_by: string | null
-      last_used_at: string | null
-      ends_at: string | null
-      revoked_at: string | null
-      /** Those that sign now, the newest first */
-      secrets: {
-        made_at: string
-        until: string | null
-      }[]
-    }
-  }
-  /** The key of a program that was approved, once; until then, how it stands */
-  '/v1/pairing/take': {
-    body: {
-      poll_secret: string
-    }
-    result: {
-      state: 'open' | 'approved' | 'refused' | (string & {})
-      key: {
-        id: string
-        /** Names it; shown this once */
-        token: string
-        /** Signs; shown this once */
-        secret: string
-      } | null
-    }
-  }
-  /** Gives the program that waits with this code no key */
-  '/v1/pairing/refuse': {
-    body: {
-      /** What the program shows; blanks, hyphens and small letters make no difference */
-      code: string
-    }
-    result: {
-      /** Of the program */
-      name: string
     }
   }
   /** What happened, newest first; with `after` from there on, oldest first */
@@ -2174,6 +1896,296 @@ export type Endpoints = {
       removed: boolean
     }
   }
+  /** Your API keys, newest first, revoked ones too */
+  '/v1/keys/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        spent_today: number | null
+        require_v2: boolean
+        require_external_id: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** A new API key, no wider than the one that asks */
+  '/v1/key/new': {
+    body: {
+      /** What to call it */
+      name: string
+      /** What it may do */
+      scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
+      /** Where it may be used from: addresses and networks, or `any` alone */
+      networks?: string[] | undefined
+      /** The most that it may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+      /** It refuses requests without the second signature, which the SDK and the command line
+       *  send; clients that know the first alone do not work with it */
+      require_v2?: boolean | undefined
+      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
+       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
+      require_external_id?: boolean | undefined
+      /** A time that is still to come, from which on it is refused, or `never` */
+      ends_at?: string | undefined
+    }
+    result: {
+      key: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        spent_today: number | null
+        require_v2: boolean
+        require_external_id: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Names it; shown this once */
+      token: string
+      /** Signs; shown this once */
+      secret: string
+    }
+  }
+  /** Puts other limits on a key; what is left out stays as it is */
+  '/v1/key/change': {
+    body: {
+      id: string
+      /** What to call it */
+      name?: string | undefined
+      /** What it may do */
+      scopes?: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[] | undefined
+      /** Where it may be used from: addresses and networks, or `any` alone */
+      networks?: string[] | undefined
+      /** The most that it may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+      /** It refuses requests without the second signature, which the SDK and the command line
+       *  send; clients that know the first alone do not work with it */
+      require_v2?: boolean | undefined
+      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
+       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
+      require_external_id?: boolean | undefined
+      /** A time that is still to come, from which on it is refused, or `never` */
+      ends_at?: string | undefined
+    }
+    result: {
+      id: string
+      name: string
+      scopes: string[] | null
+      networks: string[] | null
+      daily_cap: number | null
+      spent_today: number | null
+      require_v2: boolean
+      require_external_id: boolean
+      created_at: string
+      made_by: string | null
+      last_used_at: string | null
+      ends_at: string | null
+      revoked_at: string | null
+      /** Those that sign now, the newest first */
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** A new secret for a key; the one before signs for a while */
+  '/v1/key/rotate': {
+    body: {
+      id: string
+      /** 24 when left out; 0 ends those before at once */
+      overlap_hours?: number | undefined
+    }
+    result: {
+      key: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        spent_today: number | null
+        require_v2: boolean
+        require_external_id: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Shown this once */
+      secret: string
+    }
+  }
+  /** Ends a key for good, whichever of yours: the one that asks, too */
+  '/v1/key/revoke': {
+    body: {
+      id: string
+      /** The subscriptions that it has started go on */
+      keep_subscriptions?: boolean | undefined
+    }
+    result: {
+      key: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        spent_today: number | null
+        require_v2: boolean
+        require_external_id: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      ended_subscriptions: number
+    }
+  }
+  /** A program asks for a key of its own: a code for the user, a secret for the program */
+  '/v1/pairing/new': {
+    body: {
+      /** What the program is called, and where it runs; 1 to 100 characters */
+      name: string
+      /** What the program would like to do; left out: the user chooses */
+      scopes?: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[] | undefined
+    }
+    result: {
+      /** Eight letters, in two groups */
+      code: string
+      url: string | null
+      /** Keep it: it takes the key */
+      poll_secret: string
+      poll_seconds: number
+      ends_at: string
+    }
+  }
+  /** Which program waits with this code */
+  '/v1/pairing/check': {
+    body: {
+      /** What the program shows; blanks, hyphens and small letters make no difference */
+      code: string
+    }
+    result: {
+      /** What the program calls itself: nobody has checked it */
+      name: string
+      /** Where it asked from */
+      ip: string
+      scopes: string[] | null
+      made_at: string
+      /** The code is worth nothing from then on */
+      ends_at: string
+    }
+  }
+  /** Gives the program that waits with this code a key, no wider than the one that asks */
+  '/v1/pairing/approve': {
+    body: {
+      /** What the program shows; blanks, hyphens and small letters make no difference */
+      code: string
+      /** What to call it */
+      name?: string | undefined
+      /** What it may do */
+      scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
+      /** Where it may be used from: addresses and networks, or `any` alone */
+      networks?: string[] | undefined
+      /** The most that it may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+      /** It refuses requests without the second signature, which the SDK and the command line
+       *  send; clients that know the first alone do not work with it */
+      require_v2?: boolean | undefined
+      /** It begins nothing without an `external_id` or an `Idempotency-Key`: what the first
+       *  signature alone leaves open, that a body is sent again, then buys nothing twice */
+      require_external_id?: boolean | undefined
+      /** A time that is still to come, from which on it is refused, or `never` */
+      ends_at?: string | undefined
+    }
+    result: {
+      id: string
+      name: string
+      scopes: string[] | null
+      networks: string[] | null
+      daily_cap: number | null
+      spent_today: number | null
+      require_v2: boolean
+      require_external_id: boolean
+      created_at: string
+      made_by: string | null
+      last_used_at: string | null
+      ends_at: string | null
+      revoked_at: string | null
+      /** Those that sign now, the newest first */
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** The key of a program that was approved, once; until then, how it stands */
+  '/v1/pairing/take': {
+    body: {
+      poll_secret: string
+    }
+    result: {
+      state: 'open' | 'approved' | 'refused' | (string & {})
+      key: {
+        id: string
+        /** Names it; shown this once */
+        token: string
+        /** Signs; shown this once */
+        secret: string
+      } | null
+    }
+  }
+  /** Gives the program that waits with this code no key */
+  '/v1/pairing/refuse': {
+    body: {
+      /** What the program shows; blanks, hyphens and small letters make no difference */
+      code: string
+    }
+    result: {
+      /** Of the program */
+      name: string
+    }
+  }
   /** The people who sign in for you, newest first, removed ones too */
   '/v1/users/list': {
     body: {
@@ -2575,14 +2587,6 @@ export const REPETITION: {
   '/v1/aml-watch/remove': 'nothing',
   '/v1/quote/new': 'nothing',
   '/v1/quote/accept': 'external_id',
-  '/v1/key/new': 'nothing',
-  '/v1/key/change': 'nothing',
-  '/v1/key/rotate': 'nothing',
-  '/v1/key/revoke': 'nothing',
-  '/v1/pairing/new': 'nothing',
-  '/v1/pairing/approve': 'nothing',
-  '/v1/pairing/take': 'nothing',
-  '/v1/pairing/refuse': 'nothing',
   '/v1/webhook/new': 'nothing',
   '/v1/webhook/change': 'nothing',
   '/v1/webhook/rotate': 'nothing',
@@ -2591,6 +2595,14 @@ export const REPETITION: {
   '/v1/webhook/replay': 'nothing',
   '/v1/notice/retry': 'nothing',
   '/v1/webhook/remove': 'nothing',
+  '/v1/key/new': 'nothing',
+  '/v1/key/change': 'nothing',
+  '/v1/key/rotate': 'nothing',
+  '/v1/key/revoke': 'nothing',
+  '/v1/pairing/new': 'nothing',
+  '/v1/pairing/approve': 'nothing',
+  '/v1/pairing/take': 'nothing',
+  '/v1/pairing/refuse': 'nothing',
   '/v1/user/invite': 'nothing',
   '/v1/user/change': 'nothing',
   '/v1/user/recover': 'nothing',

@@ -9,7 +9,7 @@ import { OPERATIONS } from './table.ts'
 /** They move money, or let somebody spend, sign, sell or be sold to who could not before. */
 const CAREFUL = `
   customers create, customers suspend, customers resume, customers close, customers limits
-  customers credit, customers debit, deposits resolve, deposits recount
+  customers credit, customers debit, invoices reissue, deposits resolve, deposits recount
   approvals set, approvals give
   keys issue, keys change, keys rotate, keys reseal, receipts rotate
   prices set, prices remove, fees set, plans set, plans remove, services on, signer go

@@ -101,7 +101,7 @@ export async function openPurse(tx: Tx, buyers: readonly Buyer[], now: Date): Pr
   return new Purse(free_sun, spent_sun)
 }
 
-export const contractRefusal = (param: string): Fault =>
+const contractRefusal = (param: string): Fault =>
   InvalidAddress(undefined, 'A contract cannot receive resources').because(
     `${param} must be the address of an account`,
     param,

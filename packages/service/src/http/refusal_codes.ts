@@ -65,8 +65,8 @@ export const CODES: readonly Code[] = [
     code: 10,
     key: 'invalid_network_address',
     means:
-      'Not an address of the network, or a contract where that is not possible; `param` names ' +
-      'the field.',
+      'Not an address of the network, or a contract or a wallet of the service where that is not ' +
+      'possible; `param` names the field.',
     usually: [
       'The address of another network, or in hexadecimal (`41…`).',
       'A letter lost in copying: the last ones are a checksum.',
@@ -97,7 +97,7 @@ export const CODES: readonly Code[] = [
   {
     code: 21,
     key: 'cannot_stop_subscription',
-    means: 'It does not run, or has a limit of transactions.',
+    means: 'It has ended, or has a limit of transactions.',
     usually: ['It has ended already: `/v1/subscription/check` says how it stands.'],
   },
   {
@@ -128,8 +128,8 @@ export const CODES: readonly Code[] = [
     code: 35,
     key: 'service_unavailable',
     means:
-      'Off sale, or it cannot be delivered now; nothing was charged, try again later. The ' +
-      'part after the point says which limit it was.',
+      'Off sale (the activation that goes with it, too), or it cannot be delivered now; nothing ' +
+      'was charged, try again later. The part after the point says which limit it was.',
     usually: [
       'The sentence says whether it is off sale, too much at once, or the chain. ' +
         '`/v1/pool-forecast` says how much can be delivered, and when.',
