@@ -1,9 +1,10 @@
 // Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL
-// itself reaches with the same statements on the same database (pgbench): batched as ours are, with
-// one batch under way at a time as in a process of ours, with two, and one order a transaction.
-// Spread over many customers, and all from one, for one receiver; for one, a few, and another for
-// each order, within the limits of the default settings and without, and through a node that allows
-// 15 requests a second; and once more with 1 ms added to every flush to
+// itself reaches on the same database with statements that are near to ours (pgbench;
+// parts/pgbench.ts says what they lack): batched as ours are, with one batch under way at a time as
+// in a process of ours, with two, and one order a transaction. Spread over many customers, and all
+// from one, for one receiver; for one, a few, and another for each order, within the limits of the
+// default settings and without, and through a node that allows 15 requests a second; and once more
+// with 1 ms added to every flush to
 // disk; without the event that tells the customer of it; and as penstock_api, whose rights are
 // looked at with every statement and every row of the ledger. The load, the service and the
 // database share the machine's cores, and each measurement runs alone, in turns; what each of the
@@ -367,6 +368,7 @@ async function receiversOf(setting: Setting, say: Say): Promise<ReceiverFigures[
     await node.allow(null)
     await serving.close()
     const { per_second, p50_ms, p99_ms, refused, service_us_per_order } = seen
+    if (refused > 0) say(`${refused} were refused, as with ${seen.first_refusal}`)
     const asked = after.answered - before.answered
     const node_requests_per_order = asked / Math.max(1, seen.answered - refused)
     const node_refused = after.refused - before.refused

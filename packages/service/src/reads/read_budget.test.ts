@@ -237,6 +237,52 @@ test('a node that refuses sets the pace, and what it refused is asked again', as
   assert.ok(took_ms[198]! < 1_000, `p99 ${took_ms[198]} ms`)
 })
 
+test('at a node that the worker asks too, purchases and their broadcasts fit in', async () => {
+  const { budget, time, pass } = budgetOf(readLimits(3_000))
+  const { question } = strictNode(time.timer.now_ms, 15)
+  const took_ms: number[] = []
+  const own = { asked: 0, refused: 0 }
+  const ask = async () => {
+    own.asked += 1
+    await question().catch(() => {
+      own.refused += 1
+    })
+  }
+  const buy = (is_followed: boolean) => {
+    const began_ms = time.timer.now_ms()
+    void budget.spend({ ...reader('buy', 'anna'), wait_ms: 1_000 }, 1, question).then(
+      () => {
+        took_ms.push(time.timer.now_ms() - began_ms)
+        if (is_followed) void ask()
+      },
+      () => took_ms.push(Number.POSITIVE_INFINITY),
+    )
+  }
+  // The worker looks three times a second, whatever customers do. Of what they ask too much, the
+  // node refuses it some, and no more than that.
+  for (let tick = 0; tick < 200; tick++) {
+    if (tick === 50) Object.assign(own, { asked: 0, refused: 0 })
+    if (tick % 3 === 0) await ask()
+    for (let i = 0; i < 10; i++) buy(false)
+    await pass(100, 20)
+  }
+  assert.ok(own.refused <= 0.2 * own.asked, `${own.refused} of ${own.asked}`)
+  await pass(5_000, 20)
+  Object.assign(own, { asked: 0, refused: 0 })
+  took_ms.length = 0
+  // Each second five purchases, each with its broadcast.
+  for (let tick = 0; tick < 400; tick++) {
+    if (tick % 3 === 0) await ask()
+    if (tick % 2 === 0) buy(true)
+    await pass(100, 20)
+  }
+  await pass(1_000, 20)
+  took_ms.sort((a, b) => a - b)
+  assert.equal(took_ms.length, 200)
+  assert.ok(took_ms[198]! <= 1_000, took_ms.slice(-10).join(' '))
+  assert.ok(own.refused <= 0.03 * own.asked, `${own.refused} of ${own.asked}`)
+})
+
 test('look-ups at a node that refuses leave purchases their part', async () => {
   const { budget, time, pass } = budgetOf(readLimits(3_000))
   const { question } = strictNode(time.timer.now_ms, 15)
