@@ -111,7 +111,7 @@ test('a figure that is too old, or of another history, is refused by its name', 
   assert.match(staleMeasurements(all, at(0))[0]!, /^loop: abc is no commit before this one/)
 })
 
-test('a value is printed from what the benchmark said, and none is refused', () => {
+test('a value is printed as the benchmark gave it, and a missing one is refused', () => {
   const table = [figure('loop')]
   assert.equal(valueAt(measurement().values, ['rows', { what: 'b' }, 'p99_ms']), 12.345)
   const block = printBlock(table, [measurement()])

@@ -240,7 +240,7 @@ test('what reads prints text for people and the fields of the wire for programs'
     ['prices history', 0, /tiers/],
     ['prices history energy --json', 0, JSON_OUT],
     ['prices recharge', 0, /rates/],
-    [`calculate ${address} 65000 --duration 1`, 0, /total/],
+    [`calculate ${address} 65000`, 0, /total/],
     [`calculate ${address} 345 bandwidth --duration 1 --json`, 0, /"bandwidth"/],
     [`estimate ${address} ${other}`, 0, /fee limit/],
     [`address ${address}`, 0, /TRX/],

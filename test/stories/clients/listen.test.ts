@@ -93,3 +93,40 @@ test('listen misses nothing while the service is stopped and started again', asy
   )
   assert.equal(events.filter(({ test }) => test).length, 6)
 })
+
+test('listen says once that its stream is lost, however many tries fail', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-listen-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const end = new AbortController()
+  let asked = 0
+  const service = createServer((_, response) => {
+    asked++
+    if (asked <= 3) return void response.socket?.destroy()
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(': open 7\n\n')
+  })
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve))
+  t.after(() => service.close().closeAllConnections())
+  const { port } = service.address() as AddressInfo
+  let said = ''
+  const env = {
+    PENSTOCK_URL: `http://127.0.0.1:${port}`,
+    PENSTOCK_TOKEN: 't',
+    PENSTOCK_SECRET: 's',
+  }
+  const listening = runCommand(['listen'], '1.2.3', {
+    env: { ...env, XDG_CONFIG_HOME: folder, XDG_CACHE_HOME: folder },
+    out: () => {},
+    err: (text) => {
+      said += text
+      if (/stream is back/.test(said)) end.abort(new Error('interrupted'))
+    },
+    input: async () => '',
+    ask: undefined,
+    color: false,
+    signal: end.signal,
+  })
+  assert.equal(await listening, 130)
+  assert.equal(asked, 4)
+  assert.match(said, /^The stream is lost; [^\n]*\nThe stream is back\.\n/)
+})

@@ -24,8 +24,17 @@ const watching = (words: string, summary: string, types?: EventType[]): Command 
 })
 
 async function* streamed({ penstock, body, io, note }: Invocation, more: Row) {
-  const lost = () => note('The stream is lost; going on as soon as it is back.')
-  yield* penstock.events.stream({ ...body, ...more }, { signal: io.signal, lost })
+  let is_lost = false
+  // Every try that fails says so; a person wants to know it once.
+  const lost = () => {
+    if (!is_lost) note('The stream is lost; going on as soon as it is back.')
+    is_lost = true
+  }
+  const opened = () => {
+    if (is_lost) note('The stream is back.')
+    is_lost = false
+  }
+  yield* penstock.events.stream({ ...body, ...more }, { signal: io.signal, lost, opened })
 }
 
 const CALL_MS_MAX = 15_000

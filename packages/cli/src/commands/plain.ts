@@ -77,12 +77,24 @@ const NOTICE_COLUMNS = ['number', 'webhook_id', 'type', 'state', 'calls', 'due_a
 const WEBHOOK_COLUMNS = ['id', 'url', 'state', 'types', 'waiting', 'due', 'dead', 'failing_since']
 const CHECK_COLUMNS = ['id', 'type', 'address', 'status', 'risk_score', 'risk_level', 'checked_at']
 
+const calculate: Command = {
+  ...plain('calculate', '/v1/calculate', {
+    operands: ['address', 'amount', 'type'],
+    filled: ['duration'],
+    own: [field('duration', 'hours; 1, as there is no other', { type: 'whole' })],
+  }),
+  run: async ({ penstock, body, own: { duration = 1 }, io }) => {
+    const wanted = { ...body, duration }
+    return { value: await penstock.call('/v1/calculate', wanted as never, { signal: io.signal }) }
+  },
+}
+
 export const PLAIN: readonly Command[] = [
   plain('whoami', '/v1/whoami'),
   plain('services', '/v1/services'),
   plain('prices history', '/v1/prices/history', { operands: ['resource'] }),
   plain('prices recharge', '/v1/direct-recharge-info'),
-  plain('calculate', '/v1/calculate', { operands: ['address', 'amount', 'type'] }),
+  calculate,
   plain('estimate', '/v1/estimate-energy', { operands: ['from_address', 'to_address'] }),
   plain('address', '/v1/address-info', { operands: ['address'] }),
   plain('pool forecast', '/v1/pool-forecast', { operands: ['resource', 'hours'] }),
