@@ -79,7 +79,7 @@ test('without credentials a call is not signed', async () => {
     return new Response('{"code":0,"result":{}}')
   }) as PenstockOptions['fetch']
   await new Penstock({ url: ACCESS.url, fetch }).deposits.rechargeInfo()
-  assert.deepEqual([...headers.keys()].sort(), ['accept', 'content-type'])
+  assert.deepEqual([...headers.keys()].sort(), ['accept', 'content-type', 'user-agent'])
 })
 
 test('every endpoint and page of the reference has a method', async () => {

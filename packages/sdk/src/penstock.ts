@@ -11,6 +11,7 @@ import { subscriptions } from './resources/subscriptions.ts'
 import { users } from './resources/users.ts'
 import { Caller, type CallOptions, type WithResponse } from './wire/calls.ts'
 import type { Endpoints, Pages } from './wire/endpoints.ts'
+import type { Listener } from './wire/listeners.ts'
 import {
   type Filter,
   type Item,
@@ -53,6 +54,7 @@ export {
   UnknownOutcome,
 } from './wire/errors.ts'
 export type { Event, EventData, EventType } from './wire/events.ts'
+export type { RequestInfo, ResponseInfo } from './wire/listeners.ts'
 export type { Filter, Item, ListPath, NumberedPath } from './wire/lists.ts'
 export type { Body, Result } from './wire/methods.ts'
 export { type StampInput, signer } from './wire/signing.ts'
@@ -74,6 +76,8 @@ export type PenstockOptions = {
   timeout_ms?: number | undefined
   /** For how long calls are tried again while the service is unavailable (code 35). */
   retry_unavailable_ms?: number | undefined
+  /** How many calls may be under way at once; the others wait for their turn. */
+  connections?: number | undefined
   /** Anyone who can open the page can read the secret, and spend with it. */
   allowSecretInBrowser?: boolean | undefined
   /** What is used instead of the global `fetch`. */
@@ -93,11 +97,14 @@ class Client {
     retries = 2,
     timeout_ms = 30_000,
     retry_unavailable_ms = 0,
+    connections = 64,
     allowSecretInBrowser = false,
     // Called as a function of its own: browsers refuse it as a method.
     fetch = (...call) => globalThis.fetch(...call),
   }: PenstockOptions) {
     if (!/^https?:\/\/[^/]/.test(url)) throw new TypeError(`url is no address: ${url}`)
+    if (!Number.isInteger(connections) || connections < 1)
+      throw new TypeError('connections is a whole number from 1')
     if (!token !== !secret) throw new TypeError('token and secret belong together')
     if (secret && !allowSecretInBrowser && 'window' in globalThis && 'document' in globalThis)
       throw new TypeError('A secret in a page is no secret: see allowSecretInBrowser')
@@ -109,8 +116,15 @@ class Client {
       retries,
       timeout_ms,
       retry_unavailable_ms,
+      connections,
       fetch,
     })
+  }
+
+  /** Shows each try of a call, as it begins or when it has ended, without headers and bodies.
+   *  Returns what takes the listener off again. */
+  on<Name extends keyof Listener>(name: Name, listener: Listener[Name]): () => void {
+    return this.caller.listeners.on(name, listener)
   }
 
   /** Calls an endpoint by its path. Throws a PenstockError. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { InvalidWebhook, verifyWebhook } from './webhooks.ts'
+import { InvalidWebhook, signTestWebhook, verifyWebhook } from './webhooks.ts'
 
 /** What the documentation of Standard Webhooks signs as an example. */
 const EXAMPLE = {
@@ -107,4 +107,15 @@ test('what is no secret takes nothing, though somebody signs with it', async () 
     await assert.rejects(verifyWebhook(body, signed(body, secret), secret), TypeError, secret)
   const [none] = [undefined] as unknown as [string]
   await assert.rejects(verifyWebhook(body, signed(body, newSecret()), none), TypeError)
+})
+
+test('a call that is signed for a test is taken, and with another secret it is not', async () => {
+  const [secret, other] = [newSecret(), newSecret()]
+  const { body, headers } = await signTestWebhook({ type: 'order.succeeded', number: 7 }, secret)
+  const event = await verifyWebhook(body, headers, secret)
+  assert.deepEqual([event.type, event.number], ['order.succeeded', 7])
+  await assert.rejects(verifyWebhook(body, headers, other), InvalidWebhook)
+  const old = await signTestWebhook({}, secret, { now_ms: Date.now() - 600_000 })
+  await assert.rejects(verifyWebhook(old.body, old.headers, secret), /too old/)
+  await assert.rejects(signTestWebhook({}, 'whsec_short'), TypeError)
 })

@@ -40,7 +40,8 @@ export async function verifyWebhook(
   const id = header(headers, 'webhook-id')
   const timestamp = header(headers, 'webhook-timestamp')
   const signatures = header(headers, 'webhook-signature').split(' ')
-  if (!/^\d{1,12}$/.test(timestamp)) throw new InvalidWebhook('webhook-timestamp is no time')
+  if (!/^\d{1,12}$/.test(timestamp))
+    throw new InvalidWebhook('webhook-timestamp is not a Unix timestamp')
   if (Math.abs(now_ms / 1000 - Number(timestamp)) > tolerance_seconds)
     throw new InvalidWebhook('The call is too old, or its time is not yet')
   const bytes = typeof body === 'string' ? utf8(body) : new Uint8Array(body)
@@ -49,8 +50,35 @@ export async function verifyWebhook(
     for (const signature of signatures)
       if (await isSigned(signed, signature, secret))
         return JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent
-  throw new InvalidWebhook('No signature of it is right')
+  throw new InvalidWebhook(
+    'No signature matches. Pass the raw request body, and the secret that was shown as whsec_…',
+  )
 }
+
+/** A call as the service makes it, for tests of your receiver: the body to send, and its headers.
+ *  Throws a TypeError when the secret is none. */
+export async function signTestWebhook(
+  event: Partial<WebhookEvent>,
+  secret: string,
+  { id = `test_${Date.now()}`, now_ms = Date.now() }: { id?: string; now_ms?: number } = {},
+): Promise<{ body: string; headers: Record<string, string> }> {
+  const body = JSON.stringify(event)
+  const timestamp = String(Math.floor(now_ms / 1000))
+  const { subtle } = await webCrypto()
+  const key = await subtle.importKey('raw', keyOf(secret), HMAC, false, ['sign'])
+  const digest = await subtle.sign('HMAC', key, utf8(`${id}.${timestamp}.${body}`))
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${base64(digest)}`,
+  }
+  return { body, headers }
+}
+
+const HMAC = { name: 'HMAC', hash: 'SHA-256' }
+
+const base64 = (bytes: ArrayBuffer): string => btoa(String.fromCharCode(...new Uint8Array(bytes)))
 
 function header(headers: WebhookHeaders, name: string): string {
   const get = headers.get
@@ -72,8 +100,7 @@ async function isSigned(
   if (version !== 'v1' || !digest || !/^[A-Za-z0-9+/]{43}=$/.test(digest)) return false
   const { subtle } = await webCrypto()
   const key_bytes = keyOf(secret)
-  const how = { name: 'HMAC', hash: 'SHA-256' }
-  const key = await subtle.importKey('raw', key_bytes, how, false, ['verify'])
+  const key = await subtle.importKey('raw', key_bytes, HMAC, false, ['verify'])
   return subtle.verify('HMAC', key, fromBase64(digest), signed)
 }
 
@@ -83,7 +110,7 @@ function keyOf(secret: string): Uint8Array<ArrayBuffer> {
     const key = fromBase64(secret.replace(/^whsec_/, ''))
     if (key.length >= SECRET_BYTES_MIN) return key
   } catch {}
-  throw new TypeError('That is no secret of a webhook')
+  throw new TypeError('Not a webhook secret (expected whsec_…)')
 }
 
 function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -1,7 +1,14 @@
 // API keys, and who calls.
 
-import type { Caller } from '../wire/calls.ts'
-import { methodsOf } from '../wire/methods.ts'
+import type { Caller, CallOptions, WithResponse } from '../wire/calls.ts'
+import type { EventType } from '../wire/events.ts'
+import { type Body, methodsOf, type Result } from '../wire/methods.ts'
+
+/** With types of events that the compiler knows. */
+type WithTypes<Path extends '/v1/webhook/new' | '/v1/webhook/change'> = (
+  body: Omit<Body<Path>, 'types'> & { types?: readonly EventType[] | undefined },
+  options?: CallOptions,
+) => Promise<WithResponse<Result<Path>>>
 
 export function access(caller: Caller) {
   const { call, byId, list } = methodsOf(caller)
@@ -35,9 +42,9 @@ export function access(caller: Caller) {
       list: list('/v1/webhooks/list'),
       check: byId('/v1/webhook/check'),
       /** A new webhook, which is told of what happens from now on. */
-      create: call('/v1/webhook/new'),
+      create: call('/v1/webhook/new') as WithTypes<'/v1/webhook/new'>,
       /** Changes a webhook; what is left out stays as it is. */
-      change: call('/v1/webhook/change'),
+      change: call('/v1/webhook/change') as WithTypes<'/v1/webhook/change'>,
       /** Removes a webhook; it is told of nothing more. */
       remove: byId('/v1/webhook/remove'),
       /** A new secret; the one before stays valid for a while. */

@@ -3,6 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { mock, test } from 'node:test'
 import {
   AddressNotActivated,
@@ -393,4 +396,91 @@ test('an id that is given but empty is refused: each time would buy again', asyn
     await assert.rejects(penstock.quotes.accept({ id: 'q', external_id }), InvalidRequest)
   }
   assert.equal(requests.length, 0)
+})
+
+test('each try is shown to who listens, without anything secret', async () => {
+  const { penstock } = scripted([refused(500), well({ id: '1' })], { retries: 1 })
+  const seen: object[] = []
+  const off = penstock.on('request', (info) => seen.push(info))
+  penstock.on('response', (info) => seen.push(info))
+  await penstock.call('/v1/balance', {})
+  const [first, failed, second, done] = seen as Record<string, unknown>[]
+  const call = { method: 'POST', path: '/v1/balance' }
+  assert.deepEqual(
+    [first, second],
+    [
+      { ...call, attempt: 1 },
+      { ...call, attempt: 2 },
+    ],
+  )
+  const { error, ms: _, ...shown } = failed!
+  assert.ok(error instanceof ServerError)
+  assert.deepEqual(shown, { ...call, attempt: 1, status: 200, code: 500, request_id: 'r-2' })
+  assert.deepEqual([done!.code, done!.request_id, done!.error], [0, 'r-1', undefined])
+  assert.doesNotMatch(JSON.stringify(seen), /secret|pst_token/)
+  off()
+  await penstock.call('/v1/balance', {})
+  assert.equal(seen.length, 5, 'who has left hears nothing more')
+})
+
+test('no more calls are under way than may be, and the others come in turn', async () => {
+  let under_way = 0
+  let most = 0
+  const order: string[] = []
+  const slow: Reply = async ({ body }) => {
+    under_way += 1
+    most = Math.max(most, under_way)
+    order.push(body)
+    await new Promise(setImmediate)
+    under_way -= 1
+    return json({ code: 0, request_id: 'r', result: {} })
+  }
+  const { penstock } = scripted([slow], { connections: 3 })
+  const numbers = Array.from({ length: 20 }, (_, i) => i + 1)
+  await Promise.all(numbers.map((number) => penstock.call('/v1/invoice/check', { number })))
+  assert.equal(most, 3)
+  assert.deepEqual(
+    order.map((body) => (JSON.parse(body) as { number: number }).number),
+    numbers,
+  )
+  assert.throws(() => scripted([slow], { connections: 0 }), /connections is a whole number/)
+})
+
+test('who leaves while waiting for a turn has sent nothing, and takes no turn', async () => {
+  let answer = () => {}
+  const held: Reply = () =>
+    new Promise((resolve) => {
+      answer = () => resolve(json({ code: 0, request_id: 'r', result: {} }))
+    })
+  const { penstock, requests } = scripted([held], { connections: 1 })
+  const first = penstock.call('/v1/balance', {})
+  const abort = new AbortController()
+  const second = penstock.call('/v1/balance', {}, { signal: abort.signal })
+  while (requests.length === 0) await new Promise(setImmediate)
+  abort.abort(new Error('enough'))
+  await assert.rejects(second, /enough/)
+  answer()
+  await first
+  assert.equal(requests.length, 1)
+})
+
+test('the service is told which client calls', async () => {
+  const { penstock, requests } = scripted([well()])
+  await penstock.call('/v1/balance', {})
+  const file = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  const { version } = JSON.parse(file) as { version: string }
+  assert.equal(requests[0]!.headers.get('user-agent'), `penstock-sdk/${version}`)
+})
+
+test('an error of the network says which, and keeps its cause', async () => {
+  const closed = createServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port } = closed.address() as AddressInfo
+  closed.close()
+  const penstock = new Penstock({ url: `http://127.0.0.1:${port}`, retries: 0 })
+  await assert.rejects(penstock.status(), (error: ConnectionError) => {
+    assert.match(error.message, /ECONNREFUSED/)
+    assert.equal((error.cause as { cause: { code: string } }).cause.code, 'ECONNREFUSED')
+    return error instanceof ConnectionError
+  })
 })

@@ -3,6 +3,7 @@
 // try whose answer never came may still be carried out later, so after one no refusal is proof that
 // nothing was done: then the outcome is unknown, and the caller is told so.
 
+import { Connections } from './connections.ts'
 import { type Endpoints, REPETITION, type Streams } from './endpoints.ts'
 import {
   ConnectionError,
@@ -14,7 +15,9 @@ import {
   TimeoutError,
   UnknownOutcome,
 } from './errors.ts'
+import { Listeners } from './listeners.ts'
 import { newId, signer } from './signing.ts'
+import { VERSION } from './version.ts'
 
 export type CallOptions = {
   /** Ends the call. A call under an id of its own ends with UnknownOutcome, if it was sent. */
@@ -51,6 +54,7 @@ export type CallerOptions = {
   retries: number
   timeout_ms: number
   retry_unavailable_ms: number
+  connections: number
   fetch: typeof globalThis.fetch
 }
 
@@ -74,7 +78,7 @@ type RemainingTries = {
 }
 
 /** `refused`: nothing came of this try, for certain. */
-type Failure = { error: PenstockError; refused: boolean; headers?: Headers }
+type Failure = { error: PenstockError; refused: boolean; status?: number; headers?: Headers }
 /** A failed try of a call that was signed with this much added to our clock. */
 type FailedTry = Failure & { ahead_ms: number }
 
@@ -104,6 +108,8 @@ const UNAVAILABLE = 35
 export class Caller {
   readonly #options: CallerOptions
   readonly #sign: ReturnType<typeof signer> | undefined
+  readonly #connections: Connections
+  readonly listeners = new Listeners()
   /** By how much the clock of the service is ahead of ours. */
   #ahead_ms = 0
   /** A signature of ours was accepted, and none was refused since. */
@@ -112,6 +118,7 @@ export class Caller {
   constructor(options: CallerOptions) {
     this.#options = options
     const { token, secret } = options
+    this.#connections = new Connections(options.connections)
     this.#sign = token && secret ? signer(token, secret) : undefined
   }
 
@@ -159,8 +166,10 @@ export class Caller {
       copied: false,
     }
     let unanswered = false
+    let attempt = 0
     for (;;) {
-      const outcome = await this.#attempt(sent, options)
+      attempt += 1
+      const outcome = await this.#seen(sent, options, attempt)
       if ('result' in outcome) return outcome.result
       const { error, refused } = outcome
       unanswered ||= !refused
@@ -205,6 +214,28 @@ export class Caller {
     return true
   }
 
+  /** One try in its turn, shown to those who listen. */
+  async #seen(
+    sent: CallRequest,
+    options: CallOptions,
+    attempt: number,
+  ): Promise<{ result: unknown } | FailedTry> {
+    const { signal } = options
+    if (!(await this.#connections.take(signal))) return { ...neverSent(signal), ahead_ms: 0 }
+    const info = { method: sent.method, path: sent.path, attempt }
+    this.listeners.request(info)
+    const began_ms = performance.now()
+    try {
+      const outcome = await this.#attempt(sent, options)
+      const ms = Math.round(performance.now() - began_ms)
+      this.listeners.response({ ...info, ms, ...shownOf(outcome) })
+      return outcome
+    } finally {
+      // A stream goes on for long, and is not one of the calls that wait for each other.
+      this.#connections.give()
+    }
+  }
+
   async #attempt(
     sent: CallRequest,
     options: CallOptions,
@@ -223,6 +254,8 @@ export class Caller {
   ): Promise<Headers> {
     const headers = new Headers(request_headers)
     headers.set('accept', 'application/json')
+    // Pages may not say it, and their browsers ask before they send a header of ours.
+    if (!('document' in globalThis)) headers.set('user-agent', `penstock-sdk/${VERSION}`)
     if (method === 'GET' || body === undefined) return headers
     headers.set('content-type', 'application/json')
     if (idempotency_key === undefined) headers.delete('idempotency-key')
@@ -240,10 +273,7 @@ export class Caller {
     { signal, timeout_ms = this.#options.timeout_ms }: CallOptions,
   ): Promise<Answer | Failure> {
     const { url, fetch } = this.#options
-    if (signal?.aborted) {
-      const cause: unknown = signal.reason
-      return { error: new ConnectionError('It was not sent', { code: 0, cause }), refused: true }
-    }
+    if (signal?.aborted) return neverSent(signal)
     const abort = new AbortController()
     const end = () => {
       signal?.removeEventListener('abort', end)
@@ -271,7 +301,7 @@ export class Caller {
       const fields = { code: 0, retryable: true, cause }
       const error = late
         ? new TimeoutError(`No answer within ${timeout_ms} ms`, fields)
-        : new ConnectionError('No whole answer came', fields)
+        : new ConnectionError(`No whole answer came${reasonOf(cause)}`, fields)
       return { error, refused: wasNeverSent(cause) }
     } finally {
       clearTimeout(timer)
@@ -303,13 +333,13 @@ export class Caller {
     const fields = { code, key, request_id, param, doc_url: this.#docUrl(envelope) }
     if (own ? code === 0 : code < 300) {
       const lost = new ConnectionError('The answer is not whole', { ...fields, retryable: true })
-      return { error: lost, refused: false, headers }
+      return { error: lost, refused: false, status, headers }
     }
     const absent = method === 'GET' && code === 404
     const error = absent ? new NotFound(sentence, fields) : errorFor(sentence, fields)
     // Somebody in front of the service may have sent the call on before failing.
     const refused = own ? code !== 500 : code < 500 && code !== 408
-    return { error, refused, headers }
+    return { error, refused, status, headers }
   }
 }
 
@@ -361,6 +391,30 @@ function parsed(text: string, method: CallRequest['method']): Envelope {
   } catch {
     return {}
   }
+}
+
+function neverSent(signal: AbortSignal | undefined): Failure {
+  const cause: unknown = signal?.reason
+  return { error: new ConnectionError('It was not sent', { code: 0, cause }), refused: true }
+}
+
+function shownOf(outcome: { result: unknown } | FailedTry) {
+  if ('error' in outcome) {
+    const { error, headers } = outcome
+    const { code, request_id = '' } = error
+    const answered = headers !== undefined
+    return { status: outcome.status ?? 0, code: answered ? code : undefined, request_id, error }
+  }
+  const { lastResponse } = outcome.result as { lastResponse?: LastResponse }
+  const { status = 200, request_id = '' } = lastResponse ?? {}
+  return { status, code: 0, request_id, error: undefined }
+}
+
+/** What the runtime calls what has happened: `: ECONNREFUSED`, `: ENOTFOUND`. */
+function reasonOf(thrown: unknown): string {
+  const { code, cause } = thrown as { code?: unknown; cause?: { code?: unknown } }
+  const reason = cause?.code ?? code
+  return typeof reason === 'string' ? `: ${reason}` : ''
 }
 
 /** Nobody listened, or there is no such name, as runtimes say it that say it at all. */
