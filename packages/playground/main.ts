@@ -76,7 +76,6 @@ async function start(config: Config): Promise<void> {
   const ready_files = [join(config.data_dir, 'ready.json'), config.ready_file].filter(
     (file) => file !== undefined,
   )
-  for (const file of ready_files) await clearReady(file)
   // A mistake in how it is started is said before the service is loaded.
   const { readyText, startLocal } = await import('./start.ts')
   const progress = config.json ? () => {} : print
@@ -86,6 +85,10 @@ async function start(config: Config): Promise<void> {
     // A person who looks on is told by `progress`.
     log: (event, fields) => event !== 'pages_ready' && log(event, fields),
     progress,
+    // Not before: another one may run on this folder, and is found by its file.
+    begun: async () => {
+      for (const file of ready_files) await clearReady(file)
+    },
   })
   try {
     for (const file of ready_files) await writeWhole(file, readyText(local))

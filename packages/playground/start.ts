@@ -79,6 +79,8 @@ export type LocalOptions = {
   limits?: LimitsConfig
   /** Everything is in temporary places and gone at the end. */
   throw_away?: boolean
+  /** Called when the data folder is this one's, since nobody else has its database. */
+  begun?: () => Promise<void>
   /** Told what is being done, one sentence at a time. */
   progress?: (sentence: string) => void
 }
@@ -138,6 +140,7 @@ async function build(
   const database =
     config.database_url === undefined ? await startDatabase(options, closers) : undefined
   const database_url = config.database_url ?? database!.url
+  await options.begun?.()
   if (!config.nodes) progress('Starting the development chain.')
   const chain = config.nodes ? undefined : await startChain(options, closers)
   const nodes = config.nodes ?? [{ url: chain!.url }]

@@ -11,6 +11,7 @@ import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { setSwitches, switches } from 'penstock-service/prices/switches.ts'
 import { checkProof, readProof } from 'penstock-service/receipts/proof_checking.ts'
+import { USDT } from 'penstock-tron/tokens.ts'
 import type { BrowserContext, Page } from 'playwright-core'
 import { isTooWide, newContext, noBrowser } from '../harness/browser.ts'
 import { atEndOfFile } from '../harness/ends.ts'
@@ -152,10 +153,56 @@ job('a held deposit says who, what, why, and what can be done', { clicks: 2 }, a
   await visit(hands, 'Held deposits')
   const row = rows('Held deposits').filter({ hasText: HELD })
   await row.getByText('3 TRX').waitFor()
+  await row.getByRole('link').first().waitFor()
   await hands.press(row.getByRole('button', { name: 'Decide' }))
-  await dialog()
-    .getByText(/Name a customer to credit/)
-    .waitFor()
+  await dialog().getByText('Suspended Ltd').waitFor()
+})
+
+inBrowser(
+  'a held deposit is not ended by a reason alone, and its customer is offered',
+  async () => {
+    page = desk
+    await page.goto(`${home}/money`)
+    const row = rows('Held deposits').filter({ hasText: HELD })
+    await row.getByRole('button', { name: 'Decide' }).click()
+    await dialog().getByLabel('Reason').fill(REASON)
+    const submit = dialog().locator('button[type=submit]')
+    assert.equal(await submit.isEnabled(), false, 'nothing is chosen')
+    await dialog().getByLabel('What is to be done').selectOption('credit')
+    const [deposit] = await sandbox.sql<{ customer_id: string }>`
+    select customer_id from deposit where reason = ${HELD}`
+    assert.equal(await dialog().getByLabel('Customer (id)').inputValue(), deposit!.customer_id)
+    assert.equal(await submit.textContent(), 'Credit it')
+    await dialog().getByLabel('What is to be done').selectOption('written_off')
+    assert.equal(await submit.textContent(), 'Write it off')
+    await dialog().getByText('The customer gets nothing').waitFor()
+    await page.keyboard.press('Escape')
+  },
+)
+
+/** As 25 USDT are noted that have come to the sandbox's customer. */
+async function holdToken(): Promise<void> {
+  await sandbox.sql`
+    insert into deposit (tx_id, position, from_address, to_address, token, token_amount,
+      block_number, block_time, customer_id, state, reason, left_out, solid_at, seen_at, due_at)
+    select ${'25'.repeat(32)}, 1, from_address, to_address, ${USDT}, 25000000, block_number,
+      block_time, customer_id, 'held', 'a token that is not TRX', 0, solid_at, seen_at, due_at
+    from deposit where reason = ${HELD} limit 1`
+}
+
+inBrowser('a held token is told in its coin, and is not offered to be credited', async () => {
+  page = desk
+  await holdToken()
+  await page.goto(`${home}/money`)
+  const row = rows('Held deposits').filter({ hasText: 'a token that is not TRX' })
+  await row.getByText('25 USDT').waitFor()
+  await row.getByRole('button', { name: 'Decide' }).click()
+  await dialog().getByText('A token cannot be credited').waitFor()
+  const ways = await dialog().getByLabel('What is to be done').locator('option').allTextContents()
+  assert.deepEqual(ways, ['Choose…', 'It was sent back', "Write it off: it is nobody's"])
+  await page.keyboard.press('Escape')
+  // The chain knows nothing of it, and the books are checked below.
+  await sandbox.sql`delete from deposit where tx_id = ${'25'.repeat(32)}`
 })
 
 job('one sees whether the pool will last', { clicks: 1, seconds: 0.5 }, async (hands) => {
@@ -173,14 +220,16 @@ job('one sees what a wallet can pay', { clicks: 2, seconds: 0.5 }, async (hands)
   await page.getByText('It can pay and sign.').waitFor()
 })
 
-job('a price is changed, and what it means seen before', { clicks: 5 }, async (hands, answered) => {
+// With the proof that one is there, which is one more, it is five.
+job('a price is changed, and what it means seen before', { clicks: 4 }, async (hands, answered) => {
   const price = hands.name === 'mouse' ? '0.09' : '0.091'
   await visit(hands, 'Prices')
   await hands.press(rows('Prices in force').getByRole('button', { name: 'Change' }).first())
   await hands.type(page.getByLabel('New price, TRX'), price)
   await hands.press(button('Show what it means'))
+  await hands.type(page.getByLabel('Reason'), REASON)
   await hands.press(button('Put in force'))
-  await sayWhy(hands, answered)
+  await button('Put in force').waitFor({ state: 'detached' })
   answered()
   const [row] = await sandbox.sql`
     select price_sun from price where until is null and price_sun = ${1e6 * Number(price)}`

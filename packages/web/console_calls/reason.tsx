@@ -15,6 +15,8 @@ type DialogProps<Result> = {
   onClose: () => void
   /** Called with the answer when it is done. */
   onDone?: (result: Result) => void
+  /** The word of the button that does it; the title when left out. */
+  action?: string
   /** Why it cannot be done yet. */
   off?: string | undefined
   children?: ComponentChildren
@@ -38,7 +40,31 @@ export type ReasonDialogProps<Result> = DialogProps<Result> & {
 
 /** Asks why before anything else is done. */
 export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
-  const { title, act, onClose, onDone, off, children } = props
+  const { title, action = title, onClose, onDone, children, ...form } = props
+  const finish = (result: Result) => {
+    onDone?.(result)
+    onClose()
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <ReasonForm {...form} action={action} onDone={finish}>
+        {children}
+      </ReasonForm>
+    </Dialog>
+  )
+}
+
+export type ReasonFormProps<Result> = {
+  action: string
+  act: (reason: string) => Promise<Result>
+  onDone: (result: Result) => void
+  off?: string | undefined
+  children?: ComponentChildren
+}
+
+/** The same in the page, where what is about to be done is seen already. */
+export function ReasonForm<Result>(props: ReasonFormProps<Result>) {
+  const { action, act, onDone, off, children } = props
   const reason = useSignal('')
   const submission = useSubmission()
   const submit = async () => {
@@ -48,30 +74,27 @@ export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
     })
     if (!is_done) return
     toast(say('done'))
-    onDone?.(result!)
-    onClose()
+    onDone(result!)
   }
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form onSubmit={submit}>
-        {children}
-        <TextField
-          label={say('reason')}
-          hint={say('reason.hint')}
-          value={reason.value}
-          onText={(text) => {
-            reason.value = text
-          }}
-          spellcheck
-        />
-        {submission.fault.value && <FaultNote fault={submission.fault.value} />}
-        <Submit
-          is_busy={submission.is_busy.value}
-          off={off ?? (reason.value.trim() === '' ? say('reason.needed') : undefined)}
-        >
-          {title}
-        </Submit>
-      </Form>
-    </Dialog>
+    <Form onSubmit={submit}>
+      {children}
+      <TextField
+        label={say('reason')}
+        hint={say('reason.hint')}
+        value={reason.value}
+        onText={(text) => {
+          reason.value = text
+        }}
+        spellcheck
+      />
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      <Submit
+        is_busy={submission.is_busy.value}
+        off={off ?? (reason.value.trim() === '' ? say('reason.needed') : undefined)}
+      >
+        {action}
+      </Submit>
+    </Form>
   )
 }

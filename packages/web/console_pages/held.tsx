@@ -1,36 +1,25 @@
 // Deposits that wait for a decision: who sent what, why it is held, and how it is ended.
 
 import { useSignal } from '@preact/signals'
-import { mayChange, trx, useRun } from '../console_calls/calls.ts'
-import { Reason } from '../console_calls/reason.tsx'
+import { mayChange, useRun } from '../console_calls/calls.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
 import { Answer, Empty } from '../parts/answer.tsx'
-import { TextField } from '../parts/field.tsx'
-import { Money } from '../parts/money.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
-import { count, say } from '../words/words.ts'
+import { path } from '../paths/console.ts'
+import { named, say } from '../words/words.ts'
+import { Decision, HeldAmount, type HeldDeposit } from './held_decision.tsx'
 
-type Deposit = {
-  tx_id: string
-  position: number
-  block_time: string
-  amount_sun: number | null
-  token_amount: number | null
-  from_address: string
-  reason: string | null
-}
-
-export default function Held() {
-  const deposits = useRun<Deposit[]>(
+export default function HeldDeposits() {
+  const deposits = useRun<HeldDeposit[]>(
     'deposits list',
     { state: 'held' },
     {
       patch: (known, { type }) => (type === 'tick' ? 'again' : known),
     },
   )
-  const chosen = useSignal<Deposit | undefined>(undefined)
+  const chosen = useSignal<HeldDeposit | undefined>(undefined)
   const close = () => {
     chosen.value = undefined
   }
@@ -54,14 +43,20 @@ export default function Held() {
                 {
                   title: say('amount'),
                   is_figure: true,
-                  cell: ({ amount_sun, token_amount }) =>
-                    amount_sun === null ? (
-                      count(token_amount ?? 0)
+                  cell: (one) => <HeldAmount {...one} />,
+                },
+                {
+                  title: say('customer'),
+                  cell: ({ customer_id }) =>
+                    customer_id === null ? (
+                      say('held.recharge')
                     ) : (
-                      <Money trx={trx(amount_sun)} />
+                      <a href={path.customer(customer_id)}>
+                        <code>{shortText(customer_id)}</code>
+                      </a>
                     ),
                 },
-                { title: say('why'), cell: ({ reason }) => reason ?? '' },
+                { title: say('why'), cell: ({ reason }) => named('said', reason ?? '') },
                 { title: say('hash'), cell: ({ tx_id }) => <code>{shortText(tx_id)}</code> },
                 {
                   title: say('held.end'),
@@ -87,42 +82,5 @@ export default function Held() {
         <Decision deposit={chosen.value} onClose={close} onDone={() => void deposits.again()} />
       )}
     </>
-  )
-}
-
-type DecisionProps = { deposit: Deposit; onClose: () => void; onDone: () => void }
-
-/** One of three ways to end it. */
-function Decision({ deposit: { tx_id, position }, ...dialog }: DecisionProps) {
-  const customer = useSignal('')
-  const sent_by = useSignal('')
-  const way = sent_by.value
-    ? { sent_by: sent_by.value }
-    : customer.value
-      ? { credit: customer.value }
-      : { written_off: true }
-  return (
-    <Reason
-      {...dialog}
-      title={say('decide')}
-      words="deposits resolve"
-      options={{ tx_id, position, ...way }}
-    >
-      <p>{say('held.ways')}</p>
-      <TextField
-        label={say('held.credit')}
-        value={customer.value}
-        onText={(text) => {
-          customer.value = text.trim()
-        }}
-      />
-      <TextField
-        label={say('held.sent_by')}
-        value={sent_by.value}
-        onText={(text) => {
-          sent_by.value = text.trim()
-        }}
-      />
-    </Reason>
   )
 }

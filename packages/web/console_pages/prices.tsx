@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useSubmission } from '../calls/submission.ts'
 import { mayChange, run, trx, useRun } from '../console_calls/calls.ts'
-import { Reason } from '../console_calls/reason.tsx'
+import { ReasonForm } from '../console_calls/reason.tsx'
 import { Title } from '../frame/title.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Form, Submit, TextField } from '../parts/field.tsx'
@@ -89,7 +89,6 @@ const rangeText = ({ min_amount, max_amount }: Pick<Tier, 'min_amount' | 'max_am
 function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
   const price = useSignal(String(trx(tier.price_sun)))
   const preview = useSignal<{ price: string; rows: Preview[] } | undefined>(undefined)
-  const is_open = useSignal(false)
   const submission = useSubmission()
   const { resource, min_amount, max_amount } = tier
   const optionsAt = (at: string) => ({ resource, tiers: [`${min_amount}-${max_amount}=${at}`] })
@@ -119,33 +118,20 @@ function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
       {preview.value && (
         <>
           <Effect rows={preview.value.rows} />
-          <p class="actions">
-            <button
-              type="button"
-              class="main"
-              onClick={() => {
-                is_open.value = true
-              }}
-            >
-              {say('prices.set')}
-            </button>
-          </p>
+          <ReasonForm
+            key={preview.value.price}
+            action={say('prices.set')}
+            act={(reason) => run('prices set', { ...optionsAt(preview.value!.price), reason })}
+            onDone={() => {
+              preview.value = undefined
+              onDone()
+            }}
+          >
+            <p>
+              {rangeText(tier)}: {trx(tier.price_sun)} → {preview.value.price} TRX
+            </p>
+          </ReasonForm>
         </>
-      )}
-      {preview.value && is_open.value && (
-        <Reason
-          title={say('prices.set')}
-          words="prices set"
-          options={optionsAt(preview.value.price)}
-          onDone={onDone}
-          onClose={() => {
-            is_open.value = false
-          }}
-        >
-          <p>
-            {rangeText(tier)}: {trx(tier.price_sun)} → {preview.value.price} TRX
-          </p>
-        </Reason>
       )}
     </section>
   )

@@ -8,6 +8,7 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { TokenAmount } from '../parts/token.tsx'
 import { named, say } from '../words/words.ts'
 
 type Deposit = Result<'/v1/deposits/list'>['items'][number]
@@ -39,9 +40,7 @@ const columns = (): Column<Deposit>[] => [
 
 const Amount = ({ amount, token, token_amount }: Deposit) =>
   amount === undefined ? (
-    <>
-      <span class="figure">{token_amount}</span> <code>{token}</code>
-    </>
+    <TokenAmount units={token_amount ?? '0'} token={token ?? ''} />
   ) : (
     <Money trx={amount} />
   )
@@ -54,5 +53,6 @@ const Progress = ({ state, reason, solid, solid_in_blocks }: Deposit) => (
       <span class="quiet"> {say('money.solid_in', { n: solid_in_blocks })}</span>
     )}
     {reason !== null && <span class="quiet"> {named('said', reason)}</span>}
+    {state === 'held' && <p class="note">{say('money.held_next')}</p>}
   </>
 )

@@ -24,6 +24,8 @@ type Ready = {
   api_url: string
   node_url: string
   customer: { token: string; secret: string; deposit_address: string; customer_id: string }
+  portal_sign_in_url: string
+  console_sign_in_url: string
   admin: Record<string, string>
   funded_accounts: { address: string; private_key: string }[]
 }
@@ -31,8 +33,8 @@ type Ready = {
 type ProgramOutput = { code: number | null; stdout: string; stderr: string }
 type RunningProgram = { child: ChildProcess; ended: Promise<ProgramOutput>; said: () => string }
 
-/** Starts what `npm start`, `npm run demo` or `npm run serve` runs, in a process group of its
- *  own. */
+/** Starts what `npm start`, `npm run demo`, `npm run serve` or a command of the operators runs, in
+ *  a process group of its own. */
 function run(
   t: TestContext,
   args: readonly string[],
@@ -43,8 +45,8 @@ function run(
       ([name]) => !/^(DATABASE_URL|PENSTOCK_|NODE_(?!COMPILE_CACHE))/.test(name),
     ),
   )
-  const program =
-    args[0] === 'serve' ? 'packages/service/src/main.ts' : 'packages/playground/main.ts'
+  const of_sandbox = /^(start|demo)$/.test(args[0] ?? '') || args[0]?.startsWith('-')
+  const program = of_sandbox ? 'packages/playground/main.ts' : 'packages/service/src/main.ts'
   const child = spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
     detached: true,
@@ -241,6 +243,17 @@ test('start, buy as printed, Ctrl-C, start, kill, start: found, delivered once',
     .ended
   assert.equal(beside.code, 2, beside.stderr)
   assert.deepEqual(sentences(beside), [`Another Penstock is running on ${join(folder, 'pg')}.`])
+  const found_by = JSON.parse(await readFile(join(folder, 'ready.json'), 'utf8')) as Ready
+  assert.equal(found_by.api_url, third.ready.api_url, 'the one that runs is still found')
+  // What invites leads to the ports that it has, whatever these are.
+  for (const [words, link] of [
+    [['users', 'invite', ready.customer.customer_id, 'Ada'], found_by.portal_sign_in_url],
+    [['operators', 'invite', 'Ada'], found_by.console_sign_in_url],
+  ] as const) {
+    const invited = await run(t, [...words, '--data-dir', folder, '--json']).ended
+    assert.equal(invited.code, 0, invited.stderr)
+    assert.ok(invited.stdout.includes(`"${new URL(link).origin}/`), invited.stdout)
+  }
   await stop(third, folder)
 })
 

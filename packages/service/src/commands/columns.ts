@@ -1,19 +1,10 @@
 // Text for a terminal: no line of it is wider than 100 columns.
 
+import { wrapped } from '../operation/wrapped.ts'
+
 const WIDTH = 100
 /** What is longer stands on lines of its own, and what it means below it. */
 const NAME_MAX = 36
-
-/** The lines of a text, broken at blanks, and behind a `|` between alternatives. */
-export function wrapped(text: string, width = WIDTH): string[] {
-  const lines = ['']
-  for (const word of text.split(/(?<=[ |])/)) {
-    const line = `${lines.at(-1)}${word}`
-    if (line.trimEnd().length <= width) lines[lines.length - 1] = line
-    else lines.push(word)
-  }
-  return lines.map((line) => line.trimEnd())
-}
 
 /** The lines of a list of names with what each means, the meanings below one another. */
 export function columns(rows: readonly (readonly [name: string, meaning: string])[]): string[] {

@@ -1,8 +1,9 @@
 // What the command line says of itself: all commands, and each of them.
 
 import type { Operation } from '../operation/operation.ts'
+import { wrapped } from '../operation/wrapped.ts'
 import { type Parameter, parametersOf } from './arguments.ts'
-import { columns, wrapped } from './columns.ts'
+import { columns } from './columns.ts'
 
 /** The help of one command. */
 export function helpOf(operation: Operation): string {

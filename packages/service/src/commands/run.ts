@@ -110,7 +110,9 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
 async function answerOf(operation: Operation, given: Arguments, io: Io): Promise<TerminalAnswer> {
   const { by = io.user, reason = null, data_dir, extras } = given
   const { cli } = operation
-  const settings = io.readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], io.env)
+  const settings = await withSandboxPorts(
+    io.readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], io.env),
+  )
   const terminal = terminalOf(io)
   const { body, ...attached } = (await cli.before?.(extras, terminal)) ?? {}
   const call = {
@@ -125,6 +127,28 @@ async function answerOf(operation: Operation, given: Arguments, io: Io): Promise
         operation.run(needsOf({ sql, url, outside, settings, io, given }), call),
       )
   return cli.after ? cli.after(answer, extras, terminal) : answer
+}
+
+/** With the addresses at which the sandbox that runs on this data folder is reached: its ports may
+ *  be any. Those that somebody has named go before. */
+async function withSandboxPorts(settings: Settings): Promise<Settings> {
+  const text = await readWhole(join(settings.data_dir, 'ready.json'))
+  if (text === undefined) return settings
+  try {
+    const { portal_sign_in_url, console_sign_in_url, admin } = JSON.parse(text)
+    const { database_url = admin.database_url } = settings
+    if (database_url !== admin.database_url) return settings
+    const originOfLink = (link: unknown) =>
+      typeof link === 'string' ? new URL(link).origin : undefined
+    return {
+      ...settings,
+      public_url: settings.public_url ?? originOfLink(portal_sign_in_url),
+      console_url: settings.console_url ?? originOfLink(console_sign_in_url),
+    }
+  } catch {
+    // Not what a sandbox writes: what is not known is as it was.
+    return settings
+  }
 }
 
 type CommandSetting = { settings: Settings; io: Io; given: Arguments }

@@ -44,7 +44,7 @@ const WORDS: Record<string, string> = {
   pool: 'show forecast',
   chain: 'show',
   signer: 'stop go status',
-  wallets: 'show check permit forbid sign broadcast',
+  wallets: 'show check permit forbid stake sign broadcast generate',
   lists: 'show update preview import revert diff schedule',
   aml:
     'show replay report state days changes allow deny withdraw entries ' +
@@ -175,8 +175,10 @@ const RUN_ELSEWHERE = [
   'wallets check',
   'wallets permit',
   'wallets forbid',
+  'wallets stake',
   'wallets sign',
   'wallets broadcast',
+  'wallets generate',
   'lists update',
   'lists preview',
   'lists import',

@@ -21,6 +21,7 @@ import { proofOperations } from '../money_operators/proofs.ts'
 import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
 import { customerOperations, limitOperations } from '../operators/customers.ts'
+import { depositWalletOperations } from '../operators/deposit_wallet.ts'
 import { depositOperations } from '../operators/deposits.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
@@ -67,6 +68,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...chainOperations,
   ...signerOperations,
   ...walletOperations,
+  ...depositWalletOperations,
   ...listOperations,
   ...checkOperations,
   ...entryOperations,

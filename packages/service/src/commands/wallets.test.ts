@@ -1,15 +1,17 @@
 // A hot key from its birth to its end, by the commands, on a development chain.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
+import { mnemonicToSeedSync } from '@scure/bip39'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { checkPrinted } from 'penstock-test/harness/operator.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
 import { readConfig } from '../config.ts'
+import { depositAddresses } from '../customers/deposit_addresses.ts'
 import { runCommand } from './run.ts'
 
 const [pool, activation, recharge] = [person('pool'), person('activation'), person('recharge')]
@@ -171,11 +173,85 @@ test('what is signed is told from the bytes, and nothing else is signed', async 
   const signed = await json(pool.key, 'wallets', 'sign', file)
   assert.equal(signed.tx_id, carried.tx_id, 'the id is worked out again')
   assert.equal(signed.signed_by, pool.address)
-  assert.match(signed.says[0], new RegExp(`^${pool.address} belongs to ${pool.address}`))
+  assert.match(signed.says[0], /^Permission 3 \(penstock pool\)/, 'what is ours comes first')
+  assert.match(signed.says[1], new RegExp(`^${pool.address} belongs to ${pool.address}`))
   const stranger = await type(hot.key, 'wallets', 'sign', file)
   assert.equal(stranger.code, 0)
   const sent = await type('', 'wallets', 'broadcast', file, ...NODE)
   assert.equal(sent.code, 1, 'the chain takes no signature of a stranger')
+})
+
+test('what is compared before and after signing stands line by line', async (t) => {
+  const { file, type } = await operator(t)
+  const wanted = ['--kind', 'pool', '--hot-key', hot.address, '--file', file]
+  const made = await type('', 'wallets', 'permit', pool.address, ...wanted, ...NODE)
+  // The note at the end names the file, however long its path is.
+  const lines = made.out.split('\n').filter((line) => !line.includes(file))
+  assert.deepEqual(
+    lines.filter((line) => line.length > 100),
+    [],
+  )
+  const permissions = lines.filter((line) => line.startsWith('- '))
+  assert.match(permissions[0]!, /^- Permission 3 \(penstock pool\)/)
+  assert.match(permissions[2]!, /^- Permission 2 \(active\)/)
+  assert.match(made.out, /In the file of wallets: "permission_id": 3\./)
+  const signed = await type(pool.key, 'wallets', 'sign', file)
+  const told = (out: string) => out.split('\n').filter((line) => /^(- | {2})/.test(line))
+  assert.deepEqual(told(signed.out), told(made.out), 'the same, from the bytes')
+})
+
+test('a wallet stakes with the key of its owner, and no more than it has', async (t) => {
+  const { scene, file, type, json } = await operator(t)
+  const stake = (amount: string) =>
+    type(
+      '',
+      'wallets',
+      'stake',
+      pool.address,
+      amount,
+      '--resource',
+      'energy',
+      '--file',
+      file,
+      ...NODE,
+    )
+  const beyond = await stake('20001')
+  assert.deepEqual([beyond.code, beyond.err.includes('20000 TRX that are not staked')], [1, true])
+  assert.match((await stake('0.5')).err, /a whole number of TRX/)
+  await json('', 'wallets', 'stake', pool.address, '1', '--resource', 'bandwidth', ...NODE)
+  const made = await stake('1500')
+  assert.match(made.out, new RegExp(`- ${pool.address} stakes 1500 TRX for energy\\.`))
+  const stranger = await json(hot.key, 'wallets', 'sign', file)
+  assert.equal(stranger.signed_by, hot.address)
+  assert.equal((await type('', 'wallets', 'broadcast', file, ...NODE)).code, 1, 'not its owner')
+  await stake('1500')
+  assert.match(
+    (await json(pool.key, 'wallets', 'sign', file)).says[0],
+    /stakes 1500 TRX for energy/,
+  )
+  assert.equal((await type('', 'wallets', 'broadcast', file, ...NODE)).code, 0)
+  scene.mine()
+  const body = JSON.stringify({ address: pool.address, visible: true })
+  const answer = JSON.stringify(scene.devchain.request('POST', '/wallet/getaccount', body))
+  assert.match(answer, /1500000000/, 'it is staked')
+})
+
+test('a wallet for deposits is made offline, and its words go into one file alone', async (t) => {
+  const { file, type } = await operator(t)
+  const made = await type('', 'wallets', 'generate', file, '--json')
+  assert.equal(made.code, 0, made.err)
+  const { deposit_xpub, first_address } = JSON.parse(made.out)
+  const words = (await readFile(file, 'utf8')).trim()
+  assert.equal(words.split(' ').length, 24)
+  assert.equal((await stat(file)).mode & 0o777, 0o600)
+  const account = HDKey.fromMasterSeed(mnemonicToSeedSync(words)).derive("m/44'/195'/0'")
+  assert.equal(account.publicExtendedKey, deposit_xpub)
+  assert.equal(depositAddresses(deposit_xpub)(0), first_address)
+  for (const word of words.split(' ')) assert.ok(!made.out.includes(` ${word} `), word)
+  const again = await type('', 'wallets', 'generate', file)
+  assert.deepEqual([again.code, again.out], [1, ''])
+  assert.match(again.err, /is there already/)
+  assert.equal((await readFile(file, 'utf8')).trim(), words, 'it is not written over')
 })
 
 test('what would leave a key too many rights is refused before anything is signed', async (t) => {

@@ -6,8 +6,10 @@ import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
 import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 import { type Static, Type } from 'typebox'
+import { wireTime } from '../lib/clock.ts'
 import { misuse, refusal } from '../lib/fault.ts'
-import type { Node } from '../node/node.ts'
+import { trxText } from '../lib/json.ts'
+import type { BlockHead, Node } from '../node/node.ts'
 import {
   type Answer,
   local,
@@ -15,16 +17,12 @@ import {
   type Terminal,
   type TerminalAnswer,
 } from '../operation/operation.ts'
+import { wrapped } from '../operation/wrapped.ts'
 import { poolWallets } from '../pool/figures.ts'
 import { CARRIES_MIN } from '../pool/pool.ts'
-import {
-  describeUpdate,
-  forbid,
-  type Permissions,
-  permit,
-  updateBytes,
-} from '../wallets/permission_update.ts'
+import { forbid, type Permissions, permit, updateBytes } from '../wallets/permission_update.ts'
 import { lookAtKeys } from '../wallets/permissions.ts'
+import { describeCarried, stakeBytes } from '../wallets/stake.ts'
 import { findWalletCheck } from '../wallets/wallet_watch.ts'
 import {
   address,
@@ -37,6 +35,7 @@ import {
   oneOf,
   optional,
   Sun,
+  sun,
   Text,
   text,
   Whole,
@@ -56,7 +55,7 @@ const OUT = Type.Object({
 const CarriedTransaction = Type.Object({ raw_data: Text, signatures: Type.Array(Text) })
 type CarriedTransaction = Static<typeof CarriedTransaction>
 
-/** Throws Refused when it is not a transaction of `wallets permit`. */
+/** Throws Refused when it is none that a command of wallets has prepared. */
 function readCarried(given: string, name: string): CarriedTransaction {
   try {
     const { raw_data, signatures } = JSON.parse(given) as CarriedTransaction
@@ -64,10 +63,13 @@ function readCarried(given: string, name: string): CarriedTransaction {
       throw refusal('it has another form')
     if (!signatures.every((one) => /^[0-9a-f]{130}$/.test(one)))
       throw refusal('a signature has another form')
-    describeUpdate(Buffer.from(raw_data, 'hex'))
+    describeCarried(Buffer.from(raw_data, 'hex'))
     return { raw_data, signatures }
   } catch (thrown) {
-    throw refusal(`${name} is not a transaction of wallets permit: ${(thrown as Error).message}.`)
+    throw refusal(
+      `${name} is not a transaction of wallets permit, forbid or stake: ` +
+        `${(thrown as Error).message}.`,
+    )
   }
 }
 
@@ -78,7 +80,7 @@ const readFileOf = async ({ file }: { file: string }, { readFile }: Terminal) =>
 /** The bytes with what they do; the id is worked out from them, since they are what is signed. */
 function describe({ raw_data }: Pick<CarriedTransaction, 'raw_data'>) {
   const raw = new Uint8Array(Buffer.from(raw_data, 'hex'))
-  return { raw, tx_id: transactionId(raw), ...describeUpdate(raw) }
+  return { raw, tx_id: transactionId(raw), ...describeCarried(raw) }
 }
 
 const carriedText = (carried: CarriedTransaction) => () =>
@@ -101,16 +103,32 @@ async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
 }
 
 const PreparedUpdate = { tx_id: Text, expires_at: Moment, says: Type.Array(Text), raw_data: Text }
-type Update = { address: Address; next: Permissions; hours: number | undefined }
+type Valid = { head: BlockHead; hours: number }
 
 /** The transaction, what it does, and what is carried of it. */
-async function prepared(node: Node, { address, next, hours = HOURS }: Update) {
-  const bytes = updateBytes(address, next, { head: await node.head(), hours })
+async function prepared(node: Node, hours = HOURS, bytesOf: (valid: Valid) => Uint8Array) {
+  const bytes = bytesOf({ head: await node.head(), hours })
   const raw_data = Buffer.from(bytes).toString('hex')
   const { tx_id, expires_at, says } = describe({ raw_data })
   const documents = { transaction: carriedText({ raw_data, signatures: [] }) }
   return { value: { tx_id, expires_at, says, raw_data }, documents }
 }
+
+/** What is compared before and after signing: one permission a line, the bytes not at all. */
+function updateText({ says, raw_data: _, ...facts }: Record<string, unknown> & { says: string[] }) {
+  const fields = Object.entries(facts).map(([key, value]): [string, string] => [
+    key.replaceAll('_', ' '),
+    value instanceof Date ? wireTime(value) : String(value),
+  ])
+  const width = Math.max(...fields.map(([name]) => name.length)) + 2
+  const lines = says.flatMap((one) =>
+    wrapped(one, 96).map((line, i) => `${i === 0 ? '- ' : '  '}${line}`),
+  )
+  const facts_text = fields.map(([name, said]) => name.padEnd(width) + said)
+  return `${[...facts_text, '', ...lines].join('\n')}\n`
+}
+
+const SUN_PER_TRX = 1_000_000n
 
 async function carry(
   answer: Answer,
@@ -121,7 +139,12 @@ async function carry(
     return { ...answer, note: 'Nothing was written: give --file to carry it.' }
   await terminal.writeFile(file, answer.documents!.transaction!())
   const note = `Take ${file} to the machine with the owner's key: wallets sign ${file}.`
-  return { ...answer, note }
+  const { permission_id } = answer.value as { permission_id?: number }
+  const for_file =
+    permission_id === undefined
+      ? ''
+      : `\nIn the file of wallets: "permission_id": ${permission_id}.`
+  return { ...answer, note: `${note}${for_file}` }
 }
 
 export const walletOperations = [
@@ -228,6 +251,7 @@ export const walletOperations = [
       operands: ['address'],
       extras: OUT,
       node: 'plain',
+      text: updateText,
       after: (answer, { file }, terminal) => carry(answer, file, terminal),
     },
     async handle({ body, ...needs }) {
@@ -238,7 +262,9 @@ export const walletOperations = [
       const [first, ...spare_keys] = keys
       const wanted = { kind, hot_key: first!, spare_keys, permission_id }
       const made = permit(await permissionsOf(node, of), wanted)
-      const { value, documents } = await prepared(node, { address: of, next: made.next, hours })
+      const { value, documents } = await prepared(node, hours, (valid) =>
+        updateBytes(of, made.next, valid),
+      )
       return { value: { permission_id: made.permission_id, ...value }, documents }
     },
   }),
@@ -256,13 +282,46 @@ export const walletOperations = [
       operands: ['address'],
       extras: OUT,
       node: 'plain',
+      text: updateText,
       after: (answer, { file }, terminal) => carry(answer, file, terminal),
     },
     async handle({ body, ...needs }) {
       const node = needs.node()
       const of = body.address as Address
       const next = forbid(await permissionsOf(node, of), body.hot_key as Address)
-      return prepared(node, { address: of, next, hours: body.hours })
+      return prepared(node, body.hours, (valid) => updateBytes(of, next, valid))
+    },
+  }),
+  local({
+    path: '/operator/wallets/stake',
+    summary: 'prepare the transaction that stakes TRX of a wallet for energy or bandwidth',
+    description: 'Nothing is sent. It is signed by wallets sign, with the key of the owner.',
+    body: Type.Object({
+      address: address('the wallet'),
+      amount_sun: sun('AMOUNT', 'TRX to stake, whole'),
+      resource: oneOf(['energy', 'bandwidth'], 'what it is staked for'),
+      hours,
+    }),
+    reply: Type.Object(PreparedUpdate),
+    cli: {
+      operands: ['address', 'amount_sun'],
+      extras: OUT,
+      node: 'plain',
+      text: updateText,
+      after: (answer, { file }, terminal) => carry(answer, file, terminal),
+    },
+    async handle({ body: { amount_sun, resource, hours, ...body }, ...needs }) {
+      const node = needs.node()
+      const address = body.address as Address
+      const amount = BigInt(amount_sun)
+      if (amount === 0n || amount % SUN_PER_TRX !== 0n)
+        throw misuse('wallets stake: AMOUNT is a whole number of TRX, 1 or more.')
+      const { balance_sun } = await node.account(address)
+      if (balance_sun < amount)
+        throw refusal(`${address} has ${trxText(balance_sun)} TRX that are not staked.`)
+      return prepared(node, hours, (valid) =>
+        stakeBytes({ address, amount_sun: amount, resource }, valid),
+      )
     },
   }),
   local({
@@ -282,6 +341,7 @@ export const walletOperations = [
       operands: ['file'],
       extras: FILE,
       filled: ['transaction'],
+      text: updateText,
       before: async (extras, terminal) => ({
         body: await readFileOf(extras, terminal),
         secret: (await terminal.readInput()).trim(),
@@ -311,7 +371,7 @@ export const walletOperations = [
   }),
   local({
     path: '/operator/wallets/broadcast',
-    summary: 'send a signed transaction of wallets permit or wallets forbid',
+    summary: 'send a signed transaction of wallets permit, forbid or stake',
     description: 'The exit code is 1 when no node takes it. It is done when wallets check says so.',
     body: Type.Object({ transaction: CarriedTransaction }),
     reply: Type.Object({
@@ -326,6 +386,7 @@ export const walletOperations = [
       extras: FILE,
       node: 'plain',
       filled: ['transaction'],
+      text: updateText,
       async before(extras, terminal) {
         const body = await readFileOf(extras, terminal)
         const { file } = extras

@@ -4,8 +4,7 @@
 import { Misuse } from '../lib/fault.ts'
 
 /** For each line of releases: what is below `refused_below` has holes that can be reached here
- *  (parsing of requests, TLS to nodes and to the database); what is below `mended_in` lacks fixes
- *  of others. */
+ *  (parsing of requests, TLS to nodes and to the database); `mended_in` is what to use instead. */
 export const NODE_LINES: Readonly<Record<number, { refused_below: string; mended_in: string }>> = {
   24: { refused_below: '24.18.1', mended_in: '24.22.1' },
 }
@@ -19,27 +18,28 @@ function isBelow(version: string, other: string): boolean {
   return at >= 0 && a[at]! < b[at]!
 }
 
-/** What is known against a version: that it is refused, that it lacks fixes, or nothing. Lines that
- *  are newer than the table are taken as they come. */
-export function judgeNode(version: string): { refused?: string; outdated?: string } {
+/** Why a version must not serve; undefined when nothing is known against it. Lines that are newer
+ *  than the table are taken as they come. */
+export function whyRefused(version: string): string | undefined {
   const lines = Object.keys(NODE_LINES).map(Number)
   const [major = 0] = parts(version)
   const line = NODE_LINES[major]
-  const wanted = NODE_LINES[Math.min(...lines)]!.mended_in
   if (!line)
     return major > Math.max(...lines)
-      ? {}
-      : { refused: `Node ${version} is too old: use ${wanted} or newer.` }
+      ? undefined
+      : `Node ${version} is too old: use ${NODE_LINES[Math.min(...lines)]!.mended_in} or newer.`
   if (isBelow(version, line.refused_below))
-    return { refused: `Node ${version} has known holes: use ${line.mended_in} or newer.` }
-  return isBelow(version, line.mended_in) ? { outdated: line.mended_in } : {}
+    return `Node ${version} has known holes: use ${line.mended_in} or newer.`
+  return undefined
 }
 
-/** Throws Misuse when the version has known holes and that was not allowed. Returns the version
- *  that fixes what this one lacks, if there is one. */
+/** Throws Misuse when the version has known holes and that was not allowed. Returns the version to
+ *  use instead when it has some and is allowed. */
 export function requireSafeNode(version: string, allowed: boolean): string | undefined {
-  const { refused, outdated } = judgeNode(version)
-  if (refused !== undefined && !allowed)
-    throw new Misuse(`${refused} PENSTOCK_ALLOW_OLD_NODE=yes starts all the same.`)
-  return outdated
+  const refused = whyRefused(version)
+  if (refused === undefined) return undefined
+  if (!allowed) throw new Misuse(`${refused} PENSTOCK_ALLOW_OLD_NODE=yes starts all the same.`)
+  const [major = 0] = parts(version)
+  return (NODE_LINES[major] ?? NODE_LINES[Math.min(...Object.keys(NODE_LINES).map(Number))])!
+    .mended_in
 }

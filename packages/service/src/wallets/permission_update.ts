@@ -16,6 +16,8 @@ export type Permissions = Pick<AccountState, 'owner' | 'witness' | 'permissions'
 const ACTIVES_MAX = 8
 const FIRST_ACTIVE = 2
 const BITS = 256
+/** The names of permissions that this service asks for begin with it. */
+const OURS = 'penstock '
 
 /** What a permission of this kind may do, as the chain writes it. */
 function operationsOf(kind: Kind): string {
@@ -42,7 +44,7 @@ export function permit(
 ): { next: Permissions; permission_id: number } {
   const { kind, hot_key, spare_keys, permission_id } = wanted
   requireNotOwner(now, hot_key)
-  const name = `penstock ${kind}`
+  const name = `${OURS}${kind}`
   const place = now.permissions.findIndex((one) =>
     permission_id === undefined ? one.name === name : one.id === permission_id,
   )
@@ -129,13 +131,12 @@ function messageOf({ id, name, threshold, operations, keys }: Permission, type: 
   }
 }
 
+/** What is carried, in words: what is ours first, one permission a line. */
+export type CarriedUpdate = { address: Address; expires_at: Date; says: string[] }
+
 /** What the bytes do, in words, and until when. Throws Refused when they are anything else than
  *  an update of permissions. */
-export function describeUpdate(raw_data: Uint8Array): {
-  address: Address
-  expires_at: Date
-  says: string[]
-} {
+export function describeUpdate(raw_data: Uint8Array): CarriedUpdate {
   const { contract: contracts, expiration, data, fee_limit } = decodeRawData(raw_data)
   const [first, ...more] = contracts
   const is_update = first?.type === 'AccountPermissionUpdateContract' && more.length === 0
@@ -145,21 +146,33 @@ export function describeUpdate(raw_data: Uint8Array): {
   const { value } = first.parameter
   const address = addressFromHex(String(value.owner_address))
   const { owner, witness, actives } = value as Record<string, Message | Message[] | undefined>
+  const all = ((actives ?? []) as Message[]).map((one, i) => ({
+    is_ours: String(one.permission_name ?? '').startsWith(OURS),
+    said: permissionText(one, i + FIRST_ACTIVE),
+  }))
+  const said = (ours: boolean) => all.filter(({ is_ours }) => is_ours === ours)
   const says = [
+    ...said(true).map(({ said }) => said),
     `${address} belongs to ${keysText(owner as Message)}, who may do everything.`,
     ...(witness ? [`Blocks are signed by ${keysText(witness as Message)}.`] : []),
-    ...((actives ?? []) as Message[]).map((one, i) => {
-      const types = allowedTypes(String(one.operations ?? '')).map(
-        (type) => ContractType.names.get(type) ?? type,
-      )
-      return (
-        `Permission ${i + FIRST_ACTIVE} (${one.permission_name ?? ''}): ` +
-        `${keysText(one)} may use ${types.join(', ')}.`
-      )
-    }),
+    ...said(false).map(({ said }) => said),
     'Every other permission that it has is taken away. The chain takes 100 TRX for the change.',
   ]
   return { address, expires_at: new Date(Number(expiration)), says }
+}
+
+/** What an account may by the permission that it is born with. */
+const BORN_WITH = '7fff1fc0033efb0f'.padEnd(BITS / 4, '0')
+
+function permissionText(one: Message, id: number): string {
+  const operations = String(one.operations ?? '')
+  const types = allowedTypes(operations).map((type) => ContractType.names.get(type) ?? type)
+  const may =
+    operations === BORN_WITH
+      ? `all that an account's own permission may from its birth, transfers among it ` +
+        `(${types.length} kinds of transactions)`
+      : types.join(', ')
+  return `Permission ${id} (${one.permission_name ?? ''}): ${keysText(one)} may use ${may}.`
 }
 
 function keysText({ keys, threshold }: Message): string {
