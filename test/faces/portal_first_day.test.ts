@@ -6,6 +6,7 @@ import { newCustomer } from 'penstock-playground/start.ts'
 import { correct } from 'penstock-service/treasury/corrections.ts'
 import { newContext } from 'penstock-test/harness/browser.ts'
 import { atEndOfFile } from 'penstock-test/harness/ends.ts'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 import type { Page } from 'playwright-core'
 
@@ -89,17 +90,21 @@ portal.test('the first field that is wrong gets the focus', async () => {
   await visit('/portal/buy')
   await field('Energy').fill('')
   await button('Buy').click()
-  const focused = () => portal.page.evaluate('document.activeElement.id')
+  const getsFocus = (name: string) =>
+    eventually(`${name} has the focus`, async () => {
+      const focused = await portal.page.evaluate<string>('document.activeElement.id')
+      return focused === (await field(name).getAttribute('id'))
+    })
   await portal.page.getByText('This is no address of TRON.').waitFor()
-  assert.equal(await focused(), await field('Address').getAttribute('id'))
+  await getsFocus('Address')
   await field('Address').fill(someone())
   await button('Buy').click()
   await portal.page.getByText('A whole number, please.').waitFor()
-  assert.equal(await focused(), await field('Energy').getAttribute('id'))
+  await getsFocus('Energy')
   await visit('/portal/screening')
   await button('Check').click()
   await portal.page.getByText('Paste an address first.').waitFor()
-  assert.equal(await focused(), await field('Address or transaction').getAttribute('id'))
+  await getsFocus('Address or transaction')
 })
 
 portal.test('times in UTC stay so', async () => {

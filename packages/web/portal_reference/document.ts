@@ -52,8 +52,20 @@ type Operation = {
 type OpenApi = {
   tags: readonly { name: string; description: string }[]
   paths: Readonly<Record<string, { post?: Operation }>>
+  components: { schemas: Readonly<Record<string, unknown>> }
   /** The paths of those that can change something. */
   'x-changes': readonly string[]
+}
+
+/** Schemas that are meant by their names, written out where they stand. None is within itself. */
+function resolved<Value>(value: Value, schemas: Readonly<Record<string, unknown>>): Value {
+  if (Array.isArray(value)) return value.map((one) => resolved(one, schemas)) as Value
+  if (value === null || typeof value !== 'object') return value
+  const { $ref, ...rest } = value as { $ref?: string }
+  const [, name] = /^#\/components\/schemas\/(\w+)$/.exec($ref ?? '') ?? []
+  if (name !== undefined) return { ...(resolved(schemas[name], schemas) as Value), ...rest }
+  const entries = Object.entries(value).map(([key, one]) => [key, resolved(one, schemas)])
+  return Object.fromEntries(entries) as Value
 }
 
 /** Where the description of an endpoint goes on with the table of its refusals. */
@@ -87,8 +99,9 @@ function endpointOf(path: string, operation: Operation, changes: boolean): Endpo
 }
 
 /** The endpoints by what they are about, in the order of the document. */
-function tagsOf({ tags, paths, 'x-changes': changing }: OpenApi): Tag[] {
-  const endpoints = Object.entries(paths).flatMap(([path, { post }]) =>
+function tagsOf({ tags, paths, components, 'x-changes': changing }: OpenApi): Tag[] {
+  const { schemas } = components
+  const endpoints = Object.entries(resolved(paths, schemas)).flatMap(([path, { post }]) =>
     post ? [endpointOf(path, post, changing.includes(path))] : [],
   )
   return tags.map(({ name, description }) => ({

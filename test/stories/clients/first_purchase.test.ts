@@ -77,8 +77,8 @@ async function announcedVariables(): Promise<Record<string, string>> {
   const printed = (pattern: RegExp) => pattern.exec(announced)![1]!
   return {
     PENSTOCK_URL: printed(/^ {2}API +(\S+)$/m),
-    PENSTOCK_TOKEN: printed(/^ {2}Token +(\S+)$/m),
-    PENSTOCK_SECRET: printed(/^ {2}Secret +(\S+)$/m),
+    PENSTOCK_TOKEN: printed(/^ {2}Token +(\S+)/m),
+    PENSTOCK_SECRET: printed(/^ {2}Secret +(\S+)/m),
     ADDRESS: printed(/"address":"(T\w+)"/),
   }
 }

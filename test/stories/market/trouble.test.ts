@@ -34,7 +34,9 @@ test('a delegation that never gets into a block: the order fails, the money is b
   assert.equal(await anna.balance(), 7.07)
   await world.settle()
   await refunded(anna, order.id, 10)
-  assert.deepEqual(await world.attempts('delegate'), ['dead', 'dead', 'dead'])
+  // It is given up by time alone, ten minutes after the purchase.
+  const attempts = await world.attempts('delegate')
+  assert.deepEqual([attempts.length > 3, new Set(attempts)], [true, new Set(['dead'])])
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 

@@ -69,6 +69,8 @@ SwaggerUIBundle({
       wrapComponents: {
         authorizeBtn: nothing,
         authorizeOperationBtn: nothing,
+        // What is called is the service that serves the page, and no other.
+        ServersContainer: nothing,
         operations: withHeading,
         InfoContainer: withPlace,
       },
