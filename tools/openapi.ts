@@ -61,10 +61,7 @@ function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [
-      { url: '/', description: 'The service that serves this document' },
-      { url: 'http://127.0.0.1:8080', description: 'The sandbox of `npm start`' },
-    ],
+    servers: [{ url: '/', description: 'The service that serves this document' }],
     tags: TAGS.filter(([name]) => endpoints.some(({ path }) => tagOf(path) === name)).map(
       ([name, , description]) => ({
         name,

@@ -245,13 +245,16 @@ export function judgeAddress(ledger: Ledger, address: string, withdrawal = false
   return conclude(ledger, address, exposure, floors)
 }
 
+/** What is answered when a transaction does not name the address. */
+const NOTHING = { factors: [], blacklist: false, score: null, level: null }
+
 /** What a check of a transaction says; undefined when it moved nothing. */
 export function judgeTransaction(
   ledger: Ledger,
   tx: string,
   address: string,
   direction: string,
-): Verdict | undefined {
+): Verdict | typeof NOTHING | undefined {
   const all = ledger.moved.filter((one) => one.tx === tx)
   if (all.length === 0) return undefined
   const largest = (some: readonly ReferenceMove[]) =>
@@ -260,7 +263,9 @@ export function judgeTransaction(
     )
   const to = all.filter((one) => one.to === address)
   const from = all.filter((one) => one.from === address)
-  const matching = to.length > 0 ? to : from.length > 0 ? from : [largest(all)]
+  const matching = to.length > 0 ? to : from
+  // The transaction does not name the address: there is nothing to judge.
+  if (matching.length === 0) return { factors: [], blacklist: false, score: null, level: null }
   const main = largest(matching)
   if (direction === 'withdrawal') return judgeAddress(ledger, main.to, true)
   const exposure = { amounts: zero(), direct: zero() }

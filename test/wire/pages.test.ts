@@ -119,8 +119,9 @@ test('a malformed id is 400, an unrelated one 404, and another method 405', asyn
 test('the reference is read offline: policy and files name no other host', async (t) => {
   const world = await makeWorld(t)
   const files = world.app.pages.filter(
-    // The status page has no script at all, and a test of its own.
-    ({ reply, document, path }) => !reply && !document && path !== '/status',
+    // The status page and papers have no script at all, and tests of their own.
+    ({ reply, document, path }) =>
+      !reply && !document && path !== '/status' && !path.startsWith('/portal/'),
   )
   assert.deepEqual(
     files.map(({ path }) => path),

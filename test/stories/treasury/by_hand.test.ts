@@ -313,7 +313,7 @@ test('the second operator finds it resolved, and one being sent back stays', asy
   await holds(at)
 })
 
-test('an account is corrected to the sun, and listed are those of one customer or of all', async (t) => {
+test('an account is corrected to the sun; lists are of one customer or of all', async (t) => {
   const world = await makeWorld(t)
   const [anna, zoe] = [await world.customer({ trx: 1 }), await world.customer()]
   const at = await worldOperator(world)

@@ -140,7 +140,7 @@ export const CODES: readonly Code[] = [
     key: 'invalid_bandwidth_amount',
     means: 'The amount of bandwidth is in no tier of `/v1/services`.',
     usually: [
-      '`energy_amount` is never an amount of bandwidth: send `amount`, or ' +
+      '`energy_amount` is never an amount of bandwidth: name `amount`, or ' +
         '`amounts.bandwidth`.',
     ],
   },

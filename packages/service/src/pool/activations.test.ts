@@ -15,7 +15,7 @@ const insertOneOfEach = (sql: Sql) => sql`
   select state, 'address of ' || state, state, 1, now()
   from unnest(array['new', 'activating', 'active', 'failed']) as state`
 
-test('what is under way, or newer than what is known of the wallet, it cannot pay once more', async (t) => {
+test('what is under way, or newer than what is known, it cannot pay once more', async (t) => {
   const { sql } = await freshDatabase(t)
   assert.equal(await activationsLeft(sql), Number.POSITIVE_INFINITY, 'nothing is known of it')
   await sql`
