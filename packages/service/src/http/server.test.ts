@@ -182,11 +182,13 @@ test('a refusal is HTTP 200 with code, key and sentence', async () => {
     code: 35,
     key: 'service_unavailable',
     error: 'Service unavailable',
+    doc_url: '/docs/refusals#code-35',
   })
   assert.deepEqual(await refused('sub'), {
     code: 2,
     key: 'invalid_service_or_params.page',
     error: 'Invalid page',
+    doc_url: '/docs/refusals#code-2',
   })
 })
 
@@ -206,7 +208,12 @@ test('whatever else is thrown is code 500 without details, which go to the log',
     const { request_id, ...rest } = reply.json()
     assert.deepEqual(
       rest,
-      { code: 500, key: 'internal_server_error', error: 'Internal server error' },
+      {
+        code: 500,
+        key: 'internal_server_error',
+        error: 'Internal server error',
+        doc_url: '/docs/refusals#code-500',
+      },
       how,
     )
     const failure = lines.find(({ event }) => event === 'request_failed')
@@ -244,7 +251,12 @@ test('a signed endpoint answers code 1, in the same words, to wrong credentials'
   for (const attempt of attempts) {
     const { request_id, ...rest } = (await attempt).json()
     assert.match(request_id, UUID)
-    assert.deepEqual(rest, { code: 1, key: 'auth', error: 'Incorrect token or signature' })
+    assert.deepEqual(rest, {
+      code: 1,
+      key: 'auth',
+      error: 'Incorrect token or signature',
+      doc_url: '/docs/refusals#code-1',
+    })
   }
   assert.equal(
     (await post('/v1/balance', '{}', { ...right, authorization: `bearer   ${TOKEN}` })).json().code,
@@ -868,7 +880,7 @@ test('no two requests have the same id', async () => {
 test('refusals common to all endpoints are listed with each, in the order of the checks', () => {
   const keys = ({ faults }: { faults: readonly { key: string }[] }) => faults.map(({ key }) => key)
   const [form, failure] = ['invalid_service_or_params', 'internal_server_error']
-  assert.deepEqual(keys(balance), ['auth', 'auth.scope', form, failure])
+  assert.deepEqual(keys(balance), ['auth', 'auth.second_signature', 'auth.scope', form, failure])
   assert.deepEqual(keys(prices), ['service_unavailable', failure])
   assert.deepEqual(keys(trouble), [form, `${form}.page`, 'service_unavailable', failure])
 })
