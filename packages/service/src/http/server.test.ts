@@ -89,7 +89,8 @@ const trouble = endpoint({
   handle: async ({ body: { how } }) => {
     if (how === 'refusal') throw ServiceUnavailable()
     if (how === 'unlisted_sub') throw ServiceUnavailable('sub')
-    if (how === 'sub') throw InvalidParams('page', 'Invalid page')
+    if (how === 'sub')
+      throw InvalidParams('page', 'Invalid page').because('there is no such page', 'page')
     if (how === 'unlisted') throw Unlisted()
     if (how === 'outage') throw new Outage('the node at 10.1.2.3')
     if (how === 'bug') throw new TypeError('password is hunter2')
@@ -187,7 +188,8 @@ test('a refusal is HTTP 200 with code, key and sentence', async () => {
   assert.deepEqual(await refused('sub'), {
     code: 2,
     key: 'invalid_service_or_params.page',
-    error: 'Invalid page',
+    error: 'Invalid page: there is no such page',
+    param: 'page',
     doc_url: '/docs/refusals#code-2',
   })
 })
