@@ -212,7 +212,10 @@ test('without the second signature a key that requires it calls nothing at all',
     if (open) continue
     // The harness adds the second one only where an endpoint asks for it.
     const { code, key } = await anna.call(path)
-    assert.deepEqual([code, key], [1, 'auth'], path)
+    assert.deepEqual([code, key], [1, 'auth.second_signature'], path)
+    // Who does not hold the secret is not told what the key requires.
+    const guessed = await anna.call(path, {}, { 'x-signature': '0'.repeat(64) })
+    assert.deepEqual([guessed.code, guessed.key], [1, 'auth'], path)
   }
 })
 

@@ -6,13 +6,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FAILED_MAX } from 'penstock-service/checks/placing.ts'
+import { issueKey, type NewKey } from 'penstock-service/keys/keys.ts'
 import { dayOf } from 'penstock-service/lib/clock.ts'
+import type { Random } from 'penstock-service/lib/ids.ts'
 import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
 import type { Endpoint, Refusal } from 'penstock-service/wire/endpoint.ts'
 import { signature } from 'penstock-service/wire/signature.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { checkStrictly, FROZEN } from '../harness/strict.ts'
-import { type Customer, makeWorld, type World } from '../harness/world.ts'
+import { Customer, makeWorld, repeatable, type World } from '../harness/world.ts'
 
 type Body = Record<string, unknown>
 type Subscriber = { id: string; limited_id: string; limited_address: string }
@@ -42,6 +44,8 @@ type Cast = Record<
 > &
   Record<'bob' | 'nina' | 'contract' | 'barred', string> & {
     subscribers: Map<Customer, Subscriber>
+    /** Each by another key of the same scopes, which requires the second signature. */
+    by_strict_key: Map<Customer, Customer>
     order_id: string
     check_id: string
   }
@@ -89,6 +93,9 @@ const unnamed: Mistake = (draft, cast) => {
 const COMMON: Record<string, Mistake> = {
   auth: (draft) => {
     draft.headers['x-signature'] = '0'.repeat(64)
+  },
+  'auth.second_signature': (draft, cast) => {
+    draft.who = cast.by_strict_key.get(draft.who)!
   },
   'auth.scope': (draft, cast) => {
     draft.who = draft.path.startsWith('/v1/aml') ? cast.reader : cast.screener
@@ -327,16 +334,26 @@ async function makeCast(world: World): Promise<Cast> {
     (await rich.get<{ status: string }>('/v1/subscription/check', { external_id: 'taken' })).status,
     'active',
   )
-  return {
-    ...people,
-    reader,
-    screener,
-    suspended,
-    strict,
-    ...towns,
-    subscribers,
-    check_id: check.id,
-  }
+  const actors = { ...people, reader, screener, suspended, strict }
+  const by_strict_key = new Map<Customer, Customer>()
+  const random = repeatable('strict keys')
+  for (const who of Object.values(actors))
+    by_strict_key.set(who, await strictKeyOf(world, random, who))
+  return { ...actors, ...towns, subscribers, by_strict_key, check_id: check.id }
+}
+
+/** The customer by another key, which is as the first but that it requires the second signature. */
+async function strictKeyOf(
+  world: World,
+  random: Random,
+  { id, deposit_address }: Customer,
+): Promise<Customer> {
+  const needs = { ...world.app, clock: { now: () => world.now }, random }
+  const [first] = await world.sql<NewKey>`
+    select customer_id, name, scopes, daily_cap_sun, require_external_id, id as spends_from
+    from api_key where customer_id = ${id}`
+  const key = await world.sql.begin((tx) => issueKey(tx, needs, { ...first!, require_v2: true }))
+  return new Customer(world, { id, deposit_address, token: key.token, secret: key.secret })
 }
 
 /** The mistakes of an endpoint beside the lines of its table that they lead to. A failure of ours
@@ -466,7 +483,12 @@ test('a failure of ours is code 500 with every endpoint, and says nothing else',
     const { request_id, ...answer } = (await send(api, request(cast, endpoint, []))) as {
       request_id?: string
     }
-    const expected = { code: 500, key: 'internal_server_error', error: 'Internal server error' }
+    const expected = {
+      code: 500,
+      key: 'internal_server_error',
+      error: 'Internal server error',
+      doc_url: '/docs/refusals#code-500',
+    }
     assert.deepEqual(answer, expected, endpoint.path)
   }
   await world.sql`alter schema away rename to public`
