@@ -53,7 +53,7 @@ portal.test(
   'a first signed call: what the page of a new key shows works as it stands',
   async () => {
     for (const user of ['An existing client', 'Penstock SDK or command line']) {
-      await visit('/portal/keys')
+      await visit('/portal/developers/keys')
       await button('New key').click()
       await field('Name').fill(user)
       await portal.page.getByLabel('What will use it').selectOption({ label: user })

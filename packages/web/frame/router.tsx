@@ -60,8 +60,7 @@ export function Router({ pages, SignIn }: RouterProps) {
   return (
     <>
       {!is_in && <SignIn />}
-      {/* What was typed there is there again for whoever has signed in again. */}
-      <div class="page" key={awaited.value?.user.id} hidden={!is_in}>
+      <div class="page" hidden={!is_in}>
         {is_absent.value ? (
           <Absent row={found.row} again={open} />
         ) : shown.value ? (
@@ -76,7 +75,10 @@ export function Router({ pages, SignIn }: RouterProps) {
 
 function Shown({ row, Page, props }: CurrentPage) {
   if (!may(row.scope) && !row.is_public) return <Forbidden row={row} />
-  return <Page key={row.path + JSON.stringify(props.params)} {...props} />
+  // What was typed there is there again for whoever has signed in again, and for nobody else. A page
+  // that is everybody's stays as it is: who joins on it is shown the recovery codes there.
+  const whose = row.is_public ? null : awaited.value?.user.id
+  return <Page key={JSON.stringify([row.path, props.params, whose])} {...props} />
 }
 
 type AbsentProps = { row: PageRow; again: () => Promise<void> }
