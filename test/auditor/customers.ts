@@ -32,16 +32,13 @@ export function customersHaveTheRest({ rows }: Books): string[] {
     if (state === 'success') add(customer_id, { paid: amount_sun })
     else if (state !== 'failed') add(customer_id, { held: amount_sun })
   }
-  for (const {
-    customer_id,
-    state,
-    total_sun,
-    price_sun,
-    holds_made,
-    holds_ended,
-  } of rows.subscriptions) {
+  for (const one of rows.subscriptions) {
+    const { customer_id, state, total_sun, price_sun, holds_made, holds_ended } = one
     add(customer_id, { held: BigInt(holds_made - holds_ended) * price_sun })
-    if (state === 'new' || state === 'pending') add(customer_id, { held: total_sun })
+    // Of one that was stopped before it was active the start stays held until nothing can come.
+    const stopped_early = state === 'stopped' && one.started_at === null
+    if (state === 'new' || state === 'pending' || stopped_early)
+      add(customer_id, { held: total_sun })
     else if (state !== 'error') add(customer_id, { paid: total_sun })
   }
   for (const { customer_id, state, price_sun } of rows.checks) {

@@ -1,9 +1,20 @@
 // What keys with a daily cap may spend: worked out again from what was bought by them, day by day.
 
-import type { Rows } from './rows.ts'
+import type { Rows, Transfer } from './rows.ts'
 import type { Books } from './rules.ts'
 
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
+
+/** What is set aside by a hold, or was taken of it; what was given back counts for nothing. */
+function keptOfHolds(transfers: readonly Transfer[]): (hold_id: string) => bigint {
+  const holds = new Map(transfers.map((one) => [one.id, one]))
+  const ends = new Map(transfers.map((one) => [one.hold_id, one]))
+  return (hold_id) => {
+    const end = ends.get(hold_id)
+    if (end?.kind === 'release') return 0n
+    return (end ?? holds.get(hold_id))?.amount_sun ?? 0n
+  }
+}
 
 /** What was spent from the sum of each key on each day (UTC), by what was bought. */
 function spentOf(rows: Rows): Map<string, bigint> {
@@ -19,17 +30,12 @@ function spentOf(rows: Rows): Map<string, bigint> {
     if (state !== 'failed') add(key_id, created_at, price_sun)
   const holds = new Map(rows.transfers.map(({ id, made_at }) => [id, made_at]))
   const keys = new Map(rows.subscriptions.map(({ id, key_id }) => [id, key_id]))
-  for (const {
-    id,
-    key_id,
-    created_at,
-    state,
-    start_sun,
-    price_sun,
-    holds_made,
-    holds_ended,
-  } of rows.subscriptions) {
-    if (state !== 'error') add(key_id, created_at, start_sun)
+  // What a start must come to, C4 says: one that was stopped before it was active may cost nothing,
+  // or only the activation of its address.
+  const kept = keptOfHolds(rows.transfers)
+  for (const one of rows.subscriptions) {
+    const { id, key_id, created_at, price_sun, holds_made, holds_ended } = one
+    add(key_id, created_at, kept(`subscription:${id}`))
     for (let number = holds_ended + 1; number <= holds_made; number++) {
       const made_at = holds.get(`subscription:${id}/next/${number}`)
       if (made_at) add(key_id, made_at, price_sun)
