@@ -75,8 +75,8 @@ export function Router({ pages, SignIn }: RouterProps) {
 
 function Shown({ row, Page, props }: CurrentPage) {
   if (!may(row.scope) && !row.is_public) return <Forbidden row={row} />
-  // What was typed there is there again for whoever has signed in again, and for nobody else. A page
-  // that is everybody's stays as it is: who joins on it is shown the recovery codes there.
+  // What was typed there is there again for whoever has signed in again, and for nobody else. A
+  // page that is everybody's stays as it is: who joins on it is shown the recovery codes there.
   const whose = row.is_public ? null : awaited.value?.user.id
   return <Page key={JSON.stringify([row.path, props.params, whose])} {...props} />
 }
