@@ -89,7 +89,7 @@ async function keepCodes(page: Page): Promise<string[]> {
 }
 
 async function signOut(page: Page, name: string): Promise<void> {
-  await page.getByText(name, { exact: true }).click()
+  await page.locator('summary').getByText(name, { exact: true }).click()
   await press(page, 'Sign out')
   await heading(page, 'Sign in').waitFor()
 }
