@@ -210,15 +210,15 @@ test("somebody else's thing answers as one that does not exist, byte for byte", 
   const { customer, order_id, subscription_id, check_id, tx_id } = await owner(world)
   const stranger = await world.customer({ scopes: ALL })
   const nobody = '0'.repeat(26)
-  type Named = Record<string, string | number>
-  const things: [path: string, own: Named, absent: Named][] = [
+  type CallBody = Record<string, string | number>
+  const things: [path: string, own: CallBody, absent: CallBody][] = [
     ['/v1/transaction/timeline', { id: order_id }, { id: nobody }],
     ['/v1/subscription/uses', { id: subscription_id }, { id: nobody }],
     ['/v1/deposit/check', { tx_id }, { tx_id: 'ab'.repeat(32) }],
     ['/v1/invoice/check', { number: 1 }, { number: 2 }],
     ['/v1/aml-check/report', { id: check_id }, { id: nobody }],
   ]
-  const bytes = async (who: Customer, path: string, body: Named) => {
+  const bytes = async (who: Customer, path: string, body: CallBody) => {
     const { request_id: _, headers: __, ...rest } = await who.call(path, body)
     const [sent] = Object.values(body)
     return JSON.stringify({ ...rest, error: withoutSent(rest.error!, sent!) })
