@@ -133,6 +133,16 @@ export async function worldOperator(world: World): Promise<Operator> {
   })
 }
 
+/** What `books check` finds, each with its rule. */
+export async function booksFindings(at: Operator): Promise<string[]> {
+  const { out } = await at.type('books', 'check', '--json')
+  type Report = { rule: string; findings: { subject: string; found: string }[] }
+  const { rules } = JSON.parse(out) as { rules: Report[] }
+  return rules.flatMap(({ rule, findings }) =>
+    findings.map(({ subject, found }) => `${rule} ${subject}: ${found}`),
+  )
+}
+
 /** An operator at the database of a service that runs by the real time. */
 export const operatorAt = (sql: Sql, database_url: string): Operator =>
   operator({

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { documentsAreCharges } from '../../auditor/documents.ts'
 import { readRows } from '../../auditor/rows.ts'
-import { worldOperator } from '../../harness/operator.ts'
+import { booksFindings, worldOperator } from '../../harness/operator.ts'
 import { listed, sender, subscribe, use, wanted } from '../../harness/subscribers.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
@@ -51,20 +51,12 @@ async function findings(world: World): Promise<string[]> {
   await world.solidify()
   await world.settle()
   await world.solidify()
-  const at = await worldOperator(world)
-  const { out } = await at.type('books', 'check', '--json')
-  type Report = { rule: string; findings: { subject: string; found: string }[] }
-  const { rules } = JSON.parse(out) as { rules: Report[] }
+  const found = await booksFindings(await worldOperator(world))
   const client = new pg.Client({ connectionString: world.database.url })
   await client.connect()
   const rows = await readRows(client)
   await client.end()
-  return [
-    ...rules.flatMap((one) =>
-      one.findings.map(({ subject, found }) => `${one.rule} ${subject}: ${found}`),
-    ),
-    ...documentsAreCharges({ rows }),
-  ]
+  return [...found, ...documentsAreCharges({ rows })]
 }
 
 /** Lets somebody who is subscribed send tokens so often. */

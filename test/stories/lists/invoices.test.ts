@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import pg from 'pg'
-import { worldOperator } from '../../harness/operator.ts'
+import { booksFindings, worldOperator } from '../../harness/operator.ts'
 import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
 type Invoice = { number: number; month: string; total: number; sha256: string }
@@ -153,14 +153,7 @@ test('an invoice or a summary that was altered or taken out is found by the book
   await world.solidify()
   assert.equal((await invoicesOf(anna)).items.length, 2)
   const at = await worldOperator(world)
-  const findings = async () => {
-    const { out } = await at.type('books', 'check', '--json')
-    type Report = { rule: string; findings: { subject: string; found: string }[] }
-    const { rules } = JSON.parse(out) as { rules: Report[] }
-    return rules.flatMap((one) =>
-      one.findings.map(({ subject, found }) => `${one.rule} ${subject}: ${found}`),
-    )
-  }
+  const findings = () => booksFindings(at)
   assert.deepEqual(await findings(), [])
   // By the hand of somebody who may do anything, and is found out before anything is kept.
   const wrongs: [statement: string, found: RegExp][] = [

@@ -71,8 +71,11 @@ export async function chargesOf(
       sum(count)::integer as count, sum(total_sun)::bigint as total_sun
     from kind group by 1, 2, 3, 4 order by corrects nulls first, service, unit nulls last, unit_sun`
   const charges = new Map<bigint | null, ChargeLine[]>()
-  for (const { corrects, ...line } of rows)
-    charges.set(corrects, [...(charges.get(corrects) ?? []), line])
+  for (const { corrects, ...line } of rows) {
+    const lines = charges.get(corrects)
+    if (lines) lines.push(line)
+    else charges.set(corrects, [line])
+  }
   return charges
 }
 

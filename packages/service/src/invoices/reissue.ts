@@ -49,7 +49,11 @@ export async function monthsToCompare(
 }
 
 /** What is wrong with the documents of a month. Undefined: nothing is. */
-export async function wrongMonth(sql: Sql | Tx, period: Period): Promise<WrongMonth | undefined> {
+export const wrongMonth = async (sql: Sql | Tx, period: Period): Promise<WrongMonth | undefined> =>
+  (await compareMonth(sql, period)).wrong
+
+/** A month's charges and its invoice, and what is wrong with its documents. */
+async function compareMonth(sql: Sql | Tx, period: Period) {
   const charges = await chargesOf(sql, period)
   const invoice = await invoiceInForce(sql, period)
   const [notes] = await sql<{ sun: bigint }>`
@@ -58,7 +62,7 @@ export async function wrongMonth(sql: Sql | Tx, period: Period): Promise<WrongMo
     where note.customer_id = ${period.customer_id} and note.month = ${period.month}::date
       and note.kind = 'credit_note' and note.correction_id is null and earlier.month < note.month`
   const returned = [...charges].flatMap(([corrects, lines]) => (corrects === null ? [] : lines))
-  const wrong = {
+  const month: WrongMonth = {
     ...period,
     number: invoice?.number ?? null,
     invoiced_sun: invoice?.total_sun ?? 0n,
@@ -66,20 +70,19 @@ export async function wrongMonth(sql: Sql | Tx, period: Period): Promise<WrongMo
     credited_sun: notes!.sun,
     returned_sun: totalOf(returned),
   }
-  const { invoiced_sun, charged_sun, credited_sun, returned_sun } = wrong
-  return invoiced_sun === charged_sun && credited_sun === returned_sun ? undefined : wrong
+  const { invoiced_sun, charged_sun, credited_sun, returned_sun } = month
+  const is_right = invoiced_sun === charged_sun && credited_sun === returned_sun
+  return { charges, invoice, wrong: is_right ? undefined : month }
 }
 
 /** Issues what a month lacks: a credit note over an invoice that is wrong and another one in its
  *  place, an invoice that is missing, credit notes for what came back. Says what it issued. */
 export async function reissue(tx: Tx, period: Period, now: Date): Promise<Invoice[]> {
   await tx`select 1 from invoice_progress for update`
-  const wrong = await wrongMonth(tx, period)
+  const { charges, invoice, wrong } = await compareMonth(tx, period)
   if (!wrong) return []
   const issued: (Invoice | undefined)[] = []
-  const charges = await chargesOf(tx, period)
   const document = { ...period, now, issuer: await lastIssuer(tx) }
-  const invoice = await invoiceInForce(tx, period)
   if (wrong.invoiced_sun !== wrong.charged_sun) {
     const corrects = invoice?.number ?? null
     if (invoice) {
