@@ -339,7 +339,7 @@ job('an order is proved', { clicks: 2, seconds: 1 }, async (hands) => {
   // Whatever the page: what is pasted is searched for.
   await hands.paste(id)
   await page.keyboard.press('Enter')
-  await heading(/^Order/).waitFor()
+  await heading(/^Order\b/).waitFor()
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     hands.press(button('Proof')),

@@ -79,7 +79,7 @@ portal.job(
     await hands.press(button('Buy'))
     await portal.page.getByText('2.93 TRX').first().waitFor()
     await hands.press(button('Confirm'))
-    await heading(/^Order/).waitFor()
+    await heading(/^Order\b/).waitFor()
     await portal.page.getByText(/Charged after/).waitFor()
     answered()
     const { items: after } = await portal.penstock.call('/v1/transactions/list', { limit: 1 })
@@ -94,7 +94,7 @@ portal.test('the price is there: Enter buys', async () => {
   await portal.page.getByText('2.93 TRX').first().waitFor()
   // The focus is on Confirm.
   await portal.page.keyboard.press('Enter')
-  await heading(/^Order/).waitFor()
+  await heading(/^Order\b/).waitFor()
 })
 
 portal.test('a lost answer is said to be unknown, and never buys twice', async () => {
@@ -110,7 +110,7 @@ portal.test('a lost answer is said to be unknown, and never buys twice', async (
   await portal.page.getByText(/it is not known whether it was bought/).waitFor()
   await portal.page.unroute('**/v1/quote/accept')
   await button('Confirm').click()
-  await heading(/^Order/).waitFor()
+  await heading(/^Order\b/).waitFor()
   assert.equal(await portal.page.evaluate<number>(countOrders), before + 1)
 })
 
