@@ -23,6 +23,7 @@ import { silentLog } from 'penstock-service/lib/log.ts'
 import { parseNodeJson } from 'penstock-service/node/answers.ts'
 import { httpTransport, type Transport, tronNode } from 'penstock-service/node/node.ts'
 import { startPostgres } from 'penstock-service/postgres/server.ts'
+import { priceReader } from 'penstock-service/prices/prices.ts'
 import { heldSenders } from 'penstock-service/screening/barred.ts'
 import { type Step, startSteps } from 'penstock-service/steps/step.ts'
 import { useStep } from 'penstock-service/subscriptions/uses.ts'
@@ -315,7 +316,7 @@ async function withReaders(bench: Bench, follow: Step, blocks: number) {
     generations.step,
     creditStep(deposits),
     arriveStep(deposits),
-    useStep({ sql, clock: systemClock }),
+    useStep({ sql, clock: systemClock, prices: priceReader({ sql, clock: systemClock }) }),
     pruneStep({ sql }),
   ]
   const running = startSteps(steps, silentLog)

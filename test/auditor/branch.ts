@@ -15,6 +15,8 @@ export type ChainTransaction = {
   sun: bigint
   /** What it took of this resource, its own or bought, as its receipt says. */
   energy_used: bigint
+  /** What of it was there; for the rest TRX was burnt. */
+  energy_staked: bigint
   /** TRX that contracts have sent in it. */
   inner: { to: string; sun: bigint }[]
   block_number: number
@@ -101,6 +103,7 @@ async function addReceipts(post: Post, { number, transactions }: ChainBlock): Pr
   for (const one of transactions) {
     const receipt = by_id.get(one.tx_id)
     one.energy_used = BigInt(String(at(receipt, 'receipt', 'energy_usage_total') ?? 0))
+    one.energy_staked = BigInt(String(at(receipt, 'receipt', 'energy_usage') ?? 0))
     one.inner = innerOf((at(receipt, 'internal_transactions') ?? []) as unknown[])
   }
 }
@@ -152,6 +155,7 @@ function transactionOf(one: unknown): Omit<ChainTransaction, 'block_number' | 'b
     resource: at(value, 'resource') === 'ENERGY' ? 'energy' : 'bandwidth',
     sun: BigInt(String(sun)),
     energy_used: 0n,
+    energy_staked: 0n,
     inner: [],
   }
 }

@@ -95,6 +95,7 @@ export type Subscription = {
   energy_used: bigint
   transactions_limit: number
   total_sun: bigint
+  by_orders_sun: bigint
   key_id: string | null
   created_at: Date
   started_at: Date | null
@@ -107,6 +108,8 @@ export type Subscription = {
   withdrawn: boolean
   /** What the start costs. */
   start_sun: bigint
+  /** The part of that for energy. */
+  initial_price_sun: bigint
   price_sun: bigint
   included: number
   plan_limit: number
@@ -120,6 +123,9 @@ export type Use = {
   energy: bigint
   transactions: number
   charged_sun: bigint
+  /** What of its energy was the address's own. */
+  own_energy: bigint
+  by_orders_sun: bigint
   block_number: bigint
   used_at: Date
   solid: boolean
@@ -222,7 +228,8 @@ export async function readRows(client: pg.Client): Promise<Rows> {
     pool: await read('select resource, room, reserved from pool'),
     cursors: await read('select name, number from cursor'),
     subscriptions: await read(`
-        select s.*, activation_fee_sun + initial_price_sun as start_sun, price_sun, included,
+        select s.*, activation_fee_sun + initial_price_sun as start_sun, initial_price_sun,
+               price_sun, included,
                plan.transactions_limit as plan_limit, energy_per_transaction, daily_cap_sun
         from subscription as s join plan on plan.id = s.plan_id
           left join api_key as k on k.id = s.key_id`),

@@ -167,12 +167,12 @@ export function houseOrdersAreSupplies({ rows }: Books): string[] {
   })
 }
 
-/** What the chain says an address used, while its subscription ran. */
+/** What the chain says an address used of energy that lay there, while its subscription ran. */
 export const energyUsesOf = (
   { branch }: Pick<Books, 'branch'>,
   address: string,
 ): ChainTransaction[] =>
-  [...branch.transactions.values()].filter((one) => one.owner === address && one.energy_used > 0n)
+  [...branch.transactions.values()].filter((one) => one.owner === address && one.energy_staked > 0n)
 
 const beyond = ({ included }: Subscription, used: number) => BigInt(Math.max(0, used - included))
 
@@ -186,8 +186,9 @@ export function usesAreOnTheChain(books: Books): string[] {
   for (const one of rows.subscriptions) {
     const mine = uses.get(one.id) ?? []
     for (const use of mine) findings.push(...judgeUse(use, one, books))
-    const due_sun = beyond(one, one.transactions_used) * one.price_sun
+    const due_sun = dueOf(one, mine)
     const charged_sun = sumOf(mine.map((use) => use.charged_sun))
+    findings.push(...judgeCost(one, mine))
     const unpaid = due_sun - charged_sun
     const end_ms = (one.stopped_at?.getTime() ?? Number.POSITIVE_INFINITY) - FORK_MS
     const late = mine.filter(
@@ -207,15 +208,58 @@ export function usesAreOnTheChain(books: Books): string[] {
   return findings
 }
 
+/** As how many transactions so much energy counts. */
+function countOf(energy: number, { whole, total }: { whole: number; total: number }): number {
+  // A rest, where nearly all was burnt.
+  if (energy * 10 < whole && energy * 10 < total) return 0
+  if (energy <= whole) return energy > 0 ? 1 : 0
+  return Math.ceil((energy * 99) / 100 / whole)
+}
+
+/** What uses cost in the order of their blocks: by the plan, and by orders at most. */
+function dueOf(one: Subscription, uses: readonly Use[]): bigint {
+  let [used, paid_sun, by_orders_sun] = [0, one.initial_price_sun, 0n]
+  for (const use of uses.toSorted((a, b) => Number(a.block_number - b.block_number))) {
+    const plan_sun = (beyond(one, used + use.transactions) - beyond(one, used)) * one.price_sun
+    used += use.transactions
+    by_orders_sun += use.by_orders_sun
+    const sums = [plan_sun, use.by_orders_sun, by_orders_sun - paid_sun]
+    const due_sun = sums.reduce((a, b) => (a < b ? a : b))
+    if (due_sun > 0n) paid_sun += due_sun
+  }
+  return paid_sun - one.initial_price_sun
+}
+
+/** A use costs no more than by orders, nor do all of them, once they have come to the start. */
+function judgeCost(one: Subscription, uses: readonly Use[]): string[] {
+  const { id, initial_price_sun } = one
+  const by_orders_sun = sumOf(uses.map((use) => use.by_orders_sun))
+  const paid_sun = initial_price_sun + sumOf(uses.map(({ charged_sun }) => charged_sun))
+  const dear = uses.filter((use) => use.charged_sun > use.by_orders_sun)
+  return [
+    ...dear.map(({ tx_id }) => `use ${tx_id} of ${id} costs more than by orders`),
+    ...(paid_sun > initial_price_sun && paid_sun > by_orders_sun
+      ? [`subscription ${id} has cost ${paid_sun} sun, by orders ${by_orders_sun}`]
+      : []),
+    ...(one.by_orders_sun === by_orders_sun
+      ? []
+      : [`subscription ${id} says ${one.by_orders_sun} sun by orders, uses: ${by_orders_sun}`]),
+  ]
+}
+
 function judgeUse(use: Use, subscription: Subscription, books: Books): string[] {
   const { tx_id, energy, transactions, block_number, solid } = use
   const found = books.branch.transactions.get(tx_id)
   const same =
     solid &&
     found?.owner === subscription.address &&
-    found.energy_used === energy &&
+    found.energy_staked === energy + use.own_energy &&
     BigInt(found.block_number) === block_number &&
-    transactions === Math.ceil(Number(energy) / subscription.energy_per_transaction)
+    transactions ===
+      countOf(Number(energy), {
+        whole: subscription.energy_per_transaction,
+        total: Number(found.energy_used),
+      })
   if (!same)
     return [
       `use ${tx_id} of ${energy} as ${transactions} in ${block_number} is on the chain: ` +
@@ -230,15 +274,19 @@ function judgeUse(use: Use, subscription: Subscription, books: Books): string[] 
 }
 
 /** A limit ends it with the use that reaches it. */
-function judgeLimit(
-  { id, state, transactions_used, transactions_limit, plan_limit }: Subscription,
-  uses: readonly Use[],
-): string[] {
+function judgeLimit(one: Subscription, uses: readonly Use[]): string[] {
+  const { id, state, transactions_used, transactions_limit, plan_limit } = one
   const limit = transactions_limit || plan_limit
   if (limit === 0) return []
   const most = Math.max(0, ...uses.map(({ transactions }) => transactions))
-  const over = transactions_used - most >= limit
-  const goes_on = state === 'active' && transactions_used >= limit
+  // The plan's own limit waits until what was paid at the start is used up.
+  const is_own = transactions_limit === 0 || transactions_limit === plan_limit
+  const last_sun = uses.map((use) => use.by_orders_sun).reduce((a, b) => (a > b ? a : b), 0n)
+  const [before_last, at_all] = [one.by_orders_sun - last_sun, one.by_orders_sun].map(
+    (sun) => !is_own || sun >= one.initial_price_sun,
+  )
+  const over = transactions_used - most >= limit && before_last
+  const goes_on = state === 'active' && transactions_used >= limit && at_all
   return over || goes_on
     ? [`subscription ${id} (${state}) used ${transactions_used} of ${limit}`]
     : []

@@ -231,7 +231,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a use that a fork took away stays charged',
-    edits: [[uses, 'some((use) => use.tx_id === tx_id) === false', 'length === -1']],
+    edits: [[uses, 'useOf(one)?.staked !== one.energy', 'useOf(one)?.staked === -1n - one.energy']],
   },
   {
     name: 'what the initial price covers after a fork stays charged',
@@ -240,12 +240,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what is used where nothing of ours lies is charged',
     edits: [
-      [
-        uses,
-        'if (!served?.supplied) return served && wake(tx, clock, { served, energy })',
-        'if (!served) return',
-      ],
-      [uses, '!supplied || kept', 'kept'],
+      [uses, 'if (!served?.supplied || use.staked', 'if (!served || use.staked'],
+      [uses, '!one.supplied ||', ''],
       [uses, "in ('stopped', 'expired') and not withdrawn", "in ('stopped', 'expired')"],
     ],
   },
@@ -273,7 +269,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what subscriptions use does not count for the key',
-    edits: [[uses, 'if (key_id !== null) addSpending(tx, key_id, { sun, at: now })', '']],
+    edits: [
+      [uses, 'if (key_id !== null) addSpending(tx, key_id, { sun: charged_sun, at: now })', ''],
+    ],
   },
   {
     name: 'the start of a subscription is captured twice',

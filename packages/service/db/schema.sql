@@ -1397,6 +1397,8 @@ create table subscription (
   resting text,
   rested_at timestamptz,
   idle_since timestamptz not null,
+  own_energy bigint default 0 not null,
+  by_orders_sun bigint default 0 not null,
   constraint subscription_pkey primary key (id),
   constraint subscription_external_id_once unique (customer_id, external_id),
   constraint subscription_order foreign key (order_id) references orders(id),
@@ -1432,6 +1434,8 @@ create table subscription_use (
   used_at timestamptz not null,
   block_number bigint not null,
   solid boolean default false not null,
+  own_energy bigint default 0 not null,
+  by_orders_sun bigint default 0 not null,
   constraint subscription_use_pkey primary key (subscription_id, tx_id),
   constraint subscription_use_subscription foreign key (subscription_id) references subscription(id)
 );

@@ -527,7 +527,7 @@ function stepsOf(world: World, working: SharedParts): Step[] {
     rechargedStep(recharges),
     refundStep(recharges),
     refundedStep(recharges),
-    useStep({ sql, clock }),
+    useStep({ sql, clock, prices }),
     supplyStep({ sql, clock, node, tryOrder }),
     withdrawSupplyStep({ sql, clock }),
     ...screeningSteps(world, working),

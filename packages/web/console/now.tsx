@@ -10,7 +10,7 @@ import { Answer } from '../parts/answer.tsx'
 import { Money } from '../parts/money.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
-import { spanText, Time } from '../parts/time.tsx'
+import { isAhead, lagText, spanText, Time } from '../parts/time.tsx'
 import { path } from '../paths/console.ts'
 import { count, named, say } from '../words/words.ts'
 import { Processes } from './processes.tsx'
@@ -147,9 +147,9 @@ function factsOf(known: Figures): [string, string | preact.VNode][] {
     [
       say('now.chain'),
       chain
-        ? say('now.head', {
+        ? say(isAhead(chain.behind_seconds) ? 'now.head_ahead' : 'now.head', {
             block: count(chain.head_number),
-            ago: spanText(1_000 * chain.behind_seconds),
+            ago: lagText(chain.behind_seconds),
           })
         : say('not_known'),
     ],

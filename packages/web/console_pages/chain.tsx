@@ -10,7 +10,7 @@ import { shortText } from '../parts/address.tsx'
 import { Answer } from '../parts/answer.tsx'
 import { State } from '../parts/state.tsx'
 import { Facts, Table } from '../parts/table.tsx'
-import { spanText, Time } from '../parts/time.tsx'
+import { lagText, spanText, Time } from '../parts/time.tsx'
 import { count, say } from '../words/words.ts'
 
 type Chain = {
@@ -78,7 +78,7 @@ const factsOf = (known: Chain): [string, string | preact.VNode][] => [
   ],
   [say('chain.solid'), count(known.solid_number)],
   [say('chain.confirmed'), count(known.confirmed_number)],
-  [say('chain.behind'), spanText(1_000 * known.behind_seconds)],
+  [say('chain.behind'), lagText(known.behind_seconds)],
   [say('chain.silent'), spanText(1_000 * known.silent_seconds)],
   [
     say('chain.disputed'),

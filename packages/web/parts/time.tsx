@@ -81,6 +81,17 @@ export function spanText(ms: number): string {
   return say('time.hours', { text: String(Math.round(ms / 3_600_000)) })
 }
 
+/** A block that is newer than this by the clock is of a chain that was put ahead of it. */
+const AHEAD_SECONDS = 60
+
+export const isAhead = (behind_seconds: number): boolean => behind_seconds <= -AHEAD_SECONDS
+
+/** How old the newest block is; `chain +2 h` where its time is yet to come. */
+export const lagText = (behind_seconds: number): string =>
+  isAhead(behind_seconds)
+    ? say('time.chain_ahead', { span: spanText(-1_000 * behind_seconds) })
+    : spanText(1_000 * Math.max(0, behind_seconds))
+
 export type TimeProps = {
   at: string
   milliseconds?: boolean

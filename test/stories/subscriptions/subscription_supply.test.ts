@@ -27,7 +27,7 @@ test('a transaction that used energy is seen; the next block refills the address
   const bob = sender(world)
   const { id } = await subscribe(world, anna, wanted(bob.address))
   let energy_used = 0
-  for (const [i, price] of [6, 6, 8.8, 11.6].entries()) {
+  for (const [i, price] of [6, 6, 8.67, 11.47].entries()) {
     energy_used += await use(world, bob)
     world.mine()
     await world.drain()
@@ -46,7 +46,7 @@ test('a transaction that used energy is seen; the next block refills the address
       [price, energy_used, 'active'],
     )
   }
-  assert.equal(await anna.balance(), 85.6, 'the price of the next one is set aside')
+  assert.equal(await anna.balance(), 85.73, 'the price of the next one is set aside')
   await world.solidify()
   await world.solidify()
   assert.equal((await listed(anna, id)).transactions_used, 4, 'each transaction counts once')
@@ -88,20 +88,54 @@ test('an address blacklisted before its first energy is an error, and paid back'
   assert.equal(await anna.balance(), 100)
 })
 
-test('a transaction that takes the energy of several counts as several', async (t) => {
+test('a transfer to a new holder counts what our energy paid, and no more', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
   const { id } = await subscribe(world, anna, wanted(bob.address))
   const energy = await use(world, bob, world.person('newcomer', 1))
-  assert.ok(energy > PER_TRANSACTION, `${energy}`)
-  const count = Math.ceil(energy / PER_TRANSACTION)
-  const item = await listed(anna, id)
-  assert.equal(item.transactions_used, count)
-  assert.equal(item.total_price, Math.round(100 * (6 + 2.8 * Math.max(0, count - 2))) / 100)
+  assert.ok(energy > 2 * PER_TRANSACTION, `${energy}`)
+  const one = await listed(anna, id)
+  assert.deepEqual([one.transactions_used, one.total_price], [1, 6], 'the rest was burnt')
+  assert.ok(one.energy_used < 1.02 * PER_TRANSACTION, `${one.energy_used}`)
 })
 
-test('two transactions in a block, and two blocks on end, each count', async (t) => {
+test('where energy of two lies, a transfer to a new holder counts as two', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  // Renewed five minutes before its hour is over, so that both lie there.
+  while ((await energyLeft(world, bob)) < 2 * PER_TRANSACTION) {
+    await world.advance(60)
+    await world.drain()
+    world.mine()
+  }
+  const energy = await use(world, bob, world.person('newcomer', 1))
+  const { transactions_used, energy_used } = await listed(anna, id)
+  assert.deepEqual([transactions_used, energy_used], [2, energy])
+})
+
+test('what the address has of its own is not charged, as often as it has it', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  const params = { address: bob.address, amount: 65_000, duration: 1 }
+  await anna.buy({ service: 'energy', params })
+  await world.settle()
+  await world.advance(60)
+  await use(world, bob)
+  world.mine()
+  await world.drain()
+  assert.deepEqual([(await listed(anna, id)).transactions_used], [0], 'paid with what it bought')
+  await use(world, bob)
+  world.mine()
+  await world.drain()
+  assert.deepEqual([(await listed(anna, id)).transactions_used], [1])
+})
+
+test('two transactions in a block, or two blocks on end, count as they were served', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -110,14 +144,20 @@ test('two transactions in a block, and two blocks on end, each count', async (t)
   sendTokens(world, bob)
   world.mine()
   await world.drain()
-  assert.equal((await listed(anna, id)).transactions_used, 2)
+  assert.equal((await listed(anna, id)).transactions_used, 1, 'the second was burnt')
+  world.mine()
+  await world.drain()
   await use(world, bob)
   await use(world, bob)
   world.mine()
   await world.drain()
   world.mine()
   await world.drain()
-  assert.equal((await listed(anna, id)).transactions_used, 4)
+  assert.equal(
+    (await listed(anna, id)).transactions_used,
+    3,
+    'in two blocks on end each was served',
+  )
   assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION)
 })
 
@@ -182,8 +222,8 @@ test('a transaction from before the stop is charged, whenever its block is read'
   await anna.get('/v1/subscription/stop', { id })
   await world.drain()
   const { transactions_used, total_price, status } = await listed(anna, id)
-  assert.deepEqual([transactions_used, total_price, status], [3, 8.8, 'stopped'])
-  assert.equal(await anna.balance(), 91.2)
+  assert.deepEqual([transactions_used, total_price, status], [3, 8.67, 'stopped'])
+  assert.equal(await anna.balance(), 91.33)
 })
 
 test('what the address used before its first supply is not charged', async (t) => {
@@ -285,15 +325,15 @@ test('a charge that cannot be paid stops it, and the balance stays above zero', 
   assert.deepEqual([(await listed(anna, id)).status, await anna.balance()], ['active', 0.2])
   await use(world, bob)
   const item = await listed(anna, id)
-  assert.deepEqual([item.status, item.transactions_used, item.total_price], ['stopped', 3, 8.8])
+  assert.deepEqual([item.status, item.transactions_used, item.total_price], ['stopped', 3, 8.67])
   assert.match(String(item.reason), /paid/)
-  assert.equal(await anna.balance(), 0.2)
+  assert.equal(await anna.balance(), 0.33)
   await world.solidify()
   await world.settle()
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
-test('one stopped before its last blocks were read ended where its money ended', async (t) => {
+test('of what was sent before a stop, only what our energy served is counted', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 6 })
   const bob = sender(world)
@@ -304,11 +344,11 @@ test('one stopped before its last blocks were read ended where its money ended',
   }
   await anna.get('/v1/subscription/stop', { id })
   await world.drain()
-  // One is included, one is paid, and one could not be; nothing after it is served.
+  // Energy for one lay there, and was not filled up: the others have burnt TRX.
   const { status, transactions_used, total_price } = await listed(anna, id)
   assert.deepEqual(
     [status, transactions_used, total_price, await anna.balance()],
-    ['stopped', 3, 6, 0],
+    ['stopped', 1, 6, 0],
   )
 })
 
@@ -325,23 +365,23 @@ test('what a fork takes away is given back when solid; what it keeps counts once
   }
   await world.solidify()
   await use(world, bob)
-  assert.equal((await listed(anna, id)).total_price, 11.6)
+  assert.equal((await listed(anna, id)).total_price, 11.47)
   world.fork(1)
   await world.drain()
   await world.solidify()
   const moved = await listed(anna, id)
-  assert.deepEqual([moved.transactions_used, moved.total_price], [4, 11.6], 'it is still there')
+  assert.deepEqual([moved.transactions_used, moved.total_price], [4, 11.47], 'it is still there')
   await use(world, bob)
-  assert.equal((await listed(anna, id)).total_price, 14.4)
+  assert.equal((await listed(anna, id)).total_price, 14.27)
   world.fork(1, { drop: true })
   await world.drain()
   await world.solidify()
   const after = await listed(anna, id)
   assert.deepEqual(
     [after.transactions_used, after.energy_used, after.total_price],
-    [4, moved.energy_used, 11.6],
+    [4, moved.energy_used, 11.47],
   )
-  assert.equal(await anna.balance(), 82.8, 'energy for two lies there now, and is set aside for')
+  assert.equal(await anna.balance(), 82.93, 'energy for two lies there now, and is set aside for')
 })
 
 test('a fork takes the use that the initial price covered: it covers a later one', async (t) => {
@@ -351,14 +391,14 @@ test('a fork takes the use that the initial price covered: it covers a later one
   const { id } = await subscribe(world, anna, wanted(bob.address))
   await world.solidify()
   for (let i = 0; i < 3; i++) await use(world, bob)
-  assert.equal((await listed(anna, id)).total_price, 8.8)
+  assert.equal((await listed(anna, id)).total_price, 8.67)
   world.fork(3, { drop: true })
   await world.drain()
   await use(world, bob)
   await use(world, bob)
   assert.equal(
     (await listed(anna, id)).total_price,
-    14.4,
+    14.27,
     'until it is certain that the first three are gone',
   )
   await world.solidify()
@@ -382,8 +422,8 @@ test('two processes count, charge and supply each transaction once', async (t) =
     await world.drain()
   }
   const { items } = await anna.get<{ items: SubscriptionItem[] }>('/v1/subscriptions/history')
-  for (const item of items) assert.deepEqual([item.transactions_used, item.total_price], [4, 11.6])
-  assert.equal(await anna.balance(), Math.round(100 * (100 - 3 * (11.6 + 2.8))) / 100)
+  for (const item of items) assert.deepEqual([item.transactions_used, item.total_price], [4, 11.47])
+  assert.equal(await anna.balance(), Math.round(100 * (100 - 3 * (11.47 + 2.8))) / 100)
   for (const one of people) assert.ok((await energyLeft(world, one)) < 3 * PER_TRANSACTION)
 })
 

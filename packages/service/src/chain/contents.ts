@@ -29,7 +29,9 @@ export type FreezeEvent = {
   address: Address
 }
 
-export type EnergyUse = { tx_id: string; owner: Address; energy: bigint }
+/** `staked`: what of the energy was there, own or delegated; for the rest TRX was burnt, or the
+ *  contract's owner paid. */
+export type EnergyUse = { tx_id: string; owner: Address; energy: bigint; staked: bigint }
 
 /** A transaction that is none of the above and for which the network took TRX of its owner: another
  *  permission, a delegation without bandwidth. */
@@ -78,10 +80,11 @@ export function contentsOf(
   let hidden_in: string | undefined
   for (const [
     i,
-    { tx_id, fee_sun, energy, logs, internal, unknown_internal, internal_shown },
+    { tx_id, fee_sun, energy, staked, logs, internal, unknown_internal, internal_shown },
   ] of receipts.entries()) {
     const { owner, succeeded, call } = block.transactions[i]!
-    if (energy > 0n && owner !== undefined) contents.energy_uses.push({ tx_id, owner, energy })
+    if (energy > 0n && owner !== undefined)
+      contents.energy_uses.push({ tx_id, owner, energy, staked })
     else if (fee_sun > 0n && owner !== undefined && !moving.has(tx_id))
       contents.fees.push({ tx_id, owner })
     if (!succeeded) continue
@@ -149,7 +152,8 @@ export type PackedContents = {
   /** With their notes. Absent likewise, and where there are none. */
   u?: [...PackedMove, note: string][]
   f: [tx_id: string, index: number, token: Address, kind: FreezeEvent['kind'], address: Address][]
-  e: [tx_id: string, owner: Address, energy: string][]
+  /** Without the last in blocks that were stored before it was kept. */
+  e: [tx_id: string, owner: Address, energy: string, staked?: string][]
   /** Absent likewise. */
   p?: [tx_id: string, owner: Address][]
 }
@@ -178,7 +182,11 @@ export function pack({ moves, unfollowed, unknown, freezes, energy_uses, fees }:
     o: unfollowed.map(packMove),
     ...(unknown.length > 0 && { u: unknown.map((one) => [...packMove(one), one.note] as const) }),
     f: freezes.map((one) => [one.tx_id, one.index, one.token, one.kind, one.address]),
-    e: energy_uses.map((one) => [one.tx_id, one.owner, one.energy.toString()]),
+    e: energy_uses.map(({ tx_id, owner, energy, staked }) =>
+      staked === energy
+        ? [tx_id, owner, energy.toString()]
+        : [tx_id, owner, energy.toString(), staked.toString()],
+    ),
     ...(fees.length > 0 && { p: fees.map((one) => [one.tx_id, one.owner] as const) }),
   }
   return JSON.stringify(packed)
@@ -209,7 +217,12 @@ export function unpack({ m, o = [], u = [], f, e, p = [] }: PackedContents): Con
       kind,
       address,
     })),
-    energy_uses: e.map(([tx_id, owner, energy]) => ({ tx_id, owner, energy: BigInt(energy) })),
+    energy_uses: e.map(([tx_id, owner, energy, staked = energy]) => ({
+      tx_id,
+      owner,
+      energy: BigInt(energy),
+      staked: BigInt(staked),
+    })),
     fees: p.map(([tx_id, owner]) => ({ tx_id, owner })),
   }
 }

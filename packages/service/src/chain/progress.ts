@@ -72,7 +72,7 @@ export function isAgreed(chain: ChainState | undefined, clock: Clock): chain is 
 export type ChainReport = ChainState & {
   /** By our clock, since a node last answered. */
   silent_seconds: number
-  /** By our clock and the time of the newest block. */
+  /** By our clock and the time of the newest block; below 0 when the chain is ahead. */
   behind_seconds: number
   blocks_to_solid: number
   readers: { name: string; number: bigint; behind_blocks: bigint }[]
@@ -85,10 +85,10 @@ export async function showChain(sql: Sql, now: Date): Promise<ChainReport | unde
   const readers = await sql<ChainReport['readers'][number]>`
     select name, number, greatest(confirmed_number - number, 0) as behind_blocks from cursor, chain
       order by name`
-  const since = (at: Date) => Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000))
+  const since = (at: Date) => Math.round((now.getTime() - at.getTime()) / 1_000)
   return {
     ...chain,
-    silent_seconds: since(chain.seen_at),
+    silent_seconds: Math.max(0, since(chain.seen_at)),
     behind_seconds: since(chain.head_time),
     blocks_to_solid: chain.head_number - chain.solid_number,
     readers,

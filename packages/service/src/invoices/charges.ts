@@ -54,7 +54,9 @@ export async function chargesOf(
             case when o.bandwidth > 0 then 'bandwidth ' || o.bandwidth end,
             case when o.fee_sun > 0 then 'activation' end), ''),
           split_part(cause, ':', 1)) as unit,
-        case when entry.kind = 'move' and plan.price_sun > 0 then plan.price_sun
+        -- Several transactions at the plan's price, or one use that cost less than they would.
+        case when entry.kind = 'move' and plan.price_sun > 0 and sun % plan.price_sun = 0
+          then plan.price_sun
           else abs(sun) end as unit_sun
       from entry left join orders as o on cause like 'order:%' and o.id = substr(cause, 7)
         left join subscription as s on cause like 'subscription:%'

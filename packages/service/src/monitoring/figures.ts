@@ -139,7 +139,7 @@ export function figuresReader({ sql, clock }: { sql: Sql; clock: Clock }) {
             head_number: chain.head_number,
             solid_number: chain.solid_number,
             behind_seconds: secondsSince(chain.head_time, now),
-            silent_seconds: secondsSince(chain.seen_at, now),
+            silent_seconds: Math.max(0, secondsSince(chain.seen_at, now)),
           }
         : null,
       earned_today_sun: await earnedToday(now),
@@ -148,5 +148,5 @@ export function figuresReader({ sql, clock }: { sql: Sql; clock: Clock }) {
   }
 }
 
-const secondsSince = (at: Date, now: Date) =>
-  Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000))
+/** Below 0: it is ahead of our clock. */
+const secondsSince = (at: Date, now: Date) => Math.round((now.getTime() - at.getTime()) / 1_000)

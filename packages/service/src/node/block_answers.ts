@@ -52,6 +52,8 @@ export type Receipt = {
   /** What the network took of its owner for it, in sun. */
   fee_sun: bigint
   energy: bigint
+  /** What of it was paid with energy that was there, its own or delegated to it. */
+  staked: bigint
   logs: ContractLog[]
   internal: InternalTransfer[]
   /** Internal transactions of a kind that is not known: they count for nothing. */
@@ -215,15 +217,16 @@ export function receiptsOf(answer: unknown, where: string): Receipt[] {
       const data = text(log.data ?? '', tx_id)
       return { contract, topics, data: hex(data, data.length, tx_id) }
     })
-    const energy = BigInt(
-      integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id),
-    )
+    const receipt = fieldsOf(given.receipt ?? {}, tx_id)
+    const energy = BigInt(integer(receipt.energy_usage_total ?? 0, tx_id))
+    const staked = BigInt(integer(receipt.energy_usage ?? 0, tx_id))
     const fee_sun = BigInt(integer(given.fee ?? 0, tx_id))
     const { transfers, unknown, shown } = internalsOf(given.internal_transactions ?? [], tx_id)
     return {
       tx_id,
       fee_sun,
       energy,
+      staked,
       logs,
       internal: transfers,
       unknown_internal: unknown,

@@ -104,6 +104,19 @@ export function priceOf(prices: Prices, resource: Resource, amount: number): big
   return charge(tier.price_sun, amount)
 }
 
+/** What so much energy, or more of it, costs at least by one order now. Undefined while none is on
+ *  sale. More than an order can have is as dear as in the largest. */
+export function leastPriceOf(prices: Prices, amount: bigint): bigint | undefined {
+  const tiers = prices.tiers.filter(({ resource }) => resource === 'energy')
+  const largest = tiers.toSorted((one, other) => other.max_amount - one.max_amount)[0]
+  const fitting = tiers.filter(({ max_amount }) => amount <= max_amount)
+  const offers = fitting.map(({ price_sun, min_amount }) =>
+    charge(price_sun, amount < min_amount ? min_amount : amount),
+  )
+  if (offers.length > 0) return offers.reduce((one, other) => (one < other ? one : other))
+  return largest && charge(largest.price_sun, amount)
+}
+
 export async function readPrices(sql: Sql): Promise<Prices> {
   const tiers = await sql<Record<'min_amount' | 'max_amount', bigint> & Tier>`
     select resource, duration_hours, min_amount, max_amount, price_sun from price

@@ -121,7 +121,12 @@ async function start(
   const plan = judge(terms, state)
   await state.purse.noteRefusals(tx, now)
   if (plan instanceof Fault) return plan
-  const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
+  const subscription = newSubscription(terms.wanted, {
+    id: needs.new_id(),
+    plan,
+    now,
+    begins_at: state.begins_at,
+  })
   placeSubscription(tx, subscription)
   await recordCustomerAction(tx, now, {
     actor: terms.wanted.asked_by,
@@ -141,6 +146,8 @@ type PlacementState = {
   running: { customer_id: string } | undefined
   /** The customer has as many as it may have. */
   at_limit: boolean
+  /** Now, or the time of the newest block when the chain is ahead: its days begin then. */
+  begins_at: Date
   /** The key was revoked after the request was let in. */
   revoked: boolean
 }
@@ -158,16 +165,17 @@ async function readState(
     tx<{ customer_id: string }>`
       select customer_id from subscription where address = ${wanted.address}
         and state in ('new', 'pending', 'active')`,
-    tx<{ at_limit: boolean; revoked: boolean }>`
-      select (select count(*) from subscription where customer_id = customer.id
+    tx<{ at_limit: boolean; revoked: boolean; begins_at: Date }>`
+      select greatest(${now}::timestamptz, (select head_time from chain)) as begins_at,
+        (select count(*) from subscription where customer_id = customer.id
         and state in ('new', 'pending', 'active'))
                >= coalesce(subscriptions_limit, ${SUBSCRIPTIONS_MAX}) as at_limit,
              exists (select 1 from api_key where id = ${wanted.key_id}
                and revoked_at is not null) as revoked
       from customer where id = ${wanted.customer_id}`,
   ])
-  const { at_limit = false, revoked = false } = allowed ?? {}
-  return { purse, earlier, can_supply, running, at_limit, revoked }
+  const { at_limit = false, revoked = false, begins_at = now } = allowed ?? {}
+  return { purse, earlier, can_supply, running, at_limit, revoked, begins_at }
 }
 
 /** The plan that is started, or the first refusal in the order that the wire lays down. */
@@ -217,10 +225,10 @@ const totalOf = (plan: Plan): bigint => plan.activation_fee_sun + plan.initial_p
 
 function newSubscription(
   { key: _key, asked_by: _asker, refusal: _none, ...wanted }: NewSubscription,
-  { id, plan, now }: { id: string; plan: Plan; now: Date },
+  { id, plan, now, begins_at }: { id: string; plan: Plan; now: Date; begins_at: Date },
 ): Subscription {
   const days = narrower(wanted.duration, plan.duration_days)
-  const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
+  const expire_at = days === 0 ? null : new Date(begins_at.getTime() + days * DAY_MS)
   return {
     ...wanted,
     id,

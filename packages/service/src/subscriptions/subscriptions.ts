@@ -136,7 +136,8 @@ export async function supplySubscriptions(
       update subscription as s set supplies = s.supplies + 1, order_id = t.order_id,
         state = case s.state when 'new' then 'pending' else s.state end, renewed_at = ${now},
         look_at = t.look_at, resting = null, withdrawn = false,
-        idle_since = case when s.resting is null then s.idle_since else ${now} end
+        idle_since = case when s.resting is null then s.idle_since else
+          (select head_time from chain) end
       from locked join unnest(${ids}::text[], ${supplies.map((one) => one.supplies)}::integer[],
           ${supplies.map((one) => one.order_id)}::text[],
           ${supplies.map((one) => one.look_at)}::timestamptz[])
@@ -194,7 +195,7 @@ export async function activateSubscriptions(
         for update
     )
     update subscription as s set state = 'active', started_at = ${now}, look_at = ${now},
-      idle_since = ${now}
+      idle_since = (select head_time from chain)
     from locked where s.id = locked.id
     returning s.id, s.customer_id, s.total_sun`
   const paid = active.filter(({ total_sun }) => total_sun > 0n)

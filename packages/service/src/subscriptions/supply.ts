@@ -62,6 +62,8 @@ type RunningSubscription = Subscription &
     energy_per_transaction: number
     idle_hours: number
     order_state: string | null
+    /** The time of the newest block: by it hours are idle and days are over. */
+    head_time: Date
     customer_state: CustomerState
     /** What was ordered for its next supply and not noted: the process died in between. */
     lost_order_id: string | null
@@ -122,7 +124,8 @@ async function supplyDue(needs: Needs): Promise<boolean> {
   const due = await sql<{ id: string }>`
     select s.id from subscription as s left join orders as o on o.id = s.order_id
     where s.state in ('new', 'pending', 'active')
-      and (look_at <= ${clock.now()} or (s.state = 'pending' and o.state = 'failed'))
+      and (look_at <= ${clock.now()} or (s.state = 'pending' and o.state = 'failed')
+        or (s.state = 'active' and s.expire_at <= (select head_time from chain)))
     order by look_at limit ${AT_ONCE}`
   // Together, so that their orders are placed in one transaction.
   const outcomes = await Promise.allSettled(due.map(({ id }) => supply(needs, id)))
@@ -153,7 +156,7 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   if (starting && (running.order_state === 'failed' || waited_ms > START_MS_MAX)) {
     return end(needs, running, 'the address could not be supplied')
   }
-  if (!starting && running.expire_at !== null && running.expire_at <= now) {
+  if (!starting && running.expire_at !== null && running.expire_at <= running.head_time) {
     return end(needs, running, 'its days are used up', 'expired')
   }
   if (running.order_state === 'new' || running.order_state === 'pending')
@@ -169,7 +172,7 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
     : await readEnergy(needs, running)
   const there = Math.min(left, ours)
   const missing = whole - lasting
-  if (missing > 0 && !starting && isIdle(running, now)) return rest(needs, running, 'idle')
+  if (missing > 0 && !starting && isIdle(running)) return rest(needs, running, 'idle')
   if (missing > 0) {
     const held = await ensureHeld(needs, running, transactionsIn(there + missing, whole))
     if (held === 'held') return topUp(needs, running, missing)
@@ -184,7 +187,8 @@ async function findRunning(sql: Sql | Tx, id: string): Promise<RunningSubscripti
   const [running] = await sql<RunningSubscription>`
     select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.energy_per_transaction,
       plan.included, plan.price_sun, plan.idle_hours,
-           o.state as order_state, c.state as customer_state, lost.id as lost_order_id
+           (select head_time from chain) as head_time, o.state as order_state,
+           c.state as customer_state, lost.id as lost_order_id
     from subscription as s join plan on plan.id = plan_id join customer as c on c.id = s.customer_id
     left join orders as o on o.id = order_id
     left join orders as lost on lost.customer_id = ${SUBSCRIPTIONS}
@@ -203,16 +207,20 @@ const transactionsIn = (energy: number, whole: number): number =>
   energy <= 0 ? 0 : Math.max(0, Math.ceil(energy / whole - TOLERANCE))
 
 /** Whether it has not been used for as long as its plan lets an address be idle, or nearly so. */
-const isIdle = ({ idle_hours, idle_since }: RunningSubscription, now: Date): boolean =>
-  idle_hours > 0 && now.getTime() >= idle_since.getTime() + idle_hours * HOUR_MS - REST_EARLY_MS
+const isIdle = ({ idle_hours, idle_since, head_time }: RunningSubscription): boolean =>
+  idle_hours > 0 &&
+  head_time.getTime() >= idle_since.getTime() + idle_hours * HOUR_MS - REST_EARLY_MS
 
 type Energy = { left: number; ours: number; lasting: number }
+
+/** So small a share of the energy of one is not its own: it is by how much ratios have moved. */
+const OWN_PARTS_MIN = 100n
 
 /** The energy that the address has now, how much was supplied and not taken back, and what it will
  *  still have when its oldest supply is over. */
 async function readEnergy(
   { sql, node }: Needs,
-  { id, address }: RunningSubscription,
+  { id, address, energy_per_transaction }: RunningSubscription,
 ): Promise<Energy> {
   const energy = await node.resource(address, 'energy')
   // By their stake: a delegation has a margin over its amount, and that goes with it.
@@ -230,6 +238,10 @@ async function readEnergy(
         and d.resource = 'energy') as d on true
     group by ratio`
   const { ours = 0n, ending = 0n } = supplied ?? {}
+  const beside = energy.limit - ours
+  const own = beside * OWN_PARTS_MIN < BigInt(energy_per_transaction) ? 0n : beside
+  await sql`
+    update subscription set own_energy = ${own} where id = ${id} and own_energy <> ${own}`
   return {
     left: Number(energy.left),
     ours: Number(ours),
@@ -287,12 +299,10 @@ async function rest(
 /** Ends the rest of one whose key was at its cap, before anything is held or supplied: what rests
  *  is withdrawn, and what is held for it is given back. On the new day it is supplied, used or
  *  not. */
-async function wakeAtCap(
-  { sql, clock }: Needs,
-  { id, supplies }: RunningSubscription,
-): Promise<boolean> {
+async function wakeAtCap({ sql }: Needs, { id, supplies }: RunningSubscription): Promise<boolean> {
   const woken = await sql`
-    update subscription set resting = null, withdrawn = false, idle_since = ${clock.now()}
+    update subscription set resting = null, withdrawn = false,
+      idle_since = (select head_time from chain)
     where id = ${id} and state = 'active' and supplies = ${supplies} and resting = 'daily_cap'
     returning 1`
   return woken.length > 0

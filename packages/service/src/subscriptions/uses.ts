@@ -1,12 +1,13 @@
 // What subscribed addresses use: reads blocks, counts and charges each transaction that used
 // energy, and makes the next look at the address due.
 //
-// A transaction is charged when our energy lay at its address: its block came after one with a
-// supply, and not after the one that took the last of them back, whether the subscription has ended
-// meanwhile or not, whenever it is read, and once, whatever is read how often. After the end only
-// what is held or included pays: nothing else was supplied. Blocks are read at the head, so that
-// the next energy comes within a block; a use that a fork took away is given back when the block
-// that has it no more is solid. A use of an address that rests wakes it.
+// A transaction counts one up to the energy of one, more above it (charges.ts), and only what our
+// energy paid of it. It is charged when our energy lay at its address: its block came after one
+// with a supply, and not after the one that took the last of them back, whether the subscription
+// has ended meanwhile or not, whenever it is read, and once, whatever is read how often. After the
+// end only what is held or included pays: nothing else was supplied. Blocks are read at the head,
+// so that the next energy comes within a block; a use that a fork took away is given back when the
+// block that has it no more is solid. A use of an address that rests wakes it.
 
 import { blocksAt, type StoredBlock } from '../chain/blocks.ts'
 import type { EnergyUse } from '../chain/contents.ts'
@@ -16,7 +17,9 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
+import type { Prices } from '../prices/prices.ts'
 import type { Step } from '../steps/step.ts'
+import { countUse, countUseSun, isUsedUp, ownEnergyOf } from './charges.ts'
 import { SUBSCRIPTION_COLUMNS } from './forms.ts'
 import { coveredOf, leftOfCap, openHolds, releaseHolds } from './holds.ts'
 import {
@@ -30,7 +33,7 @@ import {
 } from './subscriptions.ts'
 import { nextDay } from './supply.ts'
 
-export type Needs = { sql: Sql; clock: Clock }
+export type Needs = { sql: Sql; clock: Clock; prices: () => Promise<Prices> }
 
 const AT_ONCE = 100
 
@@ -42,18 +45,25 @@ export function useStep(needs: Needs): Step {
     after: ['follow', 'confirm'],
     before: ['publish'],
     async run() {
+      const known = await needs.prices()
       const reader = { name: 'subscriptions', side: 'head' } as const
-      const read = await readBlocks(sql, reader, (tx, blocks) => noteUses(tx, needs.clock, blocks))
+      const read = await readBlocks(sql, reader, (tx, blocks) =>
+        noteUses(tx, { clock: needs.clock, prices: known }, blocks),
+      )
       if (read) return true
       const open = await sql`select from subscription_use where not solid limit 1`
-      return open.length > 0 && sql.begin((tx) => confirmUses(tx, needs.clock))
+      return (
+        open.length > 0 && sql.begin((tx) => confirmUses(tx, { clock: needs.clock, prices: known }))
+      )
     },
   }
 }
 
 type SubscribedAddress = { id: string; customer_id: string; address: string }
 
-async function noteUses(tx: Tx, clock: Clock, blocks: StoredBlock[]): Promise<void> {
+type Now = { clock: Clock; prices: Prices }
+
+async function noteUses(tx: Tx, known: Now, blocks: StoredBlock[]): Promise<void> {
   const owners = new Set(
     blocks.flatMap(({ contents }) => contents.energy_uses.map((use) => use.owner)),
   )
@@ -74,7 +84,7 @@ async function noteUses(tx: Tx, clock: Clock, blocks: StoredBlock[]): Promise<vo
   for (const block of blocks) {
     for (const use of block.contents.energy_uses) {
       for (const { id } of by_address.get(use.owner) ?? [])
-        await noteUse(tx, clock, { id, use, block })
+        await noteUse(tx, known, { id, use, block })
     }
   }
 }
@@ -83,7 +93,11 @@ type ServedSubscription = Subscription & {
   energy_per_transaction: number
   plan_transactions_limit: number
   included: number
+  initial_price_sun: bigint
+  activation_fee_sun: bigint
   price_sun: bigint
+  own_energy: bigint
+  by_orders_sun: bigint
   daily_cap_sun: bigint | null
   /** Whether energy of ours lay at the address in the block. */
   supplied: boolean
@@ -99,7 +113,8 @@ async function findServed(
   const [served] = await tx<ServedSubscription>`
     select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.energy_per_transaction,
       plan.transactions_limit as plan_transactions_limit,
-           plan.included, plan.price_sun, api_key.daily_cap_sun,
+           plan.included, plan.price_sun, plan.initial_price_sun, plan.activation_fee_sun,
+           s.own_energy, s.by_orders_sun, api_key.daily_cap_sun,
            was_supplied(s.id, ${block.number}) as supplied
     from subscription as s join plan on plan.id = plan_id join orders as o on o.id = s.order_id
       left join api_key on api_key.id = s.key_id
@@ -110,13 +125,19 @@ async function findServed(
   return served
 }
 
-type UseInBlock = { id: string; use: EnergyUse; block: StoredBlock }
+/** `corrected`: it was counted in another block, where it took other energy. */
+type UseInBlock = { id: string; use: EnergyUse; block: StoredBlock; corrected?: boolean }
 
 /** Counts and charges one transaction, once. */
-async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Promise<void> {
-  const { tx_id, energy } = use
+async function noteUse(
+  tx: Tx,
+  { clock, prices }: Now,
+  { id, use, block, corrected = false }: UseInBlock,
+): Promise<void> {
+  const { tx_id } = use
   const served = await findServed(tx, id, block)
-  if (!served?.supplied) return served && wake(tx, clock, { served, energy })
+  if (!served?.supplied || use.staked === 0n)
+    return served && wake(tx, { served, use, block, clock })
   const again = await tx`
     update subscription_use set block_number = ${block.number}
     where subscription_id = ${id} and tx_id = ${tx_id} returning 1`
@@ -132,17 +153,32 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Pr
   // The service sees the first supply and the first use together.
   if (state === 'pending') await activateSubscriptions(tx, [id], clock.now())
   const now = clock.now()
-  const { transactions, priced } = countUse(served, energy)
-  const { paid, short } = await charge(tx, { served, tx_id, block, priced, ended, now })
-  const charged_sun = BigInt(paid) * served.price_sun
+  const own_energy = await ownEnergyOf(tx, served, use, block)
+  const counted = countUse(served, {
+    energy: use.staked - own_energy,
+    of_energy: use.energy,
+  })
+  const { energy, transactions, priced } = counted
+  const { due_sun, by_orders_sun } = countUseSun(served, prices, counted)
+  const charge_id = `${chargeOf(id, tx_id, block.number)}${corrected ? '-solid' : ''}`
+  const { charged_sun, short } = await charge(tx, {
+    served,
+    charge_id,
+    priced,
+    due_sun,
+    ended,
+    now,
+  })
   tx.send`
     insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun,
-      used_at, block_number)
-    values (${id}, ${tx_id}, ${energy}, ${transactions}, ${charged_sun}, ${now}, ${block.number})`
+      used_at, block_number, own_energy, by_orders_sun)
+    values (${id}, ${tx_id}, ${energy}, ${transactions}, ${charged_sun}, ${now}, ${block.number},
+      ${own_energy}, ${by_orders_sun})`
   tx.send`
     update subscription set transactions_used = transactions_used + ${transactions},
       energy_used = energy_used + ${energy},
-      total_sun = total_sun + ${charged_sun}, look_at = ${now}, idle_since = ${now},
+      total_sun = total_sun + ${charged_sun}, look_at = ${now}, idle_since = ${block.time},
+      by_orders_sun = by_orders_sun + ${by_orders_sun},
       resting = case when resting = 'idle' then null else resting end,
       withdrawn = withdrawn and resting is distinct from 'idle'
     where id = ${id}`
@@ -152,17 +188,25 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Pr
   }
   await noteSubscriptions(tx, 'subscription.used', [{ id, customer_id }], { at: now, detail })
   if (short === 'cap') restAtCap(tx, id, now)
-  const used_up = limit > 0 && served.transactions_used + transactions >= limit
-  const end = short === 'balance' ? 'stopped' : used_up ? 'expired' : null
-  const reason =
-    short === 'balance' ? 'a transaction could not be paid' : 'its transactions are used up'
-  if (end === null || ended) return
-  if (served.stopped_at === null) {
-    await endSubscriptions(tx, [{ id, customer_id, state: end, reason, at: block.time }])
+  const used_up = isUsedUp(served, { limit, transactions, by_orders_sun })
+  if ((short !== 'balance' && !used_up) || ended) return
+  await endUsed(tx, served, { short: short === 'balance', at: block.time })
+}
+
+/** Ends one whose last transaction could not be paid, or that has used up its transactions. */
+async function endUsed(
+  tx: Tx,
+  { id, customer_id, stopped_at }: ServedSubscription,
+  { short, at }: { short: boolean; at: Date },
+): Promise<void> {
+  const state = short ? 'stopped' : 'expired'
+  const reason = short ? 'a transaction could not be paid' : 'its transactions are used up'
+  if (stopped_at === null) {
+    await endSubscriptions(tx, [{ id, customer_id, state, reason, at }])
   } else {
     // It was stopped later, before this block was read: it ended here all the same, and nothing
     // after it is served.
-    tx.send`update subscription set stopped_at = ${block.time} where id = ${id}`
+    tx.send`update subscription set stopped_at = ${at} where id = ${id}`
   }
 }
 
@@ -171,13 +215,19 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Pr
  *  nothing. */
 async function wake(
   tx: Tx,
-  clock: Clock,
-  { served, energy }: { served: ServedSubscription; energy: bigint },
+  {
+    served,
+    use,
+    block,
+    clock,
+  }: Omit<UseInBlock, 'id'> & { served: ServedSubscription; clock: Clock },
 ): Promise<void> {
-  if (served.resting !== 'idle' || energy * 2n < BigInt(served.energy_per_transaction)) return
-  const now = clock.now()
+  const { resting, energy_per_transaction } = served
+  const small = use.energy * 2n < BigInt(energy_per_transaction)
+  if (resting !== 'idle' || small) return
   await tx`
-    update subscription set resting = null, withdrawn = false, idle_since = ${now}, look_at = ${now}
+    update subscription set resting = null, withdrawn = false, idle_since = ${block.time},
+      look_at = ${clock.now()}
     where id = ${served.id} and state = 'active'`
 }
 
@@ -190,65 +240,52 @@ function restAtCap(tx: Tx, id: string, now: Date): void {
     where id = ${id} and state = 'active'`
 }
 
-/** How many transactions a use counts as, and how many of them are beyond what the plan
- *  includes. */
-function countUse(
-  served: ServedSubscription,
-  energy: bigint,
-): { transactions: number; priced: number } {
-  const { transactions_used, included, energy_per_transaction, price_sun } = served
-  const per_transaction = BigInt(energy_per_transaction)
-  const transactions = Number((energy + per_transaction - 1n) / per_transaction)
-  const beyond = (used: number) => Math.max(0, used - included)
-  const priced = beyond(transactions_used + transactions) - beyond(transactions_used)
-  return { transactions, priced: price_sun === 0n ? 0 : priced }
-}
-
 type Charge = {
   served: ServedSubscription
-  tx_id: string
-  block: StoredBlock
+  charge_id: string
   priced: number
+  due_sun: bigint
   ended: boolean
   now: Date
 }
 
-/** Takes the price of so many transactions: what was held for them, and what is missing from the
- *  balance, as far as that and the cap of the key go. Says how many are paid, and what fell short.
- *  After the end only what was held is taken. */
+/** Takes what a use costs: what was held for so many transactions, and what is missing from the
+ *  balance, as far as that and the cap of the key go, by whole transactions. Says what is paid, and
+ *  what fell short. After the end only what was held is taken. */
 async function charge(
   tx: Tx,
   charging: Charge,
-): Promise<{ paid: number; short: 'balance' | 'cap' | null }> {
-  const { served, tx_id, block, priced, ended, now } = charging
-  const { id, customer_id, key_id, price_sun } = served
-  if (priced === 0) return { paid: 0, short: null }
+): Promise<{ charged_sun: bigint; short: 'balance' | 'cap' | null }> {
+  const { served, charge_id, priced, due_sun, ended, now } = charging
+  const { customer_id, key_id, price_sun } = served
+  if (priced === 0) return { charged_sun: 0n, short: null }
   const account = customerAccount(customer_id)
   const held = Math.min(priced, openHolds(served))
   await releaseHolds(tx, served, { count: held, now })
-  let paid = held
+  const held_sun = BigInt(held) * price_sun
+  let charged_sun = held_sun < due_sun ? held_sun : due_sun
   let short: 'balance' | 'cap' | null = null
-  if (priced > held && !ended) {
+  if (charged_sun < due_sun && !ended) {
     const [free_sun = 0n, cap_sun] = await Promise.all([
       spendable(tx, account),
       leftOfCap(tx, served, now),
     ])
-    const [payable, allowed] = [Number(free_sun / price_sun), Number(cap_sun / price_sun)]
-    paid = Math.max(held, Math.min(priced, payable, allowed))
-    if (paid < priced) short = payable < priced ? 'balance' : 'cap'
+    const payable_sun = free_sun < cap_sun ? free_sun : cap_sun
+    const whole_sun = payable_sun < due_sun ? (payable_sun / price_sun) * price_sun : due_sun
+    if (whole_sun > charged_sun) charged_sun = whole_sun
+    if (charged_sun < due_sun) short = free_sun < due_sun ? 'balance' : 'cap'
     if (short === 'cap' && key_id !== null) noteRefusedByCap(tx, [key_id], now)
   }
-  if (paid === 0) return { paid, short }
-  const sun = BigInt(paid) * price_sun
+  if (charged_sun === 0n) return { charged_sun, short }
   await move(tx, {
-    id: chargeOf(id, tx_id, block.number),
+    id: charge_id,
     debit: account,
     credit: REVENUE,
-    amount_sun: sun,
+    amount_sun: charged_sun,
     made_at: now,
   })
-  if (key_id !== null) addSpending(tx, key_id, { sun, at: now })
-  return { paid, short }
+  if (key_id !== null) addSpending(tx, key_id, { sun: charged_sun, at: now })
+  return { charged_sun, short }
 }
 
 const chargeOf = (id: string, tx_id: string, block_number: bigint | number) =>
@@ -260,8 +297,10 @@ type NotedUse = {
   key_id: string | null
   tx_id: string
   energy: bigint
+  own_energy: bigint
   transactions: number
   charged_sun: bigint
+  by_orders_sun: bigint
   used_at: Date
   block_number: bigint
   /** Whether energy of ours lay there, on the branch that stays. */
@@ -270,10 +309,11 @@ type NotedUse = {
 
 /** Looks at uses whose blocks are solid now: those that are there stay, those that a fork took away
  *  are given back. */
-async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
+async function confirmUses(tx: Tx, known: Now): Promise<boolean> {
   const noted = await tx<NotedUse>`
-    select u.subscription_id, s.customer_id, s.key_id, u.tx_id, u.energy, u.transactions,
-      u.charged_sun, u.used_at, u.block_number,
+    select u.subscription_id, s.customer_id, s.key_id, u.tx_id, u.energy, u.own_energy,
+      u.transactions,
+      u.charged_sun, u.by_orders_sun, u.used_at, u.block_number,
       was_supplied(s.id, u.block_number) as supplied
     from subscription_use as u join subscription as s on s.id = subscription_id, cursor
     where not solid and block_number <= (select confirmed_number from chain)
@@ -284,15 +324,25 @@ async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
     tx,
     noted.map((one) => one.block_number),
   )
-  const kept = new Map(blocks.map(({ number, contents }) => [number, contents.energy_uses]))
+  const by_number = new Map(blocks.map((block) => [block.number, block]))
+  const useOf = ({ block_number, tx_id }: NotedUse) =>
+    by_number.get(Number(block_number))?.contents.energy_uses.find((use) => use.tx_id === tx_id)
   const gone = noted.filter(
-    ({ block_number, tx_id, supplied }) =>
-      !supplied || kept.get(Number(block_number))?.some((use) => use.tx_id === tx_id) === false,
+    (one) =>
+      !one.supplied ||
+      (by_number.has(Number(one.block_number)) &&
+        useOf(one)?.staked !== one.energy + one.own_energy),
   )
   await lockAccounts(tx, [...new Set(gone.map((one) => customerAccount(one.customer_id)))])
-  for (const one of gone) await takeBack(tx, clock, one)
+  for (const one of gone) await takeBack(tx, known.clock, one)
   const last_gone = new Map(gone.map((one) => [one.subscription_id, one]))
-  for (const one of last_gone.values()) await giveBackCovered(tx, clock, one)
+  for (const one of last_gone.values()) await giveBackCovered(tx, known.clock, one)
+  // What is there all the same, and took other energy than where it was first seen.
+  for (const one of gone) {
+    const [use, block] = [useOf(one), by_number.get(Number(one.block_number))]
+    if (use && block)
+      await noteUse(tx, known, { id: one.subscription_id, use, block, corrected: true })
+  }
   const rows = noted.filter((one) => !gone.includes(one))
   await tx`
     update subscription_use as u set solid = true
@@ -311,6 +361,7 @@ async function takeBack(tx: Tx, clock: Clock, use: NotedUse): Promise<void> {
     energy,
     transactions,
     charged_sun,
+    by_orders_sun,
     block_number,
   } = use
   if (charged_sun > 0n) {
@@ -326,7 +377,7 @@ async function takeBack(tx: Tx, clock: Clock, use: NotedUse): Promise<void> {
   await tx`
     update subscription set transactions_used = transactions_used - ${transactions},
       energy_used = energy_used - ${energy},
-      total_sun = total_sun - ${charged_sun}
+      total_sun = total_sun - ${charged_sun}, by_orders_sun = by_orders_sun - ${by_orders_sun}
     where id = ${subscription_id}`
   await tx`
     delete from subscription_use where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
@@ -342,8 +393,9 @@ async function giveBackCovered(tx: Tx, clock: Clock, gone: NotedUse): Promise<vo
   const { subscription_id, customer_id, key_id } = gone
   const charged = await tx<ChargedUse>`
     select tx_id, block_number, charged_sun, used_at,
-      (sum(charged_sun) over () - greatest(0,
-        s.transactions_used - plan.included) * plan.price_sun)::bigint as surplus_sun
+      (sum(charged_sun) over () - least(
+        greatest(0, s.transactions_used - plan.included) * plan.price_sun,
+        greatest(0, s.by_orders_sun - plan.initial_price_sun)))::bigint as surplus_sun
     from subscription_use join subscription as s on s.id = subscription_id join plan
       on plan.id = plan_id
     where s.id = ${subscription_id} and charged_sun > 0 order by block_number, tx_id`
