@@ -1,7 +1,7 @@
 // Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL
-// itself reaches on the same database with statements that are near to ours (pgbench;
-// parts/pgbench.ts says what they lack): batched as ours are, with one batch under way at a time as
-// in a process of ours, with two, and one order a transaction. Spread over many customers, and all
+// itself reaches on the same database with the statements that the service has sent for them
+// (pgbench; parts/recording.ts): batched as ours are, with one batch under way at a time as in a
+// process of ours, with two, and one order a transaction. Spread over many customers, and all
 // from one, for one receiver; for one, a few, and another for each order, within the limits of the
 // default settings and without, and through a node that allows 15 requests a second; and once more
 // with 1 ms added to every flush to
@@ -44,6 +44,7 @@ import {
   type ReceiverLoad,
   receiverLines,
 } from './parts/receivers.ts'
+import { type Recording, recordPlacing } from './parts/recording.ts'
 
 export const OPTIONS = { rounds: { type: 'string', default: '3' } } as const
 
@@ -51,6 +52,7 @@ const CUSTOMERS = 500
 const BATCH = 256
 const WARM_UP_MS = 500
 const SLOW_FLUSH_MICROSECONDS = 1_000
+const ONE_CALL_CLIENTS = 16
 
 type Setting = {
   serving: RunningService
@@ -59,8 +61,6 @@ type Setting = {
   serverCpu: () => Promise<number>
   url: string
   folder: string
-  /** How many there are. */
-  customers: number
   node: BenchNode
   outside: Awaited<ReturnType<typeof prepareApi>>['outside']
   address: string
@@ -131,9 +131,6 @@ async function prepare(folder: string, url: string, node: BenchNode): Promise<Se
     const wanted = { customer_id: first!.id, name: `bench ${i}` }
     keys_of_one.push(await sql.begin((tx) => issueKey(tx, needs, wanted)))
   }
-  await sql`
-    create table bench_customer as select row_number() over (order by deposit_index) - 1 as n, id
-      from customer`
   const serverCpu = await serverCpuReader(sql)
   return {
     serving,
@@ -143,7 +140,6 @@ async function prepare(folder: string, url: string, node: BenchNode): Promise<Se
     folder,
     node,
     outside,
-    customers: CUSTOMERS,
     address: sandbox.funded_accounts[0]!.address,
     keys,
     keys_of_one,
@@ -197,7 +193,7 @@ type CpuFigures = Pick<
 >
 
 async function measure(setting: Setting, rounds_max: number, say: Say): Promise<Figures> {
-  const program = findPgbench()
+  const reference = await referenceOf(setting, say)
   const rounds: {
     spread: Comparison
     hot: Comparison
@@ -207,13 +203,16 @@ async function measure(setting: Setting, rounds_max: number, say: Say): Promise<
   for (let round = 1; round <= rounds_max; round++) {
     say(`round ${round} of ${rounds_max}`)
     rounds.push({
-      spread: await besides(setting, program, false),
+      spread: await besides(setting, reference, false),
       few: await load(setting, { clients: 64, hot: false }),
-      hot: await besides(setting, program, true),
+      hot: await besides(setting, reference, true),
       one_call:
-        program === undefined
+        reference === undefined
           ? null
-          : await pgbenchRun(setting, program, { hot: true, batch: 1, clients: 16 }),
+          : await pgbenchRun(setting, reference.program, {
+              recording: reference.one,
+              clients: ONE_CALL_CLIENTS,
+            }),
     })
   }
   const receivers = await receiversOf(setting, say)
@@ -221,8 +220,8 @@ async function measure(setting: Setting, rounds_max: number, say: Say): Promise<
   const roles = await withAndWithoutRoles(setting, 2 * rounds_max - 1, say)
   say('1 ms more for every flush')
   await slowFlushes(setting, SLOW_FLUSH_MICROSECONDS)
-  const slow_spread = await besides(setting, program, false)
-  const slow_hot = await besides(setting, program, true)
+  const slow_spread = await besides(setting, reference, false)
+  const slow_hot = await besides(setting, reference, true)
   return {
     spread: medians(rounds.map((round) => round.spread)),
     hot: medians(rounds.map((round) => round.hot)),
@@ -230,7 +229,8 @@ async function measure(setting: Setting, rounds_max: number, say: Say): Promise<
     slow_hot,
     ours_64_p50_ms: median(rounds.map((round) => round.few.p50_ms)),
     ours_64_p99_ms: median(rounds.map((round) => round.few.p99_ms)),
-    one_call_hot: program === undefined ? null : median(rounds.map((round) => round.one_call ?? 0)),
+    one_call_hot:
+      reference === undefined ? null : median(rounds.map((round) => round.one_call ?? 0)),
     receivers,
     ...events,
     ...roles,
@@ -312,15 +312,33 @@ async function httpAlone({ floor, ...setting }: Setting, { per_second }: LoadFig
   return { http_at_once_us: await turn(floor.port), http_floor_us: await turn(floor.held_port) }
 }
 
+/** pgbench, and what it says: a batch for many customers, one for one of them, and one order. */
+type Reference = { program: string; spread: Recording; hot: Recording; one: Recording }
+
+async function referenceOf(setting: Setting, say: Say): Promise<Reference | undefined> {
+  const program = findPgbench()
+  if (program === undefined) return undefined
+  say('writing down what the service sends')
+  const record = (clients: number, hot: boolean) =>
+    recordPlacing(setting.url, () => load(setting, { clients, hot }))
+  // Before the first figure: the compiler has then seen the code, too.
+  const [spread, hot] = [await record(BATCH, false), await record(BATCH, true)]
+  return { program, spread, hot, one: await record(1, true) }
+}
+
 async function besides(
   setting: Setting,
-  program: string | undefined,
+  reference: Reference | undefined,
   hot: boolean,
 ): Promise<Comparison> {
   const { per_second } = await load(setting, { clients: BATCH, hot })
-  if (program === undefined) return { ours: per_second, pgbench: null, pgbench_2: null }
+  if (reference === undefined) return { ours: per_second, pgbench: null, pgbench_2: null }
+  const recording = hot ? reference.hot : reference.spread
   const batched = async (clients: number) =>
-    Math.round(BATCH * (await pgbenchRun(setting, program, { hot, batch: BATCH, clients })))
+    Math.round(
+      recording.orders.length *
+        (await pgbenchRun(setting, reference.program, { recording, clients })),
+    )
   return { ours: per_second, pgbench: await batched(1), pgbench_2: await batched(2) }
 }
 

@@ -60,7 +60,7 @@ const ORDERS: readonly Figure[] = [
     about: 'orders a second through HTTP, signed, on disk, 256 clients',
     lines: [
       line('500 customers, one receiver', 'spread.ours'),
-      line('of what pgbench does with much the same statements', 'ratio_spread'),
+      line('of what pgbench does with the statements as sent', 'ratio_spread'),
       line('one customer, one receiver', 'hot.ours'),
       line('of pgbench', 'ratio_hot'),
       line('times what one call an order reaches', 'hot_over_one_call'),
