@@ -4,10 +4,10 @@
 
 import pg from 'pg'
 
-export type RecordedStatement = { text: string; values: unknown[] }
+export type SentStatement = { text: string; values: unknown[] }
 /** A transaction that placed orders, without its begin and commit. */
 export type Recording = {
-  statements: RecordedStatement[]
+  statements: SentStatement[]
   /** Those placed by it, and what the customers call them. */
   orders: { id: string; external_id: string }[]
 }
@@ -40,12 +40,12 @@ const orderIds = (value: unknown): string[] =>
   typeof value === 'string' ? (value.match(/\b[0-9A-Z]{26}\b/gi) ?? []) : []
 
 /** The statements between begin and commit, for each transaction that ended meanwhile. */
-async function transactionsOf(load: () => Promise<unknown>): Promise<RecordedStatement[][]> {
-  const open = new Map<pg.Client, RecordedStatement[]>()
-  const ended: RecordedStatement[][] = []
+async function transactionsOf(load: () => Promise<unknown>): Promise<SentStatement[][]> {
+  const open = new Map<pg.Client, SentStatement[]>()
+  const ended: SentStatement[][] = []
   const own = pg.Client.prototype.query
   const listening = function (this: pg.Client, ...given: unknown[]): unknown {
-    const [asked] = given as [string | RecordedStatement]
+    const [asked] = given as [string | SentStatement]
     if (asked === 'begin') open.set(this, [])
     else if (asked === 'commit') {
       ended.push(open.get(this) ?? [])
