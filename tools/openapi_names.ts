@@ -44,6 +44,8 @@ const NAMES: readonly [name: string, ...places: string[]][] = [
   ['EnergyTier', '/v1/services.energy[]'],
   ['BandwidthTier', '/v1/services.bandwidth[]'],
   ['Key', '/v1/keys/list.items[]'],
+  ['MadeThing', '/v1/made/check.keys[]'],
+  ['Made', '/v1/made/check'],
   ['User', '/v1/users/list.items[]'],
   ['Session', '/v1/sessions/list.items[]'],
   ['Action', '/v1/actions/list.items[]'],

@@ -116,6 +116,7 @@ test('every endpoint and page of the reference has a method', async () => {
   await penstock.settings.change({ balance_low: 5 })
   await keys.create({ name: 'k', scopes: ['read'] })
   await Promise.all([keys.change({ id }), keys.rotate({ id }), keys.revoke({ id })])
+  await keys.made({ id })
   await Promise.all([pairings.create({ name: 'p' }), pairings.take({ poll_secret: 'x' })])
   await Promise.all([pairings.check({ code: 'A' }), pairings.refuse({ code: 'A' })])
   await pairings.approve({ code: 'A', scopes: ['read'] })

@@ -125,6 +125,7 @@ import { measureMinutesStep } from './uptime/measuring.ts'
 import { pruneMetricsStep } from './uptime/metrics.ts'
 import { attendStep, purchaseCounter } from './uptime/presence.ts'
 import { actionRoutes } from './users/action_routes.ts'
+import { endMade } from './users/ending_made.ts'
 import { type Face, portalFace, type SessionLengths } from './users/faces.ts'
 import { userKinds } from './users/forms.ts'
 import { userRoutes } from './users/routes.ts'
@@ -334,9 +335,13 @@ const accessOf = (
   { sql, clock, about }: World,
   { sign_in, face }: { sign_in: ReturnType<typeof signInOf>; face: Face },
 ): Endpoint[] => [
-  ...keyRoutes({ ...sign_in, endSubscriptions: endAll }),
+  ...keyRoutes({
+    ...sign_in,
+    endSubscriptions: endAll,
+    endMade: (tx, asks, ending) => endMade(tx, { endSubscriptions: endAll }, asks, ending),
+  }),
   ...pairingRoutes({ ...sign_in, public_url: about.public_url }),
-  ...userRoutes({ ...sign_in, face, forgetProofs }),
+  ...userRoutes({ ...sign_in, face, forgetProofs, endSubscriptions: endAll }),
   ...sessionRoutes({ sql, clock, face }),
   ...actionRoutes({ sql }),
 ]

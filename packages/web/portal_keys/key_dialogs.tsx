@@ -13,6 +13,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { CheckField, Form, Submit } from '../parts/field.tsx'
 import { Rotation } from '../secrets/rotation.tsx'
 import { ShownOnce } from '../secrets/shown_once.tsx'
+import { useWithMade, WithMade } from '../users/made.tsx'
 import { say } from '../words/words.ts'
 import type { Key } from './key.ts'
 import { KeyFieldsView, useKeyFields } from './key_form.tsx'
@@ -140,9 +141,11 @@ export function RotateKey({ subject, onDone, onClose }: SubjectProps) {
 export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
   const { id, name } = subject
   const keeps = useSignal(false)
+  const with_made = useWithMade()
   const submission = useSubmission()
   const revoke = async () => {
-    const body = { id, ...(keeps.value && { keep_subscriptions: true }) }
+    const kept = keeps.value && { keep_subscriptions: true }
+    const body = { id, with_made: with_made.value, ...kept }
     if (!(await submission.run(() => ask('/v1/key/revoke', body)))) return
     toast(say('key.was_revoked', { name }))
     onDone()
@@ -155,6 +158,7 @@ export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
         onSubmit={revoke}
         wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
       >
+        <WithMade id={id} chosen={with_made} />
         <CheckField
           label={say('key.keep_subscriptions')}
           is_on={keeps.value}
@@ -164,8 +168,8 @@ export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
         />
         <Submit is_busy={submission.is_busy.value}>{say('key.revoke')}</Submit>
         <CodeSamples
-          sdk={`penstock.keys.revoke(${JSON.stringify({ id })})`}
-          cli={`penstock keys revoke ${id}`}
+          sdk={`penstock.keys.revoke(${JSON.stringify({ id, with_made: with_made.value })})`}
+          cli={`penstock keys revoke ${id}${with_made.value ? ' --with-made' : ''}`}
         />
       </Form>
     </Dialog>

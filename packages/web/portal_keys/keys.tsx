@@ -9,13 +9,14 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { MadeDialog } from '../users/made.tsx'
 import { nameText } from '../words/name.ts'
 import { named, say } from '../words/words.ts'
 import type { Key } from './key.ts'
 import { ChangeKey, NewKey, RevokeKey, RotateKey } from './key_dialogs.tsx'
 
 /** What is being done, and to which key. */
-type Task = { what: 'new' } | { what: 'change' | 'rotate' | 'revoke'; key: Key }
+type Task = { what: 'new' } | { what: 'change' | 'rotate' | 'revoke' | 'made'; key: Key }
 
 export default function Keys() {
   const { task, version, begin, on } = useTask<Task>()
@@ -52,6 +53,7 @@ function TaskDialog({ task, ...done }: TaskDialogProps) {
   const { key } = task
   if (task.what === 'change') return <ChangeKey subject={key} {...done} />
   if (task.what === 'rotate') return <RotateKey subject={key} {...done} />
+  if (task.what === 'made') return <MadeDialog {...key} {...done} />
   return <RevokeKey subject={key} {...done} />
 }
 
@@ -65,6 +67,7 @@ const TASKS = [
   ['rotate', 'key.rotate'],
   ['change', 'key.change'],
   ['revoke', 'key.revoke'],
+  ['made', 'made.show'],
 ] as const
 
 type TaskName = (typeof TASKS)[number][0]
@@ -99,13 +102,14 @@ const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
     is_actions: true,
     cell: (key) => (
       <span class="actions">
-        {keyState(key) !== 'revoked' &&
-          TASKS.map(([what, word]) => (
+        {TASKS.filter(([what]) => what === 'made' || keyState(key) !== 'revoked').map(
+          ([what, word]) => (
             <button key={what} type="button" class="small" onClick={() => begin(what, key)}>
               {say(word)}
               <span class="for-ears"> {nameText(key.name)}</span>
             </button>
-          ))}
+          ),
+        )}
       </span>
     ),
   },

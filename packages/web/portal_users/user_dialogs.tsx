@@ -10,6 +10,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../parts/field.tsx'
 import { isSum } from '../parts/money.tsx'
 import { ShownOnce } from '../secrets/shown_once.tsx'
+import { useWithMade, WithMade } from '../users/made.tsx'
 import { CUSTOMER_ROLES, type CustomerRole } from '../users/user.ts'
 import { named, say } from '../words/words.ts'
 import type { User } from './user.ts'
@@ -166,8 +167,9 @@ export function NewLink({ user, onDone, onClose }: SubjectProps) {
 
 export function RemoveUser({ user, onDone, onClose }: SubjectProps) {
   const { id, name } = user
+  const with_made = useWithMade()
   const remove = async () => {
-    await ask('/v1/user/remove', { id })
+    await ask('/v1/user/remove', { id, with_made: with_made.value })
     toast(say('user.removed', { name }))
     onDone()
     onClose()
@@ -180,6 +182,7 @@ export function RemoveUser({ user, onDone, onClose }: SubjectProps) {
       onClose={onClose}
     >
       <p>{say('user.remove_sentence')}</p>
+      <WithMade id={id} chosen={with_made} />
     </ActDialog>
   )
 }

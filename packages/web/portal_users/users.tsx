@@ -9,12 +9,13 @@ import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
+import { MadeDialog } from '../users/made.tsx'
 import { userState } from '../users/user.ts'
 import { named, say } from '../words/words.ts'
 import type { User } from './user.ts'
 import { ChangeUser, InviteUser, NewLink, RemoveUser } from './user_dialogs.tsx'
 
-type Task = { what: 'invite' } | { what: 'change' | 'link' | 'remove'; user: User }
+type Task = { what: 'invite' } | { what: 'change' | 'link' | 'remove' | 'made'; user: User }
 
 export default function Users() {
   const { task, version, begin, on } = useTask<Task>()
@@ -51,6 +52,7 @@ function TaskDialog({ task, ...done }: TaskDialogProps) {
   const { user } = task
   if (task.what === 'change') return <ChangeUser user={user} {...done} />
   if (task.what === 'link') return <NewLink user={user} {...done} />
+  if (task.what === 'made') return <MadeDialog {...user} {...done} />
   return <RemoveUser user={user} {...done} />
 }
 
@@ -58,6 +60,7 @@ const TASKS = [
   ['change', 'user.change'],
   ['link', 'user.new_link'],
   ['remove', 'user.remove'],
+  ['made', 'made.show'],
 ] as const
 
 const columns = (begin: (task: Task) => void): Column<User>[] => [
@@ -79,20 +82,21 @@ const columns = (begin: (task: Task) => void): Column<User>[] => [
   {
     title: say('do'),
     cell: (user) =>
-      user.ended_at === null &&
       user.id !== session.value?.user.id && (
         <span class="actions">
-          {TASKS.map(([what, word]) => (
-            <button
-              key={what}
-              type="button"
-              class="small"
-              aria-label={`${say(word)} ${user.name}`}
-              onClick={() => begin({ what, user })}
-            >
-              {say(word)}
-            </button>
-          ))}
+          {TASKS.filter(([what]) => what === 'made' || user.ended_at === null).map(
+            ([what, word]) => (
+              <button
+                key={what}
+                type="button"
+                class="small"
+                aria-label={`${say(word)} ${user.name}`}
+                onClick={() => begin({ what, user })}
+              >
+                {say(word)}
+              </button>
+            ),
+          )}
         </span>
       ),
   },

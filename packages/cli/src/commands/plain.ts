@@ -133,6 +133,7 @@ export const PLAIN: readonly Command[] = [
   plain('keys change', '/v1/key/change', { operands: ONE }),
   plain('keys rotate', '/v1/key/rotate', { operands: ONE }),
   plain('keys revoke', '/v1/key/revoke', { operands: ONE }),
+  plain('keys made', '/v1/made/check', { operands: ONE }),
   plain('pairings show', '/v1/pairing/check', { operands: ['code'] }),
   plain('pairings approve', '/v1/pairing/approve', { operands: ['code'] }),
   plain('pairings refuse', '/v1/pairing/refuse', { operands: ['code'] }),

@@ -1408,6 +1408,24 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         help: "The subscriptions that it has started go on",
         needed: false,
       },
+      {
+        name: 'with_made',
+        type: 'yes',
+        help: "What it has made ends, too, and what that has made",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/made/check': {
+    summary: "What a key or a user has made: keys, users and webhooks, and what those have made",
+    changes: false,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
     ],
   },
   '/v1/pairing/new': {
@@ -1631,6 +1649,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         type: 'text',
         help: "",
         needed: true,
+      },
+      {
+        name: 'with_made',
+        type: 'yes',
+        help: "What it has made ends, too, and what that has made",
+        needed: false,
       },
     ],
   },

@@ -24,6 +24,8 @@ export function access(caller: Caller) {
       rotate: call('/v1/key/rotate'),
       /** Ends a key for good. */
       revoke: call('/v1/key/revoke'),
+      /** What a key or a user has made, and what that has made in turn. */
+      made: call('/v1/made/check'),
     },
     pairings: {
       /** Asks for a key of one's own; needs none. */

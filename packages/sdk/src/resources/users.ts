@@ -1,7 +1,7 @@
 // People who sign in, who is signed in now, and what users and keys have changed.
 
-import type { Caller } from '../wire/calls.ts'
-import { methodsOf } from '../wire/methods.ts'
+import type { Caller, CallOptions } from '../wire/calls.ts'
+import { type Body, methodsOf } from '../wire/methods.ts'
 
 export function users(caller: Caller) {
   const { call, byId, list } = methodsOf(caller)
@@ -16,8 +16,9 @@ export function users(caller: Caller) {
       change: call('/v1/user/change'),
       /** A new link for a user who has lost everything; nothing from before signs in. */
       recover: byId('/v1/user/recover'),
-      /** Takes a user out for good, with all sessions. */
-      remove: byId('/v1/user/remove'),
+      /** Takes a user out for good, with all sessions; with `with_made` what it has made, too. */
+      remove: (one: string | Body<'/v1/user/remove'>, options?: CallOptions) =>
+        call('/v1/user/remove')(typeof one === 'string' ? { id: one } : one, options),
     },
     sessions: {
       /** Who is signed in, the newest first. */

@@ -2056,6 +2056,8 @@ export type Endpoints = {
       id: string
       /** The subscriptions that it has started go on */
       keep_subscriptions?: boolean | undefined
+      /** What it has made ends, too, and what that has made */
+      with_made?: boolean | undefined
     }
     result: {
       key: {
@@ -2079,6 +2081,70 @@ export type Endpoints = {
         }[]
       }
       ended_subscriptions: number
+      made: {
+        keys: {
+          id: string
+          /** Of a webhook: the host that it calls */
+          name: string
+          /** The key or the user, whose key has the same id */
+          made_by: string
+          /** Whether this call has ended it */
+          ended: boolean
+        }[]
+        users: {
+          id: string
+          /** Of a webhook: the host that it calls */
+          name: string
+          /** The key or the user, whose key has the same id */
+          made_by: string
+          /** Whether this call has ended it */
+          ended: boolean
+        }[]
+        webhooks: {
+          id: string
+          /** Of a webhook: the host that it calls */
+          name: string
+          /** The key or the user, whose key has the same id */
+          made_by: string
+          /** Whether this call has ended it */
+          ended: boolean
+        }[]
+      }
+    }
+  }
+  /** What a key or a user has made: keys, users and webhooks, and what those have made */
+  '/v1/made/check': {
+    body: {
+      id: string
+    }
+    result: {
+      keys: {
+        id: string
+        /** Of a webhook: the host that it calls */
+        name: string
+        /** The key or the user, whose key has the same id */
+        made_by: string
+        /** Whether this call has ended it */
+        ended: boolean
+      }[]
+      users: {
+        id: string
+        /** Of a webhook: the host that it calls */
+        name: string
+        /** The key or the user, whose key has the same id */
+        made_by: string
+        /** Whether this call has ended it */
+        ended: boolean
+      }[]
+      webhooks: {
+        id: string
+        /** Of a webhook: the host that it calls */
+        name: string
+        /** The key or the user, whose key has the same id */
+        made_by: string
+        /** Whether this call has ended it */
+        ended: boolean
+      }[]
     }
   }
   /** A program asks for a key of its own: a code for the user, a secret for the program */
@@ -2313,6 +2379,8 @@ export type Endpoints = {
   '/v1/user/remove': {
     body: {
       id: string
+      /** What it has made ends, too, and what that has made */
+      with_made?: boolean | undefined
     }
     result: {
       id: string
@@ -2326,6 +2394,35 @@ export type Endpoints = {
       invited_at: string
       joined_at: string | null
       ended_at: string | null
+      made: {
+        keys: {
+          id: string
+          /** Of a webhook: the host that it calls */
+          name: string
+          /** The key or the user, whose key has the same id */
+          made_by: string
+          /** Whether this call has ended it */
+          ended: boolean
+        }[]
+        users: {
+          id: string
+          /** Of a webhook: the host that it calls */
+          name: string
+          /** The key or the user, whose key has the same id */
+          made_by: string
+          /** Whether this call has ended it */
+          ended: boolean
+        }[]
+        webhooks: {
+          id: string
+          /** Of a webhook: the host that it calls */
+          name: string
+          /** The key or the user, whose key has the same id */
+          made_by: string
+          /** Whether this call has ended it */
+          ended: boolean
+        }[]
+      }
     }
   }
   /** Who is signed in for you, newest first */

@@ -4,7 +4,7 @@
 // user's own making. The limits of the key that asks are read under its lock, not as they were when
 // its request was let in.
 
-import type { Tx } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { later } from '../lib/clock.ts'
 import { isWithin } from '../lib/networks.ts'
@@ -170,8 +170,9 @@ export async function rotateKey(
   asks: Customer,
   { id, overlap_hours }: { id: string; overlap_hours: number },
 ): Promise<{ secret: string }> {
-  const [, key] = await lockOther(tx, asks, id)
-  const rotated = await rotateSecret(tx, needs, { key, overlap_hours })
+  const [asking, key] = await lockOther(tx, asks, id)
+  const wanted = { key, overlap_hours, shown_to: asking.id }
+  const rotated = await rotateSecret(tx, needs, wanted)
   const change = { action: 'key/rotate', id, before: key, at: needs.clock.now() }
   await recordKey(tx, asks, { ...change, more: { overlap_hours } })
   return rotated
@@ -222,6 +223,22 @@ async function lockAsked(
 /** The user who sees only the keys of that user's own making; undefined: all are seen. */
 export const ownOnly = ({ user }: Customer): string | undefined =>
   user && !user.scopes.includes('manage') ? user.user_id : undefined
+
+/** Throws NotFound unless a key of the customer, or with `users` that of a user, is one that may be
+ *  seen by the one who asks. */
+export async function requireSeen(
+  sql: Sql | Tx,
+  asks: Customer,
+  id: string,
+  { users = false }: { users?: boolean } = {},
+): Promise<void> {
+  const own = ownOnly(asks) ?? null
+  const [seen] = await sql`
+    select 1 from api_key
+    where id = ${id} and customer_id = ${asks.customer_id} and (user_id is null or ${users})
+      and (${own}::text is null or made_by_key = ${own} or user_id = ${own})`
+  if (!seen) throw NotFound('key', 'There is no such key')
+}
 
 /** Nobody else counts the customer's keys meanwhile. */
 async function lockOwner(tx: Tx, customer_id: string): Promise<void> {

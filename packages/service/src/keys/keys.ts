@@ -136,11 +136,12 @@ const HOUR_MS = 3_600_000
 
 /** Gives a key a new secret, which is in the answer and nowhere else. The one before signs for so
  *  many hours more. The caller has locked the key. Throws Conflict while two sign already, unless
- *  both are to end at once: one that is known to strangers must not wait. */
+ *  both are to end at once: one that is known to strangers must not wait. `shown_to`: the key that
+ *  asks; left out: an operator. */
 export async function rotateSecret(
   tx: Tx,
   needs: Needs,
-  { key, overlap_hours }: { key: KeyRow; overlap_hours: number },
+  { key, overlap_hours, shown_to }: { key: KeyRow; overlap_hours: number; shown_to?: string },
 ): Promise<{ secret: string; old_secret_until: Date | null }> {
   const now = needs.clock.now()
   if (overlap_hours > 0 && key.old_secret_until !== null && key.old_secret_until > now)
@@ -153,7 +154,8 @@ export async function rotateSecret(
           else sealed_secret end,
         old_secret_made_at = case when ${until}::timestamptz is null then null
           else secret_made_at end,
-        old_secret_until = ${until}, sealed_secret = ${sealed_secret}, secret_made_at = ${now}
+        old_secret_until = ${until}, sealed_secret = ${sealed_secret}, secret_made_at = ${now},
+        secret_by_key = ${shown_to ?? null}
     where id = ${key.id}`
   return { secret, old_secret_until: until }
 }

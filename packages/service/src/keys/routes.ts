@@ -32,10 +32,19 @@ import {
   grantKey,
   NEW_KEY_REFUSALS,
   ownOnly,
+  requireSeen,
   rotateKey,
   WIDER,
 } from './grants.ts'
 import type { Needs as MakerNeeds } from './keys.ts'
+import {
+  findMade,
+  MadeForm,
+  type MadeThings,
+  printMade,
+  WITH_MADE_REFUSED,
+  WithMadeField,
+} from './made.ts'
 
 export type Needs = MakerNeeds & {
   sql: Sql
@@ -46,6 +55,12 @@ export type Needs = MakerNeeds & {
     of: { customer_id: string; key_id: string },
     end: { reason: string; now: Date },
   ): Promise<readonly unknown[]>
+  /** Ends what a key has made: open invitations, and when it is asked for all else. */
+  endMade(
+    tx: Tx,
+    asks: Customer,
+    ending: { id: string; with_made: boolean; keep_subscriptions: boolean; at: Date },
+  ): Promise<{ made: MadeThings; ended_subscriptions: number; record(): void }>
 }
 
 const NO_KEY = refuses(NotFound, 'There is no such key of yours', 'key')
@@ -203,8 +218,9 @@ const revoke = (needs: Needs): Endpoint =>
     path: '/v1/key/revoke',
     summary: 'Ends a key for good, whichever of yours: the one that asks, too',
     description:
-      'The subscriptions that it has started end with it, unless they are to be kept. Keys that ' +
-      'it has made stay.',
+      'The subscriptions that it has started end with it, unless they are to be kept. So do its ' +
+      'open invitations. `made` lists what it has made, and what that has made in turn; with ' +
+      '`with_made` that ends, too, but for users who may do more than the one who asks.',
     body: Type.Object({
       id: IdField,
       keep_subscriptions: Type.Optional(
@@ -213,27 +229,57 @@ const revoke = (needs: Needs): Endpoint =>
           fault: () => InvalidParams('keep_subscriptions', 'Invalid keep_subscriptions'),
         }),
       ),
+      with_made: WithMadeField,
     }),
-    reply: Type.Object({ key: KeyForm, ended_subscriptions: Type.Integer() }),
+    reply: Type.Object({ key: KeyForm, ended_subscriptions: Type.Integer(), made: MadeForm }),
     faults: [
       ID_REFUSED,
       refuses(InvalidParams, 'It is neither true nor false', 'keep_subscriptions'),
+      WITH_MADE_REFUSED,
       NO_KEY,
     ],
     examples: [{ summary: 'By its id', body: { id: answered('/v1/key/new', 'key.id') } }],
-    async handle({ body: { id, keep_subscriptions = false }, customer }) {
+    async handle({ body, customer }) {
+      const { id, keep_subscriptions = false, with_made = false } = body
       const { sql, clock } = needs
       const now = clock.now()
       const of = { customer_id: customer.customer_id, key_id: id }
       const reason = 'the key that started it was revoked'
-      // The account is locked before the key, as everywhere.
-      const ended = await sql.begin(async (tx) => {
+      const { made, ended_subscriptions } = await sql.begin(async (tx) => {
+        await requireSeen(tx, customer, id)
+        const ending = { id, with_made, keep_subscriptions, at: now }
+        // It locks the account before the keys, as everywhere.
+        const ended = await needs.endMade(tx, customer, ending)
         const all = keep_subscriptions ? [] : await needs.endSubscriptions(tx, of, { reason, now })
         await giveUpKey(tx, customer, { id, at: now })
-        return all.length
+        ended.record()
+        return { ...ended, ended_subscriptions: ended.ended_subscriptions + all.length }
       })
       needs.wake('publish')
-      return { key: await report(needs, customer, id), ended_subscriptions: ended }
+      return { key: await report(needs, customer, id), ended_subscriptions, made }
+    },
+  })
+
+const made = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    auth: 'signature',
+    scope: 'manage',
+    role_scope: 'keys',
+    path: '/v1/made/check',
+    summary: 'What a key or a user has made: keys, users and webhooks, and what those have made',
+    description:
+      'What is still of use, oldest first, each with the key or the user that has made it. A key ' +
+      'is listed, too, under the one that was shown its newest secret, a user under the one that ' +
+      'was shown the link that was followed, a webhook under the one that has last said where it ' +
+      'calls: each of them knows a way in.',
+    body: Type.Object({ id: IdField }),
+    reply: MadeForm,
+    faults: [ID_REFUSED, refuses(NotFound, 'There is no such key or user of yours', 'key')],
+    examples: [{ summary: 'By the id', body: { id: answered('/v1/key/new', 'key.id') } }],
+    async handle({ body: { id }, customer }) {
+      await requireSeen(sql, customer, id, { users: true })
+      const things = await findMade(sql, { customer_id: customer.customer_id, id })
+      return printMade(things, new Set())
     },
   })
 
@@ -243,4 +289,5 @@ export const keyRoutes = (needs: Needs): Endpoint[] => [
   change(needs),
   rotate(needs),
   revoke(needs),
+  made(needs),
 ]

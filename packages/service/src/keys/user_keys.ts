@@ -36,7 +36,6 @@ export async function changeUserKey(
   if (key) await changeKey(tx, key, { ...change, at })
 }
 
-/** The keys that the user has made stay. */
 export async function endUserKey(tx: Tx, user_id: string, at: Date): Promise<void> {
   await tx`update api_key set revoked_at = ${at} where id = ${user_id} and revoked_at is null`
 }

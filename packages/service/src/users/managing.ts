@@ -39,13 +39,17 @@ export type Needs = UserNeeds & {
 
 type Terms = Pick<UserReport, 'role' | 'daily_cap_sun'>
 
-/** Throws Forbidden when a user could do anything that the one who asks cannot. */
-function requireNarrow({ role, daily_cap_sun }: Terms, asking: KeyRow): void {
+/** Whether a user could do anything that the one who asks cannot. */
+export function couldDoMore({ role, daily_cap_sun }: Terms, asking: KeyRow): boolean {
   const { require_external_id } = asking
   const careful = { require_v2: true, require_external_id }
   const anywhere = { allowed_networks: null, expires_at: null }
   const limits = { scopes: [...keyScopesOf(role)], daily_cap_sun, ...anywhere, ...careful }
-  if (isWider(limits, asking))
+  return isWider(limits, asking)
+}
+
+function requireNarrow(terms: Terms, asking: KeyRow): void {
+  if (couldDoMore(terms, asking))
     throw Forbidden('wider', 'That user could do more than the one who asks')
 }
 
@@ -83,7 +87,8 @@ function record(
   })
 }
 
-const recordedUser = ({ name, role, daily_cap_sun, ended_at }: UserReport) => ({
+/** What the record of a customer says of a user. */
+export const recordedUser = ({ name, role, daily_cap_sun, ended_at }: UserReport) => ({
   name,
   role,
   daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
@@ -109,7 +114,11 @@ export async function inviteByCustomer(
   const spends_from = asking.daily_cap_sun === null ? null : (asking.spends_from ?? asking.id)
   const user = { customer_id, name, role, daily_cap_sun, spends_from, invited_by: asks.key_id }
   const after = await inviteUser(tx, needs, user)
-  const link = await makeLink(tx, needs, { user_id: after.id, purpose: 'join' })
+  const link = await makeLink(tx, needs, {
+    user_id: after.id,
+    purpose: 'join',
+    made_by: asks.key_id,
+  })
   await record(tx, asks, { action: 'user/invite', after, at: after.invited_at })
   return { id: after.id, link }
 }
@@ -156,7 +165,7 @@ export async function recoverByCustomer(
   if (user.role === 'owner' && user.joined_at !== null)
     throw Forbidden('owner', 'An owner gets a new link from the operator')
   await needs.forgetProofs(tx, id)
-  const link = await recoverUser(tx, needs, user)
+  const link = await recoverUser(tx, needs, user, asks.key_id)
   const change = { action: 'user/recover', before: user, after: user, at: needs.clock.now() }
   await record(tx, asks, { ...change, more: { link: 'new' } })
   return link

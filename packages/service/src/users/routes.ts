@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
+import { MadeForm, WITH_MADE_REFUSED, WithMadeField } from '../keys/made.ts'
 import { wireTime } from '../lib/clock.ts'
 import type { Json } from '../lib/json.ts'
 import {
@@ -20,6 +21,7 @@ import {
 import { answered } from '../wire/examples.ts'
 import { LIST_REFUSALS, listFields, listOf, page, readIdPlace, rowsFor } from '../wire/lists.ts'
 import { readMoney } from '../wire/reading.ts'
+import { type Needs as EndingNeeds, endMade } from './ending_made.ts'
 import { type Face, originOf } from './faces.ts'
 import { printUser, reportUsers, UserForm } from './forms.ts'
 import {
@@ -31,14 +33,15 @@ import {
   removeByCustomer,
 } from './managing.ts'
 import { CUSTOMER_ROLES } from './roles.ts'
-import { linkUrl, USERS_A_DAY, USERS_MAX } from './users.ts'
+import { linkUrl, lockUser, USERS_A_DAY, USERS_MAX } from './users.ts'
 
-export type Needs = ManagingNeeds & {
-  sql: Sql
-  /** The portal, to which a link leads. */
-  face: Face
-  wake(step: string): void
-}
+export type Needs = ManagingNeeds &
+  EndingNeeds & {
+    sql: Sql
+    /** The portal, to which a link leads. */
+    face: Face
+    wake(step: string): void
+  }
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
@@ -240,16 +243,27 @@ const remove = (needs: Needs): Endpoint =>
     second_signature: true,
     careful: true,
     summary: 'Takes a user out for good, with all sessions',
-    description: 'The keys that the user has made stay, as does what the user has bought.',
-    body: Type.Object({ id: IdField }),
-    reply: UserForm,
-    faults: [ID_REFUSED, NO_USER, WIDER, LAST_OWNER],
+    description:
+      'What the user has bought stays; open invitations of the user end. `made` lists what the ' +
+      'user has made, and what that has made in turn; with `with_made` that ends, too, but for ' +
+      'users who may do more than the one who asks.',
+    body: Type.Object({ id: IdField, with_made: WithMadeField }),
+    reply: Type.Object({ ...UserForm.properties, made: MadeForm }),
+    faults: [ID_REFUSED, WITH_MADE_REFUSED, NO_USER, WIDER, LAST_OWNER],
     examples: [{ summary: 'By the id', body: { id: answered('/v1/user/invite', 'user.id') } }],
-    async handle({ body: { id }, customer }) {
+    async handle({ body: { id, with_made = false }, customer }) {
       const which = { id, at: needs.clock.now() }
-      await needs.sql.begin((tx) => removeByCustomer(tx, customer, which))
+      const ending = { ...which, with_made, keep_subscriptions: false }
+      const made = await needs.sql.begin(async (tx) => {
+        const user = await lockUser(tx, { id, customer_id: customer.customer_id })
+        if (!user) throw NotFound('user', 'There is no such user')
+        const ended = await endMade(tx, needs, customer, ending)
+        await removeByCustomer(tx, customer, which)
+        ended.record()
+        return ended.made
+      })
       needs.wake('publish')
-      return report(needs, customer, id)
+      return { ...(await report(needs, customer, id)), made }
     },
   })
 

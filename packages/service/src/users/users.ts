@@ -114,12 +114,13 @@ export async function changeUser(
   return noteUser(tx, 'user.changed', id, at)
 }
 
-/** Ends a locked user and all sessions of the user. Throws Conflict for the last owner. */
+/** Ends a locked user and all sessions of the user. Throws Conflict for the last owner, unless that
+ *  one may go, too. */
 export async function removeUser(
   tx: Tx,
-  { user, at }: { user: UserReport; at: Date },
+  { user, at, even_last = false }: { user: UserReport; at: Date; even_last?: boolean },
 ): Promise<UserReport> {
-  await requireAnotherOwner(tx, user)
+  if (!even_last) await requireAnotherOwner(tx, user)
   await tx`update service_user set ended_at = ${at} where id = ${user.id}`
   await tx`delete from user_link where user_id = ${user.id} and used_at is null`
   await endUserKey(tx, user.id, at)
@@ -143,20 +144,26 @@ async function requireAnotherOwner(tx: Tx, user: UserReport): Promise<void> {
 export type LinkPurpose = 'join' | 'sign_in'
 
 /** Makes a link of a locked user: its token is in the answer and nowhere else. Those before do not
- *  work any more. */
+ *  work any more. `made_by`: the key or the user who is shown it; left out: an operator. */
 export async function makeLink(
   tx: Tx,
   needs: Needs,
-  { user_id, purpose }: { user_id: string; purpose: LinkPurpose },
+  wanted: { user_id: string; purpose: LinkPurpose; made_by?: string | undefined },
 ): Promise<{ token: string; ends_at: Date }> {
+  const { user_id, purpose, made_by = null } = wanted
   const now = needs.clock.now()
   const token = newToken(needs)
   const ends_at = new Date(now.getTime() + LINK_MS)
   await tx`delete from user_link where user_id = ${user_id} and used_at is null`
   await tx`
-    insert into user_link (token_hash, user_id, purpose, made_at, ends_at)
-    values (${userTokenHash(token)}, ${user_id}, ${purpose}, ${now}, ${ends_at})`
+    insert into user_link (token_hash, user_id, purpose, made_at, ends_at, made_by_key)
+    values (${userTokenHash(token)}, ${user_id}, ${purpose}, ${now}, ${ends_at}, ${made_by})`
   return { token, ends_at }
+}
+
+/** The links that a key or a user was shown, and that nobody has followed, work no more. */
+export async function endOpenLinks(tx: Tx, made_by: string): Promise<void> {
+  await tx`delete from user_link where made_by_key = ${made_by} and used_at is null`
 }
 
 /** Where a link leads: in the fragment, which no server and no log sees. */
@@ -167,11 +174,12 @@ export async function recoverUser(
   tx: Tx,
   needs: Needs,
   user: UserReport,
+  made_by?: string,
 ): Promise<{ token: string; ends_at: Date }> {
   const at = needs.clock.now()
   await endSessions(tx, { user_id: user.id, at })
   await noteUser(tx, user.joined_at === null ? 'user.invited' : 'user.recovered', user.id, at)
-  return makeLink(tx, needs, { user_id: user.id, purpose: 'join' })
+  return makeLink(tx, needs, { user_id: user.id, purpose: 'join', made_by })
 }
 
 export type Link = { user_id: string; customer_id: string | null; purpose: LinkPurpose }

@@ -166,8 +166,8 @@ const webhookNew = (needs: Needs): Endpoint =>
     ],
     async handle({ body, customer }) {
       requireReadable(needs.kinds, body.types, customer)
-      const { customer_id, scopes = UNNAMED_SCOPES } = customer
-      const wanted = { ...readFields(body), customer_id, scopes }
+      const { customer_id, key_id, scopes = UNNAMED_SCOPES } = customer
+      const wanted = { ...readFields(body), customer_id, scopes, made_by_key: key_id }
       const made = await needs.sql.begin(async (tx) => {
         const created = await createWebhook(tx, needs, wanted, needs.own_host)
         const { id } = created.webhook
@@ -221,8 +221,8 @@ const webhookChange = (needs: Needs): Endpoint =>
     async handle({ body, customer }) {
       requireReadable(needs.kinds, body.types, customer)
       const { id, ...change } = body
-      const { customer_id, scopes = UNNAMED_SCOPES } = customer
-      const given = { ...readFields(change), scopes }
+      const { customer_id, key_id, scopes = UNNAMED_SCOPES } = customer
+      const given = { ...readFields(change), scopes, by_key: key_id }
       const which = { customer_id, id }
       await needs.sql.begin(async (tx) => {
         const before = await lockWebhook(tx, which)

@@ -69,6 +69,8 @@ export const webhookContext = (webhook_id: string): string => `webhook:${webhook
 
 export type NewWebhook = {
   customer_id: string
+  /** The key that makes it; left out: the operator. */
+  made_by_key?: string | undefined
   url: string
   description?: string | undefined
   types?: readonly string[] | null | undefined
@@ -131,11 +133,11 @@ export async function createWebhook(
   const id = needs.new_id()
   const [webhook] = await tx<Webhook>`
     insert into webhook (id, customer_id, url, description, types, scopes, at_once, per_second,
-      position, made_at)
+      position, made_at, made_by_key)
     select ${id}, ${customer_id}, ${url}, ${description}, ${types}, ${wanted.scopes},
       ${wanted.at_once ?? 8}, ${wanted.per_second ?? null},
       coalesce((select last_number from event_counter where customer_id = ${customer_id}), 0),
-      ${needs.clock.now()}
+      ${needs.clock.now()}, ${wanted.made_by_key ?? null}
     returning ${WEBHOOK_COLUMNS}`
   const secret = await addSecret(tx, needs, webhook!)
   return { webhook: webhook!, secret }
@@ -188,6 +190,8 @@ export type WebhookChange = {
   types?: readonly string[] | null | undefined
   /** What those may read who change it. */
   scopes: readonly EventScope[]
+  /** The key that changes it, which made it from then on if it leads it elsewhere. */
+  by_key?: string | undefined
   at_once?: number | undefined
   per_second?: number | null | undefined
   /** `on` also puts one on again that was disabled. */
@@ -219,6 +223,8 @@ export async function changeWebhook(
     update webhook
     set url = ${url}, description = ${change.description ?? before.description},
         types = ${types}, scopes = ${led_elsewhere ? change.scopes : before.scopes},
+        made_by_key = case when ${url !== before.url}::boolean then ${change.by_key ?? null}
+          else made_by_key end,
         at_once = ${change.at_once ?? before.at_once}, per_second = ${per_second},
         state = ${state}, reason = ${state === 'disabled' ? before.reason : null},
         failing_since = ${begins ? null : before.failing_since},
