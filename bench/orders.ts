@@ -44,7 +44,7 @@ import {
   type ReceiverLoad,
   receiverLines,
 } from './parts/receivers.ts'
-import { type Recording, recordPlacing } from './parts/recording.ts'
+import { type Placement, recordPlacing } from './parts/recording.ts'
 
 export const OPTIONS = { rounds: { type: 'string', default: '3' } } as const
 
@@ -313,7 +313,7 @@ async function httpAlone({ floor, ...setting }: Setting, { per_second }: LoadFig
 }
 
 /** pgbench, and what it says: a batch for many customers, one for one of them, and one order. */
-type Reference = { program: string; spread: Recording; hot: Recording; one: Recording }
+type Reference = { program: string; spread: Placement; hot: Placement; one: Placement }
 
 async function referenceOf(setting: Setting, say: Say): Promise<Reference | undefined> {
   const program = findPgbench()

@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import type { Recording } from './recording.ts'
+import type { Placement } from './recording.ts'
 
 /** Of each run. */
 export const SECONDS = 2
@@ -28,7 +28,7 @@ export function findPgbench(): string | undefined {
 export async function pgbenchRun(
   { url, folder }: { url: string; folder: string },
   program: string,
-  { recording, clients }: { recording: Recording; clients: number },
+  { recording, clients }: { recording: Placement; clients: number },
 ): Promise<number> {
   const script = join(folder, 'place.sql')
   await writeFile(script, await scriptOf(url, recording))
@@ -54,7 +54,7 @@ const RUN_TEXT = `lpad((((extract(epoch from now()) * 1000000)::bigint * 4 + :cl
 
 /** The statements as they were sent, with their values in place. Where an order is named, or what
  *  its customer calls it, that name is another in each transaction. */
-async function scriptOf(url: string, { statements, orders }: Recording): Promise<string> {
+async function scriptOf(url: string, { statements, orders }: Placement): Promise<string> {
   const varying = [
     ...new Set(orders.map(({ id }) => id.slice(0, TIME_CHARACTERS))),
     ...new Set(orders.map(({ external_id }) => external_id.replace(/-\d+$/, ''))),

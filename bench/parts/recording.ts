@@ -6,24 +6,24 @@ import pg from 'pg'
 
 export type SentStatement = { text: string; values: unknown[] }
 /** A transaction that placed orders, without its begin and commit. */
-export type Recording = {
+export type Placement = {
   statements: SentStatement[]
   /** Those placed by it, and what the customers call them. */
   orders: { id: string; external_id: string }[]
 }
 
 /** The transaction that placed the most orders of all that were sent meanwhile. */
-export async function recordPlacing(url: string, load: () => Promise<unknown>): Promise<Recording> {
+export async function recordPlacing(url: string, load: () => Promise<unknown>): Promise<Placement> {
   const seen = await transactionsOf(load)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    let most: Recording | undefined
+    let most: Placement | undefined
     for (const statements of seen) {
       const insert = statements.find(({ text }) => /^\s*insert into orders\b/.test(text))
       if (!insert) continue
       const ids = insert.values.flatMap((value) => orderIds(value))
-      const { rows: orders } = await client.query<Recording['orders'][number]>(
+      const { rows: orders } = await client.query<Placement['orders'][number]>(
         'select id, external_id from orders where id = any($1)',
         [ids],
       )
