@@ -204,13 +204,13 @@ const ROWS: Row[] = [
   ],
   [
     20,
-    'Transaction not found: no transaction of yours has the id the text "x"',
+    'Transaction not found: no transaction of yours has the id "x"',
     'id',
     call('/v1/transaction/check', { id: 'x' }),
   ],
   [
     20,
-    /^.*not found: no subscription of yours has the external_id the text "none"$/,
+    /^.*not found: no subscription of yours has the external_id "none"$/,
     'external_id',
     call('/v1/subscription/check', { external_id: 'none' }),
   ],
@@ -246,13 +246,13 @@ const ROWS: Row[] = [
   ],
   [
     30,
-    'AML check not found: no check of yours has the id the text "x"',
+    'AML check not found: no check of yours has the id "x"',
     'id',
     call('/v1/aml-checks/check', { id: 'x' }),
   ],
   [
     30,
-    /^AML check not found: no check of yours has the id the text "y"$/,
+    /^AML check not found: no check of yours has the id "y"$/,
     'id',
     call('/v1/aml-checks/check', { id: 'y' }),
   ],
@@ -388,6 +388,10 @@ test('no secret and little text of the caller is repeated, and nothing that stee
   const secrets = [
     rich.token,
     rich.secret,
+    // As they are copied without the prefix, or in part.
+    rich.token.slice(4),
+    rich.secret.slice(4),
+    rich.secret.slice(10, 26),
     'ab'.repeat(32),
     'AB'.repeat(40),
     'legal winner thank year wave sausage worth useful legal winner thank yellow',
@@ -398,6 +402,8 @@ test('no secret and little text of the caller is repeated, and nothing that stee
     assert.equal(code, 10)
     assert.ok(!error.includes(secret.slice(0, 12)), error)
     assert.match(error, /not the text that was sent \(\d+ characters\)$/)
+    const sought = (await rich.call('/v1/transaction/check', { id: secret })).error!
+    assert.match(sought, /^Transaction not found: .* has the id that was sent \(\d+ characters\)$/)
   }
   const long = (await rich.call(NEW, body('x'.repeat(20_000)))).error!
   assert.ok(long.length < 250, long)

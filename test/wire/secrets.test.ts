@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { OPERATIONS } from 'penstock-service/commands/table.ts'
-import type { Log } from 'penstock-service/lib/log.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { jsonLog } from 'penstock-service/lib/log.ts'
 import { measuredLog, newMeasures } from 'penstock-service/program/instruments.ts'
 import { SCOPES } from 'penstock-service/wire/endpoint.ts'
 import pg from 'pg'
@@ -108,6 +109,47 @@ function secretsIn(value: unknown, name = ''): string[] {
   return Object.entries(value).flatMap(([inner, one]) => secretsIn(one, inner))
 }
 
+/** Secrets of all kinds, as they are pasted into a field by mistake: without what tells that they
+ *  are some, too. */
+const pastedSecrets = ({ token, secret }: Customer): string[] => [
+  ...[token, secret, token.slice(4), secret.slice(4), `"${secret.slice(4)}"`, secret.slice(6, 30)],
+  ...['psp_', 'whsec_', ''].map((prefix) => prefix + 'Ab3-'.repeat(11).slice(0, 43)),
+  Buffer.from('a webhook secret is 32 bytes, so').toString('base64'),
+  '5a'.repeat(32),
+  `xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPP${'q'.repeat(56)}`,
+  'zoo abandon zoo abandon zoo abandon zoo abandon zoo abandon zoo wrong',
+]
+
+/** A body with the text in every field that takes some; in that of a hash a private key looks like
+ *  one, so no text is pasted there. */
+function bodyOf(schema: Shape, text: string): unknown {
+  const { properties, items, type } = schema
+  if (items) return [bodyOf(items, text)]
+  if (!properties) return type === 'integer' ? 1 : type === 'boolean' ? true : text
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, field]) => [
+      name,
+      bodyOf(field, name === 'hash' ? 'some text' : text),
+    ]),
+  )
+}
+
+/** A piece of a secret is known by its owner alone: by no public endpoint, and in no path. */
+const isPiece = ({ length }: string) => length < 40
+
+/** Pastes them into every field of what keys can call, and gives what each call was told. */
+async function paste(world: World, customer: Customer, secrets: string[]): Promise<string> {
+  const told: string[] = []
+  for (const { path, open, body, auth } of world.app.endpoints)
+    for (const secret of open ? [] : secrets) {
+      if (auth === 'public' && isPiece(secret)) continue
+      const bodies = [bodyOf(body, secret), { id: secret }, { params: { address: secret } }]
+      for (const one of [...bodies, { [secret]: secret }])
+        told.push((await customer.call(path, one)).error ?? '')
+    }
+  return told.join('\n')
+}
+
 /** Sends everything wrong to all that keys can call, and the examples with canaries beside. */
 async function tryWire(world: World, customer: Customer): Promise<string[]> {
   const tried: Parameters<typeof filled>[1][number][] = []
@@ -147,13 +189,7 @@ async function tryFace(
 test('no secret that is sent or made up is kept, logged or counted', async (t) => {
   const lines: string[] = []
   const measures = newMeasures()
-  const note: Log = (event, fields) => {
-    lines.push(
-      JSON.stringify({ event, ...fields }, (_key, value) =>
-        String(value) === '[object Object]' ? value : String(value),
-      ),
-    )
-  }
+  const note = jsonLog((line) => lines.push(line), systemClock.now)
   const paths = new Set<string>()
   const world = await makeWorld(t, { log: measuredLog(note, measures, paths) })
   for (const { path } of world.app.endpoints) paths.add(path)
@@ -224,3 +260,32 @@ test('no secret that is sent or made up is kept, logged or counted', async (t) =
   const kept = [CANARY, ...secrets].flatMap((one) => placesOf(one, texts))
   assert.deepEqual(kept, [])
 })
+
+test('no secret that is pasted into a wrong field is repeated, kept or logged', async (t) => {
+  const lines: string[] = []
+  const log = jsonLog((line) => lines.push(line), systemClock.now)
+  const world = await makeWorld(t, { log })
+  const anna = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
+  const pasted = pastedSecrets(anna)
+  const told = await paste(world, anna, pasted)
+  for (const secret of pasted.filter((one) => !isPiece(one)))
+    await world.api.inject({ method: 'POST', url: `/v1/${encodeURIComponent(secret)}` })
+  await world.drain()
+  await world.app.refusals.written()
+  const kept = (await dump(world.database.url)).get('refusal')!
+  assert.ok(kept.split('\n').filter((row) => row.includes('…')).length > 500)
+  assert.match(told, /that was sent \(\d+ characters\)/)
+  const texts = new Map([
+    ['refusal', kept],
+    ['log', lines.join('\n')],
+    ['error', told],
+  ])
+  for (const secret of pasted) {
+    const bare = secret.replace(/^(pst|pss|psp|whsec)_|"/g, '')
+    for (const [place, text] of texts)
+      assert.ok(!text.includes(bare), `${place}: ${bare}: ${around(text, bare)}`)
+  }
+})
+
+const around = (text: string, piece: string) =>
+  text.slice(Math.max(0, text.indexOf(piece) - 80), text.indexOf(piece) + piece.length)

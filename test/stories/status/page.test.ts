@@ -129,7 +129,7 @@ test('the page has the name, the colour, the help and the terms of the house', a
   await operator.json('brand', 'set', ...texts, ...more)
   await world.advance(20)
   const page = await opened('/status')
-  assert.match(page, /<title>[^<]* · Example &#38; Sons<\/title>/)
+  assert.match(page, /<title>[^<]* · Example &amp; Sons<\/title>/)
   assert.match(page, /<link rel="stylesheet" href="\/accent.css\?ffcc00">/)
   assert.match(page, /<footer class="house"><span>help@example.com<\/span> <a href="https:/)
 })

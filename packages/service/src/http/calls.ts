@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox'
 import { Fault, TooManyRequests } from '../lib/fault.ts'
 import { type Json, printJson } from '../lib/json.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
+import type { HideOwn } from '../lib/secrets.ts'
 import { callerOf, once } from '../limits/caller.ts'
 import type { Connections } from '../limits/connections.ts'
 import type { FullLane, Turns } from '../limits/turns.ts'
@@ -86,6 +87,7 @@ export type RefusedCall = {
   body: Uint8Array
   /** What of the body may be kept; undefined: nothing. */
   kept: TSchema | undefined
+  hideOwn?: HideOwn | undefined
   signature: string | undefined
 }
 
@@ -107,6 +109,7 @@ export function refusedCall(
     ms,
     body: request.body instanceof Uint8Array ? request.body : NO_BYTES,
     kept: endpoint.keeps_body ? endpoint.body : undefined,
+    hideOwn: asker.hideOwn,
     signature: asker.auth === 'wrong_signature' ? once(request, 'x-signature') : undefined,
   }
 }
@@ -129,6 +132,7 @@ export type Asker = {
   customer_id?: string | undefined
   key_id?: string | undefined
   auth?: string | undefined
+  hideOwn?: HideOwn | undefined
 }
 
 export type Call = { endpoint: Endpoint; request: FastifyRequest; reply: FastifyReply }
@@ -292,7 +296,8 @@ function refused(
     ? refusalUrl(public_url, fault.code)
     : undefined
   const body = fault.about && readableBody(request)
-  return { answer: refusal(request.id, fault, { body, doc_url }), asker }
+  const hideOwn = customer?.hideOwn
+  return { answer: refusal(request.id, fault, { body, doc_url, hideOwn }), asker }
 }
 
 /** The body once more, for the sentence about it; undefined when it is none. */

@@ -1,6 +1,8 @@
 // The codes of the wire: what each means, what people usually do wrong, and the page about it that
 // refusals name in `doc_url`. docs/api.md says the same.
 
+import { escaped } from '../lib/html.ts'
+
 export type Code = {
   readonly code: number
   readonly key: string
@@ -198,11 +200,7 @@ export const CODES: readonly Code[] = [
 ]
 
 /** Text with `code` between backquotes. */
-const html = (text: string): string =>
-  text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replace(/`([^`]+)`/g, '<code>$1</code>')
+const html = (text: string): string => escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 
 const section = ({ code, key, means, usually }: Code): string =>
   [

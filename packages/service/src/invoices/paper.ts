@@ -1,7 +1,7 @@
 // An invoice as a page for paper: no scripts, nothing from elsewhere. Everything in it is from the
 // document as it was issued, whose hash stands on it.
 
-import { escaped } from '../web/shell.ts'
+import { escaped } from '../lib/html.ts'
 import type { Invoice, InvoiceDocument } from './forms.ts'
 
 /** The only style of the page: its policy names its hash. */

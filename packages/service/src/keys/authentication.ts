@@ -13,6 +13,7 @@ import type { Authenticate, Credentials } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isListed, networkList } from '../lib/networks.ts'
 import { Recent } from '../lib/recent.ts'
+import { hiderOf } from '../lib/secrets.ts'
 import { type AuthFailure, type Customer, unauthenticated } from '../wire/endpoint.ts'
 import { isSignature, isSignatureV2, keyV2 } from '../wire/signature.ts'
 import { isToken, keysOfTokens, type SealedKey, sealContext, tokenHash } from './keys.ts'
@@ -93,7 +94,7 @@ export function authenticator({ sql, clock, seal, noteUse }: Needs): Authenticat
   async function admit(token_hash: string, credentials: Credentials): Promise<OpenKey> {
     const row = await readKey(token_hash)
     const now = clock.now()
-    const key = openKey(row ?? nobody, seal)
+    const key = openKey(row ?? nobody, credentials.token ?? '', seal)
     if (row) open_keys.set(token_hash, key, now.getTime())
     const failure = failureOf(key, credentials, now)
     if (!row) throw unauthenticated('unknown_token')
@@ -128,11 +129,14 @@ export function authenticator({ sql, clock, seal, noteUse }: Needs): Authenticat
   }
 }
 
-function openKey(row: SealedKey, seal: Seal): OpenKey {
+function openKey(row: SealedKey, token: string, seal: Seal): OpenKey {
   const { id, customer_id, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2 } =
     row
   const { require_external_id, expires_at, customer_state } = row
   const { spends_from, old_sealed_secret, old_secret_until } = row
+  const secret = seal.open(sealed_secret, sealContext(id))
+  const old_secret =
+    old_sealed_secret === null ? NOBODYS_SECRET : seal.open(old_sealed_secret, sealContext(id))
   return {
     customer: {
       customer_id,
@@ -142,11 +146,10 @@ function openKey(row: SealedKey, seal: Seal): OpenKey {
       spends_from: spends_from ?? undefined,
       require_external_id,
       suspended: customer_state !== 'active',
+      hideOwn: hiderOf(old_sealed_secret === null ? [token, secret] : [token, secret, old_secret]),
     },
-    secret: new Secret(seal.open(sealed_secret, sealContext(id))),
-    old_secret: new Secret(
-      old_sealed_secret === null ? NOBODYS_SECRET : seal.open(old_sealed_secret, sealContext(id)),
-    ),
+    secret: new Secret(secret),
+    old_secret: new Secret(old_secret),
     old_secret_until,
     require_v2,
     expires_at,

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { systemClock } from '../lib/clock.ts'
 import { failureOf, Misuse } from '../lib/fault.ts'
 import { requireWritable } from '../lib/files.ts'
-import { jsonLog, type Log, thrownFields } from '../lib/log.ts'
+import { jsonLog, type Log, plainFields, thrownFields } from '../lib/log.ts'
 
 export const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -17,7 +17,7 @@ const plain = (value: unknown) => String(value).replace(/[\p{Cc}\u2028\u2029]/gu
 export function processLog(): Log {
   if (!process.stdout.isTTY) return jsonLog((line) => process.stderr.write(line), systemClock.now)
   return (event, fields = {}) => {
-    const parts = Object.entries(fields).filter(
+    const parts = Object.entries(plainFields(fields)).filter(
       ([name]) => name !== 'stack' && name !== 'request_id',
     )
     const text = parts

@@ -5,20 +5,24 @@
 import type { TSchema } from 'typebox'
 import type { RefusedCall } from '../http/calls.ts'
 import { type Json, OtherNumber, parseJson } from '../lib/json.ts'
+import { LEFT_OUT, type Place, plainValue } from '../lib/secrets.ts'
 
 const TEXT_LENGTH_MAX = 1_024
-const LEFT_OUT = '…'
 
 /** The beginning of the body as text, each value that the endpoint does not ask for left out. Null:
  *  nothing of it is kept. */
-export function keptText({ body, kept }: Pick<RefusedCall, 'body' | 'kept'>): string | null {
+export function keptText({
+  body,
+  kept,
+  hideOwn,
+}: Pick<RefusedCall, 'body' | 'kept' | 'hideOwn'>): string | null {
   if (kept === undefined) return null
   const json = jsonOf(body)
   const text =
     json === undefined
       ? outline(Buffer.from(body.subarray(0, TEXT_LENGTH_MAX)).toString(), namesIn(kept))
-      : JSON.stringify(fitting(json, kept))
-  return text.replace(/\b(pss_|pst_|whsec_)[\w+/=-]+/g, `$1${LEFT_OUT}`).slice(0, TEXT_LENGTH_MAX)
+      : JSON.stringify(fitting(json, kept, { hideOwn }))
+  return text.slice(0, TEXT_LENGTH_MAX)
 }
 
 function jsonOf(body: Uint8Array): Json | undefined {
@@ -30,15 +34,22 @@ function jsonOf(body: Uint8Array): Json | undefined {
 }
 
 /** The value with what the schema has. Names stay: a wrong one is what its sender looks for. */
-function fitting(value: Json, schema: TSchema | undefined): unknown {
+function fitting(value: Json, schema: TSchema | undefined, place: Place): unknown {
   if (schema === undefined) return LEFT_OUT
   const { properties, items } = schema as Fields
   if (value instanceof OtherNumber) return JSON.rawJSON(value.text)
-  if (Array.isArray(value)) return value.map((one) => fitting(one, items))
-  if (typeof value !== 'object' || value === null) return properties ? LEFT_OUT : value
+  if (Array.isArray(value)) return value.map((one) => fitting(one, items, place))
+  if (typeof value !== 'object' || value === null) {
+    if (properties) return LEFT_OUT
+    return typeof value === 'string' ? plainValue(value, place) : value
+  }
   const fields = Object.entries(value)
+  const { hideOwn } = place
   return Object.fromEntries(
-    fields.map(([name, field]) => [name, fitting(field, fieldOf(properties, name))]),
+    fields.map(([name, field]) => [
+      plainValue(name, { hideOwn }),
+      fitting(field, fieldOf(properties, name), { field: name, hideOwn }),
+    ]),
   )
 }
 

@@ -1,6 +1,7 @@
 // Where the money came from, as a report shows it: shares on a scale, a table of categories, and
 // for each the way back over the transfer that brought most of it.
 
+import { escaped } from '../lib/html.ts'
 import {
   amountText,
   categoryText,
@@ -10,7 +11,6 @@ import {
   percentOf,
   said,
   short,
-  text,
 } from './text.ts'
 
 type Decimals = ReadonlyMap<string, number>
@@ -24,10 +24,10 @@ export function bars(risk_factors: readonly RiskFactor[], factors: readonly Fact
   const rows = risk_factors.map(({ name, label, group, score }) => {
     const width = Math.min(100, Math.max(0.3, Number(score) * 100)).toFixed(2)
     const from = origins.get(name)
-    return `<div class="row"><div class="name">${text(label)}</div>
+    return `<div class="row"><div class="name">${escaped(label)}</div>
 <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-<rect class="bar ${text(group)}" width="${width}" height="10"/></svg>
-<div class="share">${percent(score)}</div><div class="from">${from ? text(from) : ''}</div></div>`
+<rect class="bar ${escaped(group)}" width="${width}" height="10"/></svg>
+<div class="share">${percent(score)}</div><div class="from">${from ? escaped(from) : ''}</div></div>`
   })
   const ticks = SCALE.map((at) => `<span class="at-${at}">${at} %</span>`).join('')
   return `<div class="bars" role="img" aria-label="Shares of the money by category">
@@ -40,8 +40,8 @@ export function factorTable(factors: readonly FactorFact[], decimals: Decimals):
     return '<p>Nothing is known here of where money of this address came from.</p>'
   const rows = factors.map(({ category, share, usd, direct_usd, mean_hops, units }) => {
     const amounts = Object.entries(units).map(([asset, one]) => amountText(one, asset, decimals))
-    return `<tr><td>${categoryText(category)}</td><td>${percent(share)}</td><td>${text(usd)}</td>
-<td>${text(direct_usd)}</td><td>${mean_hops ? text(mean_hops) : ''}</td>
+    return `<tr><td>${categoryText(category)}</td><td>${percent(share)}</td><td>${escaped(usd)}</td>
+<td>${escaped(direct_usd)}</td><td>${mean_hops ? escaped(mean_hops) : ''}</td>
 <td>${amounts.join('<br>')}</td></tr>`
   })
   return `<table><thead><tr><th>Category</th><th>Share</th><th>USD</th><th>of that direct</th>
@@ -55,7 +55,7 @@ export function pathPart(factors: readonly FactorFact[], decimals: Decimals): st
   const parts = followed.map((factor) => {
     const { category, origins, path } = factor
     const origin = origins[0]
-    const named = origin ? `: ${text(origin.entity)} (${said(origin)})` : ''
+    const named = origin ? `: ${escaped(origin.entity)} (${said(origin)})` : ''
     return `<h3>${categoryText(category)}${named}</h3>${explained(factor, decimals)}
 ${pathGraph(path)}
 ${pathTable(path, decimals)}`
@@ -71,7 +71,7 @@ function explained({ path, units, category }: FactorFact, decimals: Decimals): s
   if (carried === null) return '<p>How much of it this transfer brought is not kept any more.</p>'
   const whole = units[asset] ?? '0'
   const part = percentOf(BigInt(carried), BigInt(whole))
-  const share = part === undefined ? '' : `, which is ${part} of it in ${text(asset)}`
+  const share = part === undefined ? '' : `, which is ${part} of it in ${escaped(asset)}`
   return `<p>The transfer that is followed brought ${amountText(carried, asset, decimals)} of the
 ${amountText(whole, asset, decimals)} of ${categoryText(category)}${share}.</p>`
 }
@@ -87,14 +87,14 @@ function pathGraph(path: readonly PathFact[]): string {
   const nodes = addresses.map(
     (address, i) =>
       `<rect class="node" x="${place(i)}" y="20" width="${NODE_WIDTH}" height="30" rx="4"/>
-<text class="mid" x="${place(i) + NODE_WIDTH / 2}" y="39">${text(short(address))}</text>`,
+<text class="mid" x="${place(i) + NODE_WIDTH / 2}" y="39">${escaped(short(address))}</text>`,
   )
   const arrows = forward.map(({ tx_id, asset }, i) => {
     const x = place(i) + NODE_WIDTH
     const line = `M${x + 3} 35H${x + NODE_GAP - 8}`
     return `<path class="arrow" d="${line}" marker-end="url(#tip)">
-<title>${text(tx_id)}</title></path>
-<text class="mid small" x="${x + NODE_GAP / 2}" y="28">${text(asset.slice(0, 8))}</text>`
+<title>${escaped(tx_id)}</title></path>
+<text class="mid small" x="${x + NODE_GAP / 2}" y="28">${escaped(asset.slice(0, 8))}</text>`
   })
   const width = place(addresses.length - 1) + NODE_WIDTH
   return `<svg class="path" viewBox="0 0 ${width} 60" width="${width}" role="img"
@@ -106,8 +106,8 @@ ${nodes.join('')}${arrows.join('')}</svg>`
 function pathTable(path: readonly PathFact[], decimals: Decimals): string {
   const rows = path.map(
     ({ tx_id, block, from, asset, amount, carried }) =>
-      `<tr><td class="hash">${text(tx_id)}</td><td>${text(block)}</td>
-<td class="hash">${text(from)}</td><td>${amountText(amount, asset, decimals)}</td>
+      `<tr><td class="hash">${escaped(tx_id)}</td><td>${escaped(block)}</td>
+<td class="hash">${escaped(from)}</td><td>${amountText(amount, asset, decimals)}</td>
 <td>${carriedText(carried, { amount, asset }, decimals)}</td></tr>`,
   )
   return `<table class="way"><thead><tr><th>Transaction</th><th>Block</th><th>From</th>

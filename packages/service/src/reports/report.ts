@@ -3,6 +3,7 @@
 // asked, what the lists were and what the rules say in words is from the rows beside it, and the
 // page says so. Everything in it came from outside once, so all text is escaped.
 
+import { escaped } from '../lib/html.ts'
 import type { Evidence } from '../screening/evidence.ts'
 import type { ReportContext } from './context.ts'
 import { bars, factorTable, pathPart } from './money.ts'
@@ -14,7 +15,6 @@ import {
   type LabelFact,
   said,
   type TransferFact,
-  text,
 } from './text.ts'
 
 export type Facts = {
@@ -69,29 +69,29 @@ export function reportPage(evidence: Evidence, context: ReportContext): string {
   const facts = factsOf(canonical)
   const { asked, result } = facts
   const title = `Screening of ${asked.type === 'hash' ? asked.hash : asked.address}`
-  const direction = asked.direction ? ` &middot; ${text(asked.direction)}` : ''
+  const direction = asked.direction ? ` &middot; ${escaped(asked.direction)}` : ''
   const blacklisted = result.blacklist ? ' &middot; <strong>blacklisted</strong>' : ''
-  const labels = facts.label_set === '' ? '' : `, label set ${text(facts.label_set)}`
+  const labels = facts.label_set === '' ? '' : `, label set ${escaped(facts.label_set)}`
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${text(title)}</title>
+<title>${escaped(title)}</title>
 <style>${STYLE}</style>
 </head>
 <body>
 <main>
 <header>
-<p class="kind">AML screening ${text(check_id)}</p>
-<h1>${text(facts.screened.address)}</h1>
-<p>${text(asked.network)} &middot; ${text(asked.type)}${direction}
-&middot; asked ${text(asked.at)}${askerText(context)}</p>
-${asked.hash ? `<p class="hash">${text(asked.hash)}</p>` : ''}
+<p class="kind">AML screening ${escaped(check_id)}</p>
+<h1>${escaped(facts.screened.address)}</h1>
+<p>${escaped(asked.network)} &middot; ${escaped(asked.type)}${direction}
+&middot; asked ${escaped(asked.at)}${askerText(context)}</p>
+${asked.hash ? `<p class="hash">${escaped(asked.hash)}</p>` : ''}
 </header>
-<section class="score ${text(result.risk_level)}">
-<p class="number">${text(result.risk_score)}</p>
-<p><strong>${text(result.risk_level)} risk</strong>${blacklisted}<br>
+<section class="score ${escaped(result.risk_level)}">
+<p class="number">${escaped(result.risk_score)}</p>
+<p><strong>${escaped(result.risk_level)} risk</strong>${blacklisted}<br>
 ${meanLine(facts)}${foundLine(facts)}</p>
 </section>
 ${answerPart(facts)}
@@ -110,11 +110,11 @@ ${labelPart(facts)}
 ${sourcePart(facts, context)}
 ${limitPart(facts, context)}
 <footer>
-<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)}
-(version ${text(facts.policy.version)})${labels}.</p>
-<p>Evidence SHA-256: <span class="hash">${text(sha256)}</span></p>
-<p>To check it: <code>penstock aml report ${text(check_id)} --evidence FILE</code> writes the
-evidence, whose <code>sha256sum</code> is this; <code>penstock aml replay ${text(check_id)}</code>
+<p>Engine ${escaped(facts.engine)}, policy ${escaped(facts.policy.name)}
+(version ${escaped(facts.policy.version)})${labels}.</p>
+<p>Evidence SHA-256: <span class="hash">${escaped(sha256)}</span></p>
+<p>To check it: <code>penstock aml report ${escaped(check_id)} --evidence FILE</code> writes the
+evidence, whose <code>sha256sum</code> is this; <code>penstock aml replay ${escaped(check_id)}</code>
 computes it again from the chain and the lists of then. Who asked, the licences and origins of the
 lists, and the rules in words are from the service's records beside the evidence, and not part of
 this sum.</p>
@@ -172,29 +172,29 @@ const REASONS: Readonly<Record<string, string>> = {
 function askerText({ asked_by }: ReportContext): string {
   if (!asked_by) return ''
   const { customer_name, customer_id } = asked_by
-  return ` by ${customer_name === null ? 'customer' : text(customer_name)} (${text(customer_id)})`
+  return ` by ${customer_name === null ? 'customer' : escaped(customer_name)} (${escaped(customer_id)})`
 }
 
 function meanLine({ result: { base_score, raw_score, risk_score, blacklist } }: Facts): string {
   if (base_score === undefined || raw_score === undefined) return ''
   const raised = blacklist || raw_score === base_score ? '' : ', raised by the rules below'
-  const kept = `, not raised to ${text(raw_score)} because the address is allowed`
-  return `Weighted mean ${text(base_score)}${raw_score === risk_score ? raised : kept}.<br>`
+  const kept = `, not raised to ${escaped(raw_score)} because the address is allowed`
+  return `Weighted mean ${escaped(base_score)}${raw_score === risk_score ? raised : kept}.<br>`
 }
 
 function foundLine({ index: { last_block, last_block_time } }: Facts): string {
   if (last_block === '') return ''
-  const at = last_block_time ? ` (${text(last_block_time)})` : ''
-  return `Found in what is held as of block ${text(last_block)}${at}.`
+  const at = last_block_time ? ` (${escaped(last_block_time)})` : ''
+  return `Found in what is held as of block ${escaped(last_block)}${at}.`
 }
 
 function answerPart({ answers }: Facts): string {
   if (answers.length === 0) return ''
   const rows = answers.map(({ name, score, level, blacklist }) => {
-    const points = score === null ? 'no score' : text(score)
+    const points = score === null ? 'no score' : escaped(score)
     return (
-      `<li>${text(name)}: ` +
-      `${points}${level ? `, ${text(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`
+      `<li>${escaped(name)}: ` +
+      `${points}${level ? `, ${escaped(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`
     )
   })
   return `<section><h2>Who answered</h2><ul>${rows.join('')}</ul></section>`
@@ -203,14 +203,14 @@ function answerPart({ answers }: Facts): string {
 function blacklistPart({ blacklisted_by }: Facts): string {
   if (blacklisted_by.length === 0) return ''
   const reasons = blacklisted_by
-    .map((reason) => `<li>${text(REASONS[reason] ?? reason)}</li>`)
+    .map((reason) => `<li>${escaped(REASONS[reason] ?? reason)}</li>`)
     .join('')
   return `<section><h2>Blacklist</h2><ul>${reasons}</ul></section>`
 }
 
 function entryPart({ entries }: Facts): string {
   if (entries.length === 0) return ''
-  const rows = entries.map(({ kind, reason }) => `<li>${text(kind)}: ${text(reason)}</li>`)
+  const rows = entries.map(({ kind, reason }) => `<li>${escaped(kind)}: ${escaped(reason)}</li>`)
   return (
     '<section><h2>What has been decided about the ' +
     `address</h2><ul>${rows.join('')}</ul></section>`
@@ -221,8 +221,8 @@ function transferPart({ transfers }: Facts, { decimals }: ReportContext): string
   if (transfers.length === 0) return ''
   const rows = transfers.map(
     ({ block, from, to, asset, amount }) =>
-      `<tr><td>${text(block)}</td><td class="hash">${text(from)}</td>
-<td class="hash">${text(to)}</td><td>${amountText(amount, asset, decimals)}</td></tr>`,
+      `<tr><td>${escaped(block)}</td><td class="hash">${escaped(from)}</td>
+<td class="hash">${escaped(to)}</td><td>${amountText(amount, asset, decimals)}</td></tr>`,
   )
   return `<section><h2>The transfers that were judged</h2><table><thead><tr><th>Block</th>
 <th>From</th><th>To</th><th>Amount</th></tr></thead>
@@ -232,9 +232,11 @@ function transferPart({ transfers }: Facts, { decimals }: ReportContext): string
 function destinationPart({ destinations }: Facts): string {
   const to = Object.entries(destinations?.to ?? {})
   if (destinations === null || to.length === 0) return ''
-  const rows = to.map(([category, usd]) => `<li>${categoryText(category)}: ${text(usd)} USD</li>`)
+  const rows = to.map(
+    ([category, usd]) => `<li>${categoryText(category)}: ${escaped(usd)} USD</li>`,
+  )
   return `<section><h2>Where it sends to</h2>
-<p>Of ${text(destinations.sent_usd)} USD sent in all:</p>
+<p>Of ${escaped(destinations.sent_usd)} USD sent in all:</p>
 <ul>${rows.join('')}</ul></section>`
 }
 
@@ -252,8 +254,8 @@ function labelPart({ screened }: Facts): string {
   if (screened.labels.length === 0 && !screened.frozen_by_issuer) return ''
   const rows = screened.labels.map(
     (label) =>
-      `<li>${categoryText(label.category)}: ${text(label.entity)}, by ${said(label)}, ` +
-      `confidence ${text(label.confidence)}</li>`,
+      `<li>${categoryText(label.category)}: ${escaped(label.entity)}, by ${said(label)}, ` +
+      `confidence ${escaped(label.confidence)}</li>`,
   )
   const frozen = screened.frozen_by_issuer ? '<li>Frozen by the issuer of a token</li>' : ''
   return `<section><h2>What is said of the address</h2><ul>${rows.join('')}${frozen}</ul></section>`
@@ -264,12 +266,12 @@ function sourcePart({ lists, notes, index }: Facts, context: ReportContext): str
   const rows = lists.map(({ list, title, entries, loaded_at, sha256 }) => {
     const source = context.lists?.find((one) => one.list === list && one.sha256 === sha256)
     const kept = source
-      ? `<td class="hash">${text(source.origin)}</td><td>${text(source.licence)}</td>`
+      ? `<td class="hash">${escaped(source.origin)}</td><td>${escaped(source.licence)}</td>`
       : '<td>not kept</td><td></td>'
     const origin = context.lists ? kept : ''
     const count = Number(entries).toLocaleString('en')
-    return `<tr><td>${text(title)}</td><td>${text(count)}</td><td>${text(loaded_at)}</td>${origin}
-<td class="hash">${text(sha256)}</td></tr>`
+    return `<tr><td>${escaped(title)}</td><td>${escaped(count)}</td><td>${escaped(loaded_at)}</td>${origin}
+<td class="hash">${escaped(sha256)}</td></tr>`
   })
   const read_from = context.lists ? '<th>Read from</th><th>Licence</th>' : ''
   const table =
@@ -277,9 +279,9 @@ function sourcePart({ lists, notes, index }: Facts, context: ReportContext): str
       ? ''
       : `<table><thead><tr><th>List</th><th>Addresses</th><th>Loaded</th>${read_from}
 <th>SHA-256 of its entries</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
-  const remarks = notes.map((note) => `<li>${text(note)}</li>`)
+  const remarks = notes.map((note) => `<li>${escaped(note)}</li>`)
   return `<section><h2>What this rests on</h2>
-<p>Transfers of blocks ${text(index.first_block)} to ${text(index.last_block)},
+<p>Transfers of blocks ${escaped(index.first_block)} to ${escaped(index.last_block)},
 and these lists:</p>${table}
 <h3>Notes</h3><ul>${remarks.join('')}</ul></section>`
 }
@@ -288,10 +290,10 @@ and these lists:</p>${table}
 function limitPart({ index, asked, factors }: Facts, { decimals }: ReportContext): string {
   if (index.last_block === '') return ''
   const limits = [
-    `What happened before block ${text(index.first_block)}, ` +
-      `or after block ${text(index.last_block)}.`,
-    `Assets other than ${text([...decimals.keys()].join(', ') || 'those above')}, ` +
-      `and networks other than ${text(asked.network)}.`,
+    `What happened before block ${escaped(index.first_block)}, ` +
+      `or after block ${escaped(index.last_block)}.`,
+    `Assets other than ${escaped([...decimals.keys()].join(', ') || 'those above')}, ` +
+      `and networks other than ${escaped(asked.network)}.`,
     'Whether addresses that nobody has labelled belong to the same owner.',
     'Exchanges and other services inside: what they do with the money is not on the chain.',
     ...(factors.some(({ path }) => path.length === 0)

@@ -1,7 +1,8 @@
 // The rules of a policy in words, with their thresholds, and which of them acted.
 
+import { escaped } from '../lib/html.ts'
 import type { Floor, Policy } from '../screening/policy.ts'
-import { categoryText, text } from './text.ts'
+import { categoryText } from './text.ts'
 
 export type ActedFact = { rule: string; category: string | null; points: string }
 
@@ -22,7 +23,7 @@ export function rulesPart(acted: readonly ActedFact[], policy: Policy | undefine
     const words = Object.hasOwn(RULES, rule) ? `money ${RULES[rule as keyof typeof RULES]}` : rule
     const sentence = rule === 'own_label' ? OWN_LABEL : words
     const named = category === null ? '' : ` (${categoryText(category)})`
-    return `<li>At least ${text(points)} points: ${text(sentence)}${named}</li>`
+    return `<li>At least ${escaped(points)} points: ${escaped(sentence)}${named}</li>`
   })
   const part =
     raised.length === 0
@@ -41,7 +42,7 @@ function policyPart(policy: Policy): string {
 raised to the highest rule below that applies. Medium risk begins at ${medium_from} points and high
 risk at ${high_from}. A match with an official list, a token issuer's freeze list or a deny entry
 makes it 100.</p>
-<ul>${rules.join('')}<li>The weight of the category: ${text(OWN_LABEL)}, in full from a confidence
+<ul>${rules.join('')}<li>The weight of the category: ${escaped(OWN_LABEL)}, in full from a confidence
 of ${full_confidence} on</li></ul>
 <p>Severe categories: ${severe.map(categoryText).join(', ')}.</p></section>`
 }
@@ -50,5 +51,5 @@ function ruleText({ share_bp, usd, points }: Floor, words: string): string {
   const share = share_bp === 0 ? '' : `${(share_bp / 100).toFixed(2)} % `
   const both = share !== '' && usd > 0 ? 'and ' : ''
   const amount = usd === 0 ? '' : `${usd.toLocaleString('en')} USD `
-  return `At least ${points} points: at least ${share}${both}${amount}of the money ${text(words)}`
+  return `At least ${points} points: at least ${share}${both}${amount}of the money ${escaped(words)}`
 }

@@ -1,6 +1,8 @@
 // Text of a report: what is escaped, shortened and printed in whole coins, and the facts that its
 // parts share.
 
+import { escaped } from '../lib/html.ts'
+
 export type LabelFact = {
   category: string
   entity: string
@@ -34,19 +36,8 @@ export type FactorFact = {
   path: PathFact[]
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Text for an element or a quoted attribute. */
-export const text = (value: string) => value.replace(/[&<>"']/g, (one) => ESCAPES[one]!)
-
 /** What a category is called: `terrorism_financing` is for programs. */
-export const categoryText = (name: string): string => text(name.replaceAll('_', ' '))
+export const categoryText = (name: string): string => escaped(name.replaceAll('_', ' '))
 
 /** The beginning and the end of an address or a transaction id. */
 export const short = (id: string) => (id.length > 16 ? `${id.slice(0, 6)}…${id.slice(-6)}` : id)
@@ -55,7 +46,7 @@ export const percent = (share: string) => `${(Number(share) * 100).toFixed(2)} %
 
 /** Who says something, and where. */
 export const said = ({ list, reference }: LabelFact) =>
-  text([list, reference].filter((one) => one !== '').join(', '))
+  escaped([list, reference].filter((one) => one !== '').join(', '))
 
 /** `part` of `whole` in percent, cut off after two decimals; undefined when there is no whole. */
 export function percentOf(part: bigint, whole: bigint): string | undefined {
@@ -73,10 +64,10 @@ export function amountText(
 ): string {
   const places = decimals.get(asset)
   if (places === undefined || !/^\d+$/.test(units))
-    return text(`${units} smallest units of ${asset}`)
+    return escaped(`${units} smallest units of ${asset}`)
   const digits = units.padStart(places + 1, '0')
   const whole = digits.slice(0, digits.length - places)
   const fraction = digits.slice(digits.length - places).replace(/0+$/, '')
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',')
-  return text(`${grouped}${fraction === '' ? '' : `.${fraction}`} ${asset}`)
+  return escaped(`${grouped}${fraction === '' ? '' : `.${fraction}`} ${asset}`)
 }

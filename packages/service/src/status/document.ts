@@ -2,9 +2,10 @@
 // said in a sentence, and stands in a table below it.
 
 import { LANGUAGES, type Language } from 'penstock-web/build/bundle.ts'
+import { escaped } from '../lib/html.ts'
 import { printJson } from '../lib/json.ts'
 import type { Brand } from '../web/brand.ts'
-import { accentLink, escaped, houseFooter } from '../web/shell.ts'
+import { accentLink, houseFooter } from '../web/shell.ts'
 import type { Visitor } from '../web/visitor.ts'
 import { histogramDrawing, percentilesDrawing, pricesDrawing, uptimeDrawing } from './drawings.ts'
 import type { LatencyStatus, PartStatus, Status } from './report.ts'

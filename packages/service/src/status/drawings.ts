@@ -4,7 +4,7 @@
 import { BOX, type Scales, scalesOf, ticksAcross, ticksUp } from 'penstock-web/charts/scales.ts'
 import { barsOf, linePath } from 'penstock-web/charts/shapes.ts'
 import { UPTIME_BOX, uptimeParts } from 'penstock-web/charts/uptime.ts'
-import { escaped } from '../web/shell.ts'
+import { escaped } from '../lib/html.ts'
 import type { LatencyStatus, PartStatus } from './report.ts'
 
 /** The days of a part, each with its words when one points at it. */

@@ -3,13 +3,14 @@
 
 import { type Face, LANGUAGES } from 'penstock-web/build/bundle.ts'
 import type { Page } from '../http/pages.ts'
+import { escaped } from '../lib/html.ts'
 import { printJson } from '../lib/json.ts'
 import { transportRefusal } from '../wire/replies.ts'
 import { accentSheet } from './accent.ts'
 import type { WebAssets } from './assets.ts'
 import type { Brand } from './brand.ts'
 import { type Explorer, explorerOf } from './explorer.ts'
-import { accentLink, documentHeaders, escaped, houseFooter, shell } from './shell.ts'
+import { accentLink, documentHeaders, houseFooter, shell } from './shell.ts'
 import { visitorOf } from './visitor.ts'
 
 export type Web = {

@@ -3,6 +3,7 @@
 // our own files, and takes no text for a program.
 
 import type { Language } from 'penstock-web/build/bundle.ts'
+import { escaped } from '../lib/html.ts'
 import type { FaceFiles } from './assets.ts'
 import type { Brand } from './brand.ts'
 import type { Visitor } from './visitor.ts'
@@ -101,7 +102,3 @@ export function houseFooter({ support, terms_url }: Brand, language: Language): 
   ].filter((part) => part !== '')
   return parts.length === 0 ? '' : `<footer class="house">${parts.join(' ')}</footer>`
 }
-
-/** Text for a document or for an attribute in double quotes. */
-export const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`)

@@ -5,38 +5,36 @@
 
 import type { Fault } from '../lib/fault.ts'
 import { type Json, type JsonObject, OtherNumber } from '../lib/json.ts'
+import { type HideOwn, holdsSecret, type Place } from '../lib/secrets.ts'
 
 /** The longest piece of the caller's text that is repeated. */
 const QUOTED_MAX = 60
-/** Fields whose values are secrets, or prove who somebody is. */
-const SECRET_FIELDS = /password|passkey|secret|token|offer|code$|proof/
-/** Text that could be one wherever it stands: a token or secret of ours, a private key, an extended
- *  private key, words of a wallet. */
-const SECRET_TEXTS = [/(pst|pss|psp|whsec)_/, /[0-9a-f]{64}/i, /[xt]prv/, /^\s*(\p{L}+\s+){11}/u]
-/** Identifiers of transactions look like private keys. */
-const HASH_FIELDS = /(^|[._])(hash|tx_id)$/
 
 export type Complaint = { error: string; param: string | undefined }
 
-/** The sentence of a refusal, and the field that it is about. `body`: what was sent, undefined when
- *  it could not be read. */
-export function complaintOf({ message, about }: Fault, body: Json | undefined): Complaint {
+/** What was sent; `body` is undefined when it could not be read. */
+export type RequestBody = { body?: Json | undefined; hideOwn?: HideOwn | undefined }
+
+/** The sentence of a refusal, and the field that it is about. */
+export function complaintOf({ message, about }: Fault, sent: RequestBody): Complaint {
   if (!about) return { error: message, param: undefined }
   const { param } = about
-  return { error: `${message}: ${reasonOf(about, body)}`, param }
+  return { error: `${message}: ${reasonOf(about, sent)}`, param }
 }
 
-function reasonOf(about: NonNullable<Fault['about']>, body: Json | undefined): string {
+function reasonOf(about: NonNullable<Fault['about']>, { body, hideOwn }: RequestBody): string {
   if ('because' in about) return about.because
   const { param } = about
   const value = param === undefined ? body : valueAt(body, param)
   const name = param ?? 'the body'
+  const place = { field: name, hideOwn }
   if ('absent' in about) {
     // An older name of the field may have it.
-    const given = value === undefined ? 'that was given' : valueText(value, name)
-    return `no ${about.absent} has the ${name} ${given}`
+    if (value === undefined) return `no ${about.absent} has the ${name} that was given`
+    const shown = typeof value === 'string' ? quoted(value, place) : valueText(value, place)
+    return `no ${about.absent} has the ${name} ${shown}`
   }
-  if (value !== undefined) return `${name} must be ${about.must}, not ${valueText(value, name)}`
+  if (value !== undefined) return `${name} must be ${about.must}, not ${valueText(value, place)}`
   const other = similarName(body, name)
   const missing = `${name} is missing`
   return other === undefined
@@ -61,21 +59,16 @@ function valueAt(body: Json | undefined, path: string): Json | undefined {
 const stepsOf = (path: string): string[] => path.replaceAll(']', '').split(/[.[]/)
 
 /** What was sent, for people. */
-function valueText(value: Json | undefined, name: string): string {
+function valueText(value: Json | undefined, place: Place): string {
   if (typeof value === 'string')
-    return value === '' ? 'empty text' : `the text ${quoted(value, name)}`
+    return value === '' ? 'empty text' : `the text ${quoted(value, place)}`
   if (value instanceof OtherNumber) return shortened(value.text)
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   return isObject(value) ? 'an object' : String(value)
 }
 
-function quoted(text: string, name: string): string {
-  const is_secret =
-    SECRET_FIELDS.test(name) ||
-    SECRET_TEXTS.some(
-      (form) => form.test(text) && !(HASH_FIELDS.test(name) && form.test('0'.repeat(64))),
-    )
-  if (is_secret) return `that was sent (${[...text].length} characters)`
+function quoted(text: string, place: Place): string {
+  if (holdsSecret(text, place)) return `that was sent (${[...text].length} characters)`
   return shortened(JSON.stringify(text), '"')
 }
 

@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox'
 import { Fault, type FaultKind, fault, is } from '../lib/fault.ts'
 import type { Money as PrintedMoney } from '../lib/json.ts'
+import type { HideOwn } from '../lib/secrets.ts'
 import { bodyReader, codePoints, InvalidParams, type Read } from './body.ts'
 
 export { InvalidParams, unchecked } from './body.ts'
@@ -106,6 +107,8 @@ export type Customer = {
   readonly user?: User | undefined
   /** The address of the caller. */
   readonly ip?: string | undefined
+  /** Leaves out the token and the secrets of the key that has signed. */
+  readonly hideOwn?: HideOwn | undefined
   /** Undefined: UNNAMED_SCOPES. */
   readonly scopes: readonly Scope[] | undefined
   /** What this key may spend in a day, in sun. Undefined: no limit. */

@@ -5,8 +5,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { TSchema } from 'typebox'
 import type { Fault } from '../lib/fault.ts'
-import { type Json, printJson } from '../lib/json.ts'
-import { complaintOf } from './complaints.ts'
+import { printJson } from '../lib/json.ts'
+import { complaintOf, type RequestBody } from './complaints.ts'
 import type { Entry } from './endpoint.ts'
 
 /** An answer on its way out. */
@@ -38,17 +38,16 @@ export function success(
   }
 }
 
-/** What a refusal is told with: the body that was sent, if it could be read, and where its code is
- *  explained. */
-export type RefusalContext = { body?: Json | undefined; doc_url?: string | undefined }
+/** What a refusal is told with: what was sent, and where its code is explained. */
+export type RefusalContext = RequestBody & { doc_url?: string | undefined }
 
 export function refusal(
   request_id: string,
   fault: Fault,
-  { body, doc_url }: RefusalContext = {},
+  { doc_url, ...sent }: RefusalContext = {},
 ): Answer {
   const { code, key } = fault
-  const { error, param } = complaintOf(fault, body)
+  const { error, param } = complaintOf(fault, sent)
   const told = { code, key, request_id, error, param, doc_url }
   return { status: 200, code, key, body: printJson(told) }
 }
