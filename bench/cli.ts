@@ -70,6 +70,7 @@ async function measureListen(penstock: Penstock, env: Record<string, string>, ev
     input: async () => '',
     ask: undefined,
     color: false,
+    columns: undefined,
     signal: end.signal,
   })
   while (came.size === 0) await delay(PAUSE_MS)

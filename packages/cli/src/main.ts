@@ -47,6 +47,7 @@ const io: Io = {
   input: () => text(stdin),
   ask: stdin.isTTY && stderr.isTTY ? ask : undefined,
   color: Boolean(stdout.isTTY) && !env.NO_COLOR && env.TERM !== 'dumb',
+  columns: (stdout.isTTY && stdout.columns) || undefined,
   signal: interrupted.signal,
 }
 

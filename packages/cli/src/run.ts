@@ -1,12 +1,13 @@
 // One command, from what was typed to its exit code.
 
 import { Penstock } from 'penstock-sdk'
-import { rememberIds } from './commands/completion.ts'
+import { rememberIds, withWholeIds } from './commands/completion.ts'
 import { COMMANDS } from './commands/table.ts'
 import type { Command, Invocation, Outcome } from './line/command.ts'
 import { EXIT, endingOf } from './line/ending.ts'
 import { ENDPOINTS } from './line/endpoints.ts'
 import { Misuse } from './line/errors.ts'
+import { lineIn } from './line/fitting.ts'
 import { helpOf, overview } from './line/help.ts'
 import type { Io } from './line/io.ts'
 import { cleaned, jsonText, tableLines, valueText } from './line/printing.ts'
@@ -25,10 +26,11 @@ export async function runCommand(
   try {
     const [first = '--help'] = args
     if (/^(--version|-v)$/.test(first)) io.out(`${version}\n`)
-    else if (/^(--help|-h|help)$/.test(first)) io.out(overview(COMMANDS))
-    else if (args.length === 2 && /^(--help|-h)$/.test(args[1]!) && isNoun(first))
-      io.out(overview(COMMANDS.filter(({ words }) => words.startsWith(`${first} `))))
-    else {
+    else if (/^(--help|-h|help)$/.test(first)) io.out(overview(COMMANDS, io.columns))
+    else if (args.length === 2 && /^(--help|-h)$/.test(args[1]!) && isNoun(first)) {
+      const some = COMMANDS.filter(({ words }) => words.startsWith(`${first} `))
+      io.out(overview(some, io.columns))
+    } else {
       const found = findCommand(COMMANDS, args)
       command = found.command
       return await runFound(command, found.rest, io)
@@ -68,9 +70,9 @@ const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 async function runFound(command: Command, rest: readonly string[], io: Io): Promise<number> {
-  const { common, body, own } = readArguments(command, rest)
+  const { common, body, own } = readArguments(command, await withWholeIds(rest, io.env))
   if (common.help === true) {
-    io.out(helpOf(command))
+    io.out(helpOf(command, io.columns))
     return EXIT.done
   }
   const profiles = new Profiles(io.env)
@@ -78,6 +80,7 @@ async function runFound(command: Command, rest: readonly string[], io: Io): Prom
   const needs_access = calls && command.offline?.(own) !== true
   const access = needs_access ? await profiles.access(common.profile as string) : undefined
   const penstock = access && clientOf(access)
+  const width = common.wide === true ? Number.POSITIVE_INFINITY : widthOf(io)
   const outcome = await command.run({
     body,
     own: { ...own, ...(common.profile === undefined ? {} : { profile: common.profile }) },
@@ -90,9 +93,10 @@ async function runFound(command: Command, rest: readonly string[], io: Io): Prom
       return access!
     },
     json: common.json === true,
+    width,
     note: (text) => (common.quiet === true ? undefined : io.err(`${cleaned(text)}\n`)),
   } satisfies Invocation)
-  return print(command, outcome, { json: common.json === true, io })
+  return print(command, outcome, { json: common.json === true, width, io })
 }
 
 function clientOf({
@@ -111,24 +115,28 @@ function clientOf({
   }
 }
 
+/** What is narrower than this is not legible, and is wrapped by the terminal. */
+const WIDTH_MIN = 40
+const widthOf = ({ columns = Number.POSITIVE_INFINITY }: Io) => Math.max(columns, WIDTH_MIN)
+
 async function print(
   command: Command,
   outcome: Outcome,
-  { json, io }: { json: boolean; io: Io },
+  { json, width, io }: { json: boolean; width: number; io: Io },
 ): Promise<number> {
   if ('value' in outcome) {
     const { value, text, ok = true } = outcome
-    io.out(json ? jsonText(value, 2) : (text ?? valueText(value)))
+    io.out(json ? jsonText(value, 2) : (text ?? valueText(value, width)))
     return ok ? EXIT.done : EXIT.refused
   }
   const { rows, columns, line } = outcome
   const read: object[] = []
   for await (const row of rows) {
     if (json) io.out(jsonText(row))
-    else if (line) io.out(`${cleaned(line(row as never))}\n`)
+    else if (line) io.out(`${lineIn(cleaned(line(row as never)), width)}\n`)
     if (!line) read.push(row)
   }
-  if (!json && !line) io.out(`${tableLines(read as never, columns).join('\n')}\n`)
+  if (!json && !line) io.out(`${tableLines(read as never, columns, width).join('\n')}\n`)
   if (!line) await rememberIds(io.env, command.words.split(' ')[0]!, read)
   return EXIT.done
 }

@@ -64,6 +64,7 @@ async function cli(line: string | readonly string[], setting: Setting = {}) {
     input: async () => input,
     ask: undefined,
     color: false,
+    columns: undefined,
     signal,
     ...more,
   }
@@ -247,7 +248,7 @@ test('what reads prints text for people and the fields of the wire for programs'
     ['pool forecast energy 24', 0, /largest order/],
     ['summary --bucket hour --json', 0, /"buckets"/],
     ['settings show', 0, /balance low +-/],
-    ['settings set --balance-low 5 --ending-minutes 10', 0, /balance low +5\n/],
+    ['settings set --balance-low 5 --ending-minutes 10', 0, /balance low +5 TRX\n/],
     ['settings set --balance-low 0 --ending-minutes 0 --json', 0, /"balance_low": null/],
     ['refusals list --limit 2', 0, /request id/],
     ['refusals list --code 9999 --json', 0, NOTHING],

@@ -58,6 +58,7 @@ test('listen misses nothing while the service is stopped and started again', asy
       input: async () => '',
       ask: undefined,
       color: false,
+      columns: undefined,
       signal: end.signal,
     })
   const { port } = receiver.address() as AddressInfo
@@ -124,6 +125,7 @@ test('listen says once that its stream is lost, however many tries fail', async 
     input: async () => '',
     ask: undefined,
     color: false,
+    columns: undefined,
     signal: end.signal,
   })
   assert.equal(await listening, 130)

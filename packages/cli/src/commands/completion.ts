@@ -6,6 +6,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type Command, field, fieldsOf } from '../line/command.ts'
 import { EVENT_TYPES } from '../line/endpoints.ts'
+import { Misuse } from '../line/errors.ts'
 import type { Io } from '../line/io.ts'
 import type { Profiles } from '../line/profiles.ts'
 import { COMMON, optionName } from '../line/reading.ts'
@@ -104,13 +105,33 @@ async function possible(
 const fileOf = (env: Io['env']): string =>
   join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'), 'penstock', 'ids.json')
 
+/** A shell puts them into a line as they are, where $(…) would be run. */
+const isPlain = (id: unknown) => typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id)
+
 /** The ids of the things of a noun, as they were last listed. */
 async function rememberedIds(env: Io['env'], noun: string): Promise<string[]> {
   const kept = await readAll(env)
   const ids: unknown = Object.hasOwn(kept, noun) ? kept[noun] : undefined
-  // A shell puts them into a line as they are, where $(…) would be run.
-  const isPlain = (id: unknown) => typeof id === 'string' && /^[\w.:-]{1,128}$/.test(id)
   return Array.isArray(ids) ? ids.filter(isPlain) : []
+}
+
+/** What was typed, with the whole id in place of one that a list has shortened. Throws Misuse. */
+export async function withWholeIds(
+  args: readonly string[],
+  env: Io['env'],
+): Promise<readonly string[]> {
+  const parts = (text: string) => text.match(/^([\w.:-]+)…([\w.:-]+)$/)?.slice(1)
+  if (!args.some(parts)) return args
+  const kept = Object.values(await readAll(env))
+    .flat()
+    .filter(isPlain)
+  return args.map((text) => {
+    const [head, tail] = parts(text) ?? []
+    if (head === undefined) return text
+    const found = kept.filter((id) => id.startsWith(head) && id.endsWith(tail!))
+    if (new Set(found).size === 1) return found[0]!
+    throw new Misuse(`${text} is shortened, and not in the list that was printed last: see --wide.`)
+  })
 }
 
 /** Keeps the ids of what was listed. That nothing can be kept is no failure. */

@@ -2,6 +2,7 @@
 
 import { AuthError, type Penstock, PenstockError } from 'penstock-sdk'
 import type { Command, Invocation, Outcome } from '../line/command.ts'
+import { wrapped } from '../line/fitting.ts'
 
 type Finding = { what: string; state: 'ok' | 'warn' | 'fail'; detail: string }
 
@@ -11,6 +12,8 @@ const STREAM_MS_MAX = 5_000
 const ENDS_SOON_MS = 7 * 86_400_000
 const DONE = new Error('done')
 
+/** As wide as the state and what follows it. */
+const INDENT = ' '.repeat(6)
 const MARK = { ok: '32', warn: '33', fail: '31' } as const
 
 const doctor: Command = {
@@ -18,15 +21,31 @@ const doctor: Command = {
   summary: 'Whether URL, clock, key, balance, chain, stream and webhooks are as they should be',
   also: ['/v1/whoami', '/v1/balance', '/v1/webhooks/list', '/v1/events/stream'],
   async run(invocation): Promise<Outcome> {
-    const { io } = invocation
+    const { io, width } = invocation
     const findings: Finding[] = []
     for await (const one of examine(invocation)) findings.push(one)
     const state = (one: Finding['state']) =>
       io.color ? `\x1b[${MARK[one]}m${one.padEnd(4)}\x1b[0m` : one.padEnd(4)
-    const text = findings.map((one) => `${state(one.state)}  ${one.what}: ${one.detail}\n`).join('')
+    const lines = findings.flatMap((one) => {
+      const [first, ...others] = wrapped(`${one.what}: ${one.detail}`, width - INDENT.length)
+      return [`${state(one.state)}  ${first}`, ...others.map((line) => `${INDENT}${line}`)]
+    })
+    const text = [...lines, '', ...wrapped(verdictOf(findings), width), ''].join('\n')
     return { value: findings, text, ok: findings.every((one) => one.state !== 'fail') }
   },
 }
+
+/** What comes of it all: whether one can go on, and what to see to first. */
+function verdictOf(findings: readonly Finding[]): string {
+  const [fails, warns] = (['fail', 'warn'] as const).map((state) =>
+    findings.filter((one) => one.state === state).map(({ what }) => what),
+  ) as [string[], string[]]
+  if (fails.length > 0) return `Not ready: mend ${listed([...fails, ...warns])}.`
+  if (warns.length > 0) return `Ready, but look at ${listed(warns)}.`
+  return `Ready: all ${findings.length} are as they should be.`
+}
+
+const listed = (names: readonly string[]) => [...new Set(names)].join(', ')
 
 const finding = (what: string, state: Finding['state'], detail: string): Finding => ({
   what,
@@ -90,7 +109,11 @@ function ofFailure(thrown: unknown): Finding {
 function ofChain({ head_time, time }: { head_time: string | null; time: string }): Finding {
   if (head_time === null) return finding('chain', 'fail', 'the service follows none yet')
   const age_ms = Date.parse(time) - Date.parse(head_time)
-  const age = `the newest block is ${Math.round(age_ms / 1_000)} s old`
+  if (age_ms < -CLOCK_MS_MAX) {
+    const ahead = `${Math.round(-age_ms / 60_000)} min`
+    return finding('chain', 'ok', `its newest block is ${ahead} ahead of the service's clock`)
+  }
+  const age = `the newest block is ${Math.max(0, Math.round(age_ms / 1_000))} s old`
   if (age_ms <= HEAD_MS_MAX) return finding('chain', 'ok', age)
   return finding('chain', 'warn', `${age}: nothing is sold until it is followed again`)
 }

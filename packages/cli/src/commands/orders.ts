@@ -3,6 +3,7 @@
 import { NotFound, type Order, OrderFailed, type Penstock, type Until } from 'penstock-sdk'
 import { type Command, field, type Invocation, type Outcome } from '../line/command.ts'
 import { EndNotSeen, Misuse, Refusal } from '../line/errors.ts'
+import { valueText } from '../line/printing.ts'
 import { firstOf, listing } from './plain.ts'
 
 const ORDER_COLUMNS = ['id', 'status', 'service', 'params.address', 'amount', 'created_at', 'hash']
@@ -206,6 +207,41 @@ async function findByHash({ penstock, own, io, note }: Invocation, hash: string)
   }
 }
 
+/** What the steps of a timeline are called. */
+const STEP: Readonly<Record<string, string>> = {
+  held: 'price set aside',
+  activating: 'activation asked for',
+  activated: 'address active',
+  planned: 'wallet chosen',
+  included: 'in a block',
+  solid: 'irreversible',
+  reverted: 'taken back by a fork',
+  dead: 'did not reach the chain',
+  refunded: 'given back',
+  over: 'hour is over',
+  reclaiming: 'being taken back',
+  ended: 'taken back',
+}
+
+/** A timeline for reading: the order, where it is, and its steps with those to come. */
+function timelineText(value: Awaited<ReturnType<Penstock['orders']['timeline']>>, width: number) {
+  const { transaction, sentence, steps, chain_ahead_seconds } = value
+  const { id, external_id, service, status, amount, params } = transaction
+  const ahead = chain_ahead_seconds > 0 ? { chain_ahead_seconds } : {}
+  const facts = { id, external_id, service, address: params.address, status, price: amount }
+  const shown = steps.map(
+    ({ what, at, expected, amount: energy, tx_id, block_number, detail }) => ({
+      at: at ?? expected,
+      step: `${STEP[what] ?? what}${at === null ? ' (expected)' : ''}`,
+      amount: energy,
+      block: block_number,
+      transaction: tx_id,
+      detail,
+    }),
+  )
+  return valueText({ ...facts, ...ahead, now: sentence, steps: shown }, width)
+}
+
 export const ORDERS: readonly Command[] = [
   buy,
   listing('orders list', LIST, { columns: ORDER_COLUMNS }),
@@ -216,7 +252,7 @@ export const ORDERS: readonly Command[] = [
     operands: ['order'],
     also: ['/v1/transaction/timeline'],
     own: [field('order', 'its id, or external id', { needed: true })],
-    async run({ penstock, own, io }): Promise<Outcome> {
+    async run({ penstock, own, io, width }): Promise<Outcome> {
       const { signal } = io
       const order = String(own.order)
       const value = await penstock.orders
@@ -225,7 +261,7 @@ export const ORDERS: readonly Command[] = [
           if (!(thrown instanceof NotFound)) throw thrown
           return penstock.orders.timeline({ external_id: order }, { signal })
         })
-      return { value }
+      return { value, text: timelineText(value, width) }
     },
   },
 ]

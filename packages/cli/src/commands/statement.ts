@@ -4,8 +4,9 @@ import { type Command, field, type Outcome } from '../line/command.ts'
 import { Misuse, Refusal } from '../line/errors.ts'
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
-const COLUMNS = ['at', 'kind', 'for.what', 'for.service', 'for.external_id']
-const FIGURES = ['amount', 'held', 'balance', 'spendable']
+/** The most wanted first: a narrow terminal has no room for the last. */
+const WHAT = ['at', 'kind', 'for.what', 'amount', 'balance', 'for.external_id', 'for.service']
+const COLUMNS = [...WHAT, 'held', 'spendable']
 
 const statement: Command = {
   words: 'statement',
@@ -27,7 +28,7 @@ const statement: Command = {
       return { value: { csv: text }, text }
     }
     const rows = penstock.statement.entries({ ...period, limit: 1_000 }, { signal })
-    return { rows, columns: [...COLUMNS, ...FIGURES] }
+    return { rows, columns: COLUMNS }
   },
 }
 

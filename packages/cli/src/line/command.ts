@@ -20,6 +20,8 @@ export type Invocation = {
   readonly access: Access
   /** The result is printed as JSON. */
   readonly json: boolean
+  /** How wide a line may be; Infinity without a terminal, and with --wide. */
+  readonly width: number
   /** Says something beside the result. */
   note(text: string): void
 }

@@ -2,31 +2,24 @@
 
 import { type Command, fieldsOf } from './command.ts'
 import type { Field } from './endpoints.ts'
+import { wrapped } from './fitting.ts'
 import { COMMON, operandName, optionName } from './reading.ts'
 
-const WIDTH = 100
+const WIDTH_MAX = 100
 /** What is longer stands on lines of its own, and what it means below it. */
 const NAME_MAX = 36
 
-/** The lines of a text, broken at blanks, and behind a `|` between alternatives. */
-function wrapped(text: string, width = WIDTH): string[] {
-  const lines = ['']
-  for (const word of text.split(/(?<=[ |])/)) {
-    const line = `${lines.at(-1)}${word}`
-    if (line.trimEnd().length <= width) lines[lines.length - 1] = line
-    else lines.push(word)
-  }
-  return lines.map((line) => line.trimEnd())
-}
-
 /** The lines of a list of names with what each means, the meanings below one another. */
-function columns(rows: readonly (readonly [name: string, meaning: string])[]): string[] {
+function columns(
+  rows: readonly (readonly [name: string, meaning: string])[],
+  width: number,
+): string[] {
   const short = rows.map(([name]) => name.length).filter((length) => length <= NAME_MAX)
   const place = Math.max(0, ...short) + 4
   return rows.flatMap(([name, meaning]) => {
-    const [first = '', ...others] = wrapped(name, WIDTH - 6)
+    const [first = '', ...others] = wrapped(name, width - 6)
     const names = [`  ${first}`, ...others.map((line) => `      ${line}`)]
-    const meanings = wrapped(meaning, WIDTH - place)
+    const meanings = wrapped(meaning, width - place)
     const beside = name.length <= NAME_MAX ? `${names.pop()!.padEnd(place)}${meanings.shift()}` : ''
     const below = meanings.map((line) => `${' '.repeat(place)}${line}`)
     return [...names, beside, ...below].map((line) => line.trimEnd()).filter((line) => line !== '')
@@ -34,7 +27,8 @@ function columns(rows: readonly (readonly [name: string, meaning: string])[]): s
 }
 
 /** The help of one command. */
-export function helpOf(command: Command): string {
+export function helpOf(command: Command, columns_max = WIDTH_MAX): string {
+  const width = Math.min(columns_max, WIDTH_MAX)
   const { body, own } = fieldsOf(command)
   const all = [...body, ...own]
   const operands = (command.operands ?? []).map((name) => all.find((one) => one.name === name)!)
@@ -42,8 +36,8 @@ export function helpOf(command: Command): string {
   const options = [...all, ...COMMON].filter((one) => !operands.includes(one))
   const rows = [...operands.map(operandRow), ...options.map(optionRow)]
   const head = ['penstock', command.words, ...typed, '[options]'].join(' ')
-  const summary = wrapped(`${command.summary}.`)
-  return [...wrapped(head), '', ...summary, '', ...columns(rows), ''].join('\n')
+  const summary = wrapped(`${command.summary}.`, width)
+  return [...wrapped(head, width), '', ...summary, '', ...columns(rows, width), ''].join('\n')
 }
 
 const operandRow = (one: Field): [string, string] => [operandName(one), meaning(one)]
@@ -67,16 +61,15 @@ const meaning = ({ words, help }: Field) =>
   words ? [words.join('|'), help].filter(Boolean).join(': ') : help
 
 /** All commands with what they are for. */
-export function overview(commands: readonly Command[]): string {
-  return [
-    'penstock NOUN VERB [options]',
-    '',
-    ...columns(commands.map(({ words, summary }) => [words, summary] as const)),
-    '',
-    'Each has --help, --json, --quiet and --profile NAME. Whose key signs: --profile, then',
-    'PENSTOCK_PROFILE, then PENSTOCK_URL with PENSTOCK_TOKEN and PENSTOCK_SECRET, then the profile',
-    'in use. Exit codes: 0 done; 1 refused, or not there; 2 typed wrongly; 3 not signed in, or not',
-    'allowed; 4 not available: try again; 5 outcome unknown; 130 interrupted.',
-    '',
-  ].join('\n')
+export function overview(commands: readonly Command[], columns_max = WIDTH_MAX): string {
+  const width = Math.min(columns_max, WIDTH_MAX)
+  const rows = commands.map(({ words, summary }) => [words, summary] as const)
+  const head = 'penstock NOUN VERB [options]'
+  return [head, '', ...columns(rows, width), '', ...wrapped(COMMON_HELP, width), ''].join('\n')
 }
+
+const COMMON_HELP =
+  'Each has --help, --json, --wide, --quiet and --profile NAME. Whose key signs: --profile, then ' +
+  'PENSTOCK_PROFILE, then PENSTOCK_URL with PENSTOCK_TOKEN and PENSTOCK_SECRET, then the profile ' +
+  'in use. Exit codes: 0 done; 1 refused, or not there; 2 typed wrongly; 3 not signed in, or not ' +
+  'allowed; 4 not available: try again; 5 outcome unknown; 130 interrupted.'

@@ -11,6 +11,8 @@ export type Io = {
   readonly ask: ((question: string, hidden?: boolean) => Promise<string>) | undefined
   /** Standard output is a terminal with colours. */
   readonly color: boolean
+  /** How wide the terminal is; undefined when standard output is none. */
+  readonly columns: number | undefined
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal
 }

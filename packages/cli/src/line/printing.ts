@@ -2,6 +2,7 @@
 // must not steer a terminal.
 
 import type { Row } from './command.ts'
+import { type Column, fieldLines, tableIn } from './fitting.ts'
 
 /** JSON whose control characters are escapes. */
 export const jsonText = (value: unknown, indent?: number): string =>
@@ -25,42 +26,52 @@ function cell(value: unknown): string {
   return cleaned(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-/** One thing: its fields, and what it holds below. */
-export const valueText = (value: unknown): string => `${shown(value).join('\n').trimStart()}\n`
+/** What is TRX wherever the wire has it. */
+const TRX = /^(price|balance|spendable|daily_cap|spent_today|balance_low)$/
+const unitOf = (key: string, value: unknown) =>
+  typeof value === 'number' && TRX.test(key) ? ' TRX' : ''
 
-function shown(value: unknown): string[] {
-  if (isTable(value)) return tableLines(value)
-  if (!isRow(value)) return [cell(value)]
+/** One thing: its fields, and what it holds below, in lines of at most this width. */
+export const valueText = (value: unknown, width = Number.POSITIVE_INFINITY): string =>
+  `${shown(value, width).join('\n').trimStart()}\n`
+
+function shown(value: unknown, width: number): string[] {
+  if (isTable(value)) return tableLines(value, undefined, width)
+  if (!isRow(value)) return fieldLines('', cell(value), width)
   const isPart = (one: unknown) => isRow(one) || (isTable(one) && one.length > 0)
   const fields = Object.entries(value).filter(([, one]) => !isPart(one))
   const parts = Object.entries(value).filter(([, one]) => isPart(one))
-  const width = Math.max(0, ...fields.map(([key]) => heading(key).length)) + 2
-  const lines = fields.map(([key, one]) => `${heading(key).padEnd(width)}${cell(one) || '-'}`)
+  const longest = Math.max(0, ...fields.map(([key]) => heading(key).length)) + 2
+  const lines = fields.flatMap(([key, one]) => {
+    const text = cell(one) === '' ? '-' : `${cell(one)}${unitOf(key, one)}`
+    return fieldLines(heading(key).padEnd(longest), text, width)
+  })
   return [
     ...lines,
     ...parts.flatMap(([key, one]) => [
       '',
       cleaned(heading(key)),
-      ...shown(one).map((line) => `  ${line}`),
+      ...shown(one, width - 2).map((line) => `  ${line}`.trimEnd()),
     ]),
   ]
 }
 
 /** Rows as a table, with the columns that are named (`params.address` is inside), or with what is
  *  no list and no object. */
-export function tableLines(rows: readonly Row[], columns?: readonly string[]): string[] {
+export function tableLines(
+  rows: readonly Row[],
+  columns: readonly string[] | undefined,
+  width: number,
+): string[] {
   const [first] = rows
   if (!first) return ['none']
   const plain = Object.keys(first).filter((key) => rows.every((row) => !isDeep(row[key])))
-  const keys = columns ?? plain
-  const lines = [keys.map(heading), ...rows.map((row) => keys.map((key) => cell(inside(row, key))))]
-  const widths = keys.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)))
-  const right = keys.map((key) =>
-    rows.every((row) => /^(number|undefined)$/.test(typeof (inside(row, key) ?? undefined))),
-  )
-  const pad = (text: string, i: number) =>
-    right[i] ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
-  return lines.map((line) => line.map(pad).join('  ').trimEnd())
+  const table = (columns ?? plain).map((key): Column => {
+    const values = rows.map((row) => inside(row, key))
+    const right = values.every((one) => /^(number|undefined)$/.test(typeof (one ?? undefined)))
+    return { heading: heading(key), cells: values.map(cell), right }
+  })
+  return tableIn(table, width)
 }
 
 const isDeep = (value: unknown) => isRow(value) || (isTable(value) && value.length > 0)

@@ -11,6 +11,9 @@ import { nearest } from './words.ts'
 export const COMMON: readonly Field[] = [
   field('profile', 'which profile to use'),
   field('json', 'print JSON; lists as one line each', { type: 'yes' }),
+  field('wide', 'print whole values and times in UTC, however narrow the terminal', {
+    type: 'yes',
+  }),
   field('quiet', 'print nothing but the result', { type: 'yes' }),
   field('help', 'print this', { type: 'yes' }),
 ]

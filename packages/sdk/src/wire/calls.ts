@@ -319,7 +319,7 @@ export class Caller {
     { status, headers, text, open }: Answer,
   ): { result: unknown } | Failure {
     if (open) return { result: open }
-    const envelope = parsed(text, method)
+    const envelope = parsed(text, method === 'GET' && status < 300)
     const own = typeof envelope.code === 'number'
     const { key, error: sentence = `HTTP ${status}`, result, param } = envelope
     const request_id = envelope.request_id ?? headers.get('x-request-id') ?? ''
@@ -382,12 +382,13 @@ async function identified(
     : sent(id, given, id)
 }
 
-function parsed(text: string, method: CallRequest['method']): Envelope {
+function parsed(text: string, is_page: boolean): Envelope {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null) return {}
-    // A set of public keys comes as its standard says, with nothing around it.
-    return method === 'GET' && 'keys' in value ? { code: 0, result: value } : value
+    // Public keys and the status come as they are, with nothing around them.
+    const is_whole = is_page && ('keys' in value || 'parts' in value)
+    return is_whole ? { code: 0, result: value } : value
   } catch {
     return {}
   }
