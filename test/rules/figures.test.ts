@@ -6,7 +6,6 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runBench } from '../../bench/figures/measure.ts'
 import {
   blockOf,
   COMMITS_MAX,
@@ -20,6 +19,7 @@ import {
   wrongMeasurements,
 } from '../../bench/figures/page.ts'
 import { commandOf, FIGURES, type Figure, valueAt } from '../../bench/figures/table.ts'
+import { runJson } from '../../tools/json_run.ts'
 import { ROOT } from '../../tools/source.ts'
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
@@ -130,8 +130,7 @@ test('a value is printed as the benchmark gave it, and a missing one is refused'
 
 test('a benchmark that ends with 1, prints no JSON or does not end has failed', async () => {
   const program = (code: string) => [process.execPath, '-e', code]
-  const one = figure('loop')
-  const run = (code: string) => runBench(one, program(code))
+  const run = (code: string) => runJson(program(code), 0.05)
   assert.deepEqual(await run('console.log("first"); console.log("{\\"a\\":1}")'), {
     values: { a: 1 },
   })
