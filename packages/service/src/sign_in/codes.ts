@@ -1,6 +1,6 @@
 // Codes of six digits that a phone shows (TOTP, RFC 6238), and codes on paper for when it is gone.
-// The first are worked out by otpauth; ours is that each is taken once. The second have 80 random
-// bits each, so their sums need no salt.
+// The first are worked out by otpauth; ours is that each is taken once. The second have 112
+// random bits each: nobody tries so many, so their sums need neither salt nor a slow hash.
 
 import { hash } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
@@ -11,7 +11,7 @@ import type { Random } from '../lib/ids.ts'
 const STEP_SECONDS = 30
 const SECRET_BYTES = 20
 const RECOVERY_CODES = 10
-const RECOVERY_BYTES = 10
+const RECOVERY_BYTES = 14
 
 /** A secret in base32, as phones take it. */
 export const newTotpSecret = (random: Random): string =>

@@ -237,7 +237,11 @@ const totp = (needs: Needs): Endpoint =>
     }),
     reply: Type.Object({ totp: OrNull(TotpOffer), credentials: OrNull(CredentialForm) }),
     faults: [
-      refuses(InvalidParams, 'It is too short, too long, or has the name in it', 'password'),
+      refuses(
+        InvalidParams,
+        'It is too short, too long, common, or has the name in it',
+        'password',
+      ),
       refuses(InvalidParams, '`code` is not that of the secret', 'code'),
       refuses(InvalidParams, '`offer` is not what was shown, or too old', 'offer'),
       refuses(Conflict, 'A user who came by a link has no name to sign in with', 'sign_in_name'),

@@ -63,7 +63,7 @@ export async function readPassword(
   { password, code, offer }: PasswordChoice,
   { bound_to, sign_in_name }: { bound_to: string; sign_in_name: string },
 ): Promise<{ hash: string; secret: string; step: bigint }> {
-  requireGoodPassword(password, { sign_in_name, brand: await needs.brandName() })
+  await requireGoodPassword(password, { sign_in_name, brand: await needs.brandName() })
   const secret = openOffer(needs, `totp:${bound_to}`, offer)
   if (secret === undefined)
     throw InvalidParams('offer', 'The secret was shown too long ago').because(
@@ -136,7 +136,11 @@ export const join = (needs: Needs): Endpoint =>
       LINK_REFUSED,
       refuses(InvalidParams, 'It is not 3 to 64 of a-z 0-9 . _ @ + -', 'sign_in_name'),
       refuses(InvalidParams, '`passkey` is not what was asked for', 'passkey'),
-      refuses(InvalidParams, 'It is too short, too long, or has the name in it', 'password'),
+      refuses(
+        InvalidParams,
+        'It is too short, too long, common, or has the name in it',
+        'password',
+      ),
       refuses(InvalidParams, '`code` is not that of the secret', 'code'),
       refuses(InvalidParams, '`offer` is not what was shown, or too old', 'offer'),
       refuses(Conflict, 'Somebody else has that name', 'sign_in_name'),

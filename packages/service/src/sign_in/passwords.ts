@@ -8,6 +8,7 @@ import { TooManyRequests } from '../lib/fault.ts'
 import type { Random } from '../lib/ids.ts'
 import { Turns } from '../limits/turns.ts'
 import { InvalidParams } from '../wire/endpoint.ts'
+import { isSoonGuessed } from './guessing.ts'
 
 /** N is 2 to the power of `cost`. */
 type Parameters = { cost: number; block: number; parallel: number }
@@ -82,11 +83,11 @@ const encode = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 /** A name that is shorter is in too many passwords. */
 const PART_LENGTH_MIN = 3
 
-/** Throws 2 for a password that says who its user is, or where it is for. */
-export function requireGoodPassword(
+/** Throws 2 for a password that says who its user is, or where it is for, or is soon guessed. */
+export async function requireGoodPassword(
   password: string,
   { sign_in_name, brand }: { sign_in_name: string; brand: string },
-): void {
+): Promise<void> {
   const lower = password.toLowerCase()
   const part = [sign_in_name, brand, 'penstock']
     .filter(({ length }) => length >= PART_LENGTH_MIN)
@@ -94,6 +95,11 @@ export function requireGoodPassword(
   if (part !== undefined)
     throw InvalidParams('password', `The password must not contain ${part}`).because(
       'choose another',
+      'password',
+    )
+  if (await isSoonGuessed(password, [sign_in_name, brand, 'penstock', 'tron', 'energy']))
+    throw InvalidParams('password', 'The password is among the first that are guessed').because(
+      'choose one that is neither common, nor repeats or runs on',
       'password',
     )
 }
