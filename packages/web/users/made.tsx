@@ -10,7 +10,7 @@ import { CheckField } from '../parts/field.tsx'
 import { nameText } from '../words/name.ts'
 import { say } from '../words/words.ts'
 
-type Made = Result<'/v1/made/check'>
+type Creations = Result<'/v1/made/check'>
 
 const KINDS = [
   ['keys', 'made.key'],
@@ -18,9 +18,9 @@ const KINDS = [
   ['webhooks', 'made.webhook'],
 ] as const
 
-const isNothing = (made: Made): boolean => KINDS.every(([kind]) => made[kind].length === 0)
+const isNothing = (made: Creations): boolean => KINDS.every(([kind]) => made[kind].length === 0)
 
-function MadeList({ made }: { made: Made }) {
+function MadeList({ made }: { made: Creations }) {
   if (isNothing(made)) return <p class="quiet">{say('made.none')}</p>
   return (
     <ul>

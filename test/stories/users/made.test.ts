@@ -8,12 +8,12 @@ import { codeAt, PASSWORD, signedIn } from '../../harness/users.ts'
 import { Visitor } from '../../harness/visitor.ts'
 import { Customer, makeWorld, type World } from '../../harness/world.ts'
 
-type Thing = { id: string; name: string; made_by: string; ended: boolean }
-type Made = { keys: Thing[]; users: Thing[]; webhooks: Thing[] }
+type Creation = { id: string; name: string; made_by: string; ended: boolean }
+type Creations = { keys: Creation[]; users: Creation[]; webhooks: Creation[] }
 type MadeKey = { key: { id: string }; token: string; secret: string }
 type Invitation = { user: { id: string }; link: string }
 
-const idsOf = (things: readonly Thing[]) => things.map(({ id }) => id)
+const idsOf = (things: readonly Creation[]) => things.map(({ id }) => id)
 const idOfKey = async (customer: Customer) =>
   (await customer.get<{ key: { id: string } }>('/v1/whoami')).key.id
 
@@ -55,8 +55,9 @@ test('a revoked key takes with it all that it has made, down the whole tree', as
   const grandchild = new Customer(world, { ...thief, ...second.key })
   const by_mallory = await mallory.ask('/v1/key/new', { name: 'backdoor', scopes: ['read'] })
   const backdoor = (by_mallory as MadeKey).key.id
-  const seen = (await owner.ask('/v1/made/check', { id: stolen })) as Made
-  const made = (await owner.ask('/v1/key/revoke', { id: stolen, with_made: true })).made as Made
+  const seen = (await owner.ask('/v1/made/check', { id: stolen })) as Creations
+  const made = (await owner.ask('/v1/key/revoke', { id: stolen, with_made: true }))
+    .made as Creations
   const keys = [first.key.key.id, second.key.key.id, backdoor].sort()
   const users = [first.invited.user.id, second.invited.user.id].sort()
   const webhooks = [first.webhook_id, second.webhook_id].sort()
@@ -67,7 +68,7 @@ test('a revoked key takes with it all that it has made, down the whole tree', as
       ['mallory.example', 'trudy.example'],
     )
   }
-  const all = (of: Made) => [...of.keys, ...of.users, ...of.webhooks]
+  const all = (of: Creations) => [...of.keys, ...of.users, ...of.webhooks]
   assert.ok(all(made).every(({ ended }) => ended))
   assert.ok(all(seen).every(({ ended }) => !ended))
   world.wait(2)
@@ -77,7 +78,10 @@ test('a revoked key takes with it all that it has made, down the whole tree', as
   const token = second.invited.link.split('#')[1]
   assert.equal((await new Visitor(world.api).call('/session/join', { token })).key, 'auth.link')
   assert.deepEqual((await owner.ask('/v1/webhooks/list')).items, [])
-  assert.deepEqual(idsOf(((await owner.ask('/v1/made/check', { id: stolen })) as Made).keys), [])
+  assert.deepEqual(
+    idsOf(((await owner.ask('/v1/made/check', { id: stolen })) as Creations).keys),
+    [],
+  )
   const { items } = (await owner.ask('/v1/actions/list')) as { items: { subject: string }[] }
   for (const id of [...keys, ...users, ...webhooks])
     assert.ok(
@@ -89,7 +93,7 @@ test('a revoked key takes with it all that it has made, down the whole tree', as
 test('without being asked, a revocation ends open invitations and names the rest', async (t) => {
   const world = await makeWorld(t)
   const { stolen, owner, first, child, mallory } = await robbed(world)
-  const made = (await owner.ask('/v1/key/revoke', { id: stolen })).made as Made
+  const made = (await owner.ask('/v1/key/revoke', { id: stolen })).made as Creations
   world.wait(2)
   assert.equal((await child.call('/v1/balance')).code, 0)
   assert.equal((await mallory.call('/v1/balance')).code, 0)
@@ -97,7 +101,7 @@ test('without being asked, a revocation ends open invitations and names the rest
   assert.equal(ended.length, 1)
   assert.equal(ended[0]!.name, 'trudy')
   // What is left is found by the revoked key, and ended by its children.
-  const left = (await owner.ask('/v1/made/check', { id: stolen })) as Made
+  const left = (await owner.ask('/v1/made/check', { id: stolen })) as Creations
   assert.deepEqual(idsOf(left.users), [first.invited.user.id])
   await owner.ask('/v1/key/revoke', { id: stolen, with_made: true })
   world.wait(2)
@@ -118,14 +122,16 @@ test('a user who is removed takes the keys along, and the one who asks stays', a
   })) as MadeKey
   const his = new Customer(world, { ...customer, ...access })
   const removed = await owner.ask('/v1/user/remove', { id: invited.user.id, with_made: true })
-  assert.deepEqual(idsOf((removed.made as Made).keys), [key.id])
+  assert.deepEqual(idsOf((removed.made as Creations).keys), [key.id])
   world.wait(2)
   assert.equal((await his.call('/v1/balance')).code, 1)
   // The owner was let in by a key: it goes, the owner does not.
   const second = await customer.get<Invitation>('/v1/user/invite', { name: 'Olga', role: 'owner' })
   const olga = await joined(world, second, 'olga')
   const id = await idOfKey(customer)
-  const { made } = (await olga.ask('/v1/key/revoke', { id, with_made: true })) as { made: Made }
+  const { made } = (await olga.ask('/v1/key/revoke', { id, with_made: true })) as {
+    made: Creations
+  }
   assert.deepEqual(made.users, [])
   assert.equal((await olga.call('/v1/balance')).code, 0)
 })
@@ -138,7 +144,10 @@ test('a narrow key ends no user by its maker, and whom it rotates or leads is fo
   const honest = (await owner.ask('/v1/key/new', { name: 'shop', scopes: ['read'] })) as MadeKey
   const url = 'https://shop.example/hook'
   const { webhook } = (await owner.ask('/v1/webhook/new', { url })) as { webhook: { id: string } }
-  assert.deepEqual(idsOf(((await owner.ask('/v1/made/check', { id: stolen })) as Made).keys), [])
+  assert.deepEqual(
+    idsOf(((await owner.ask('/v1/made/check', { id: stolen })) as Creations).keys),
+    [],
+  )
   await customer.get('/v1/key/rotate', { id: honest.key.id })
   await customer.get('/v1/webhook/change', { id: webhook.id, url: 'https://mallory.example/' })
   const invitation = { name: 'Otto', role: 'owner' }
@@ -149,11 +158,11 @@ test('a narrow key ends no user by its maker, and whom it rotates or leads is fo
     scopes: ['manage'],
   })) as MadeKey
   const asking = new Customer(world, { ...customer, ...narrow })
-  const { made } = await asking.get<{ made: Made }>('/v1/key/revoke', {
+  const { made } = await asking.get<{ made: Creations }>('/v1/key/revoke', {
     id: stolen,
     with_made: true,
   })
-  const ended = (things: readonly Thing[]) => things.map(({ id, ended: is }) => [id, is])
+  const ended = (things: readonly Creation[]) => things.map(({ id, ended: is }) => [id, is])
   assert.deepEqual(ended(made.keys), [[honest.key.id, true]])
   assert.deepEqual(ended(made.webhooks), [[webhook.id, true]])
   assert.deepEqual(ended(made.users), [[otto.user.id, false]])

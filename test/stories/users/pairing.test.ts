@@ -164,6 +164,44 @@ test('codes are not guessed, nor do those who ask for many fill the table', asyn
   assert.equal((await ask(world, 'new', { name: 'later' }, '203.0.113.9')).code, 0)
 })
 
+test('strangers with many networks push out their own codes, and nobody else', async (t) => {
+  const { world, user } = await setUp(t)
+  const honest = await begin(world, 'mine', '198.51.100.1')
+  // As many as there may be of one /48, and of one /16: the next is refused, elsewhere not.
+  await strangers(world, 'n', (i) => `2001:db8:1:${i.toString(16)}::/64`, 100)
+  const more = await ask(world, 'new', { name: 'flood' }, '2001:db8:1:ffff::1')
+  assert.equal(more.key, 'limit_reached.pairing')
+  await strangers(world, 'o', (i) => `203.0.${i}.1`, 100)
+  const of_16 = await ask(world, 'new', { name: 'flood' }, '203.0.255.1')
+  assert.equal(of_16.key, 'limit_reached.pairing')
+  // All places are taken, most of them by one /48 that holds more than it could today.
+  await strangers(world, 'p', (i) => `2001:db8:2:${i.toString(16)}::/64`, 799)
+  assert.equal((await begin(world, 'late', '192.0.2.1')).code.length, 9)
+  const [count] = await world.sql<{ all: bigint; first: bigint }>`
+    select count(*) as "all", count(*) filter (where id = ${`p${'0'.repeat(25)}`}) as first
+    from pairing`
+  assert.deepEqual([count!.all, count!.first], [1000n, 0n])
+  assert.equal((await user.call('/v1/pairing/check', { code: honest.code })).code, 0)
+})
+
+/** Codes that wait, each of another network. */
+async function strangers(
+  { sql, now }: World,
+  word: string,
+  networkAt: (i: number) => string,
+  count: number,
+): Promise<void> {
+  const networks = Array.from({ length: count }, (_, i) => networkAt(i))
+  const ends_at = new Date(now.getTime() + 500_000)
+  await sql`
+    insert into pairing (id, code_hash, poll_hash, name, ip, network, made_at, ends_at)
+    select rpad(${word}, 22, '0') || lpad((n - 1)::text, 4, '0'),
+      encode(sha256(convert_to(network, 'utf8')), 'hex'),
+      encode(sha256(convert_to('poll' || network, 'utf8')), 'hex'), 'flood', '192.0.2.9', network,
+      ${now}, ${ends_at}
+    from unnest(${networks}::text[]) with ordinality as given (network, n)`
+}
+
 test('the name of a program steers no terminal and hides nothing', async (t) => {
   const world = await makeWorld(t)
   const names = ['\x1b[31mred', 'a\u202eb', 'a\nb', '', 'x'.repeat(101), 7, '\u0000']

@@ -222,6 +222,8 @@ test('a code on paper signs in once, ends the other sessions, and is told', asyn
   const { id: customer_id } = await world.customer()
   const { visitor, recovery_codes } = await joinedByPassword(world, { customer_id })
   const [code] = recovery_codes as [string]
+  // 112 bits, five a letter.
+  assert.equal(code.replaceAll('-', '').length, 23)
   const other = new Visitor(world.api)
   const typed = { sign_in_name: 'anna', code: code.toUpperCase().replaceAll('-', ' ') }
   assert.equal((await other.call('/session/recovery', typed)).code, 0)

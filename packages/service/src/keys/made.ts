@@ -6,7 +6,7 @@ import { type Static, Type } from 'typebox'
 import type { Sql, Tx } from '../database/sql.ts'
 import { InvalidParams, refuses } from '../wire/endpoint.ts'
 
-export type MadeThing = {
+export type Creation = {
   kind: 'key' | 'user' | 'webhook'
   id: string
   /** Of a webhook: the host that it calls. */
@@ -20,8 +20,8 @@ export type MadeThing = {
 export function findMade(
   sql: Sql | Tx,
   { customer_id, id, except = id }: { customer_id: string; id: string; except?: string },
-): Promise<MadeThing[]> {
-  return sql<MadeThing>`
+): Promise<Creation[]> {
+  return sql<Creation>`
     with recursive made_by (kind, id, maker) as (
       select 'key', id, made_by_key from api_key
       where customer_id = ${customer_id} and user_id is null and made_by_key is not null
@@ -80,11 +80,11 @@ export const MadeForm = Type.Object({
   users: Type.Array(ThingForm),
   webhooks: Type.Array(ThingForm),
 })
-export type MadeThings = Static<typeof MadeForm>
+export type Creations = Static<typeof MadeForm>
 
 /** `ended`: the ids of those that were ended just now. */
-export function printMade(things: readonly MadeThing[], ended: ReadonlySet<string>): MadeThings {
-  const of = (wanted: MadeThing['kind']) =>
+export function printMade(things: readonly Creation[], ended: ReadonlySet<string>): Creations {
+  const of = (wanted: Creation['kind']) =>
     things.flatMap(({ kind, id, name, made_by }) =>
       kind === wanted ? [{ id, name, made_by, ended: ended.has(id) }] : [],
     )

@@ -38,9 +38,9 @@ import {
 } from './grants.ts'
 import type { Needs as MakerNeeds } from './keys.ts'
 import {
+  type Creations,
   findMade,
   MadeForm,
-  type MadeThings,
   printMade,
   WITH_MADE_REFUSED,
   WithMadeField,
@@ -60,7 +60,7 @@ export type Needs = MakerNeeds & {
     tx: Tx,
     asks: Customer,
     ending: { id: string; with_made: boolean; keep_subscriptions: boolean; at: Date },
-  ): Promise<{ made: MadeThings; ended_subscriptions: number; record(): void }>
+  ): Promise<{ made: Creations; ended_subscriptions: number; record(): void }>
 }
 
 const NO_KEY = refuses(NotFound, 'There is no such key of yours', 'key')

@@ -22,6 +22,14 @@ export function networkOf(ip: string): string {
   return `${first.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }
 
+/** What one provider may easily give somebody to call from: the /16 of an IPv4 address, the /48 of
+ *  an IPv6 address. */
+export function wideNetworkOf(ip: string): string {
+  const network = networkOf(ip)
+  if (!network.includes(':')) return `${network.split('.').slice(0, 2).join('.')}.0.0/16`
+  return `${network.split(':').slice(0, 3).join(':')}::/48`
+}
+
 /** Whether the text is an address (`203.0.113.7`) or a network (`203.0.113.0/24`). */
 export function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')

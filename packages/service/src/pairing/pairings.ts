@@ -15,7 +15,7 @@ import { type KeyLimits, type Needs as MakerNeeds, revokeKey } from '../keys/key
 import { recordCustomerAction } from '../ledger/customer_actions.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import type { Random } from '../lib/ids.ts'
-import { networkOf } from '../lib/networks.ts'
+import { networkOf, wideNetworkOf } from '../lib/networks.ts'
 import type { Step } from '../steps/step.ts'
 import { Conflict, type Customer, LimitReached, NotFound, type Scope } from '../wire/endpoint.ts'
 
@@ -38,8 +38,9 @@ export type Handover =
 
 /** How long a code can be approved, and its key taken. */
 const LIFE_MS = 600_000
-/** Of one network, and of all, within that time. */
+/** Of one network, of those that one provider may give somebody, and of all, within that time. */
 export const NETWORK_MAX = 10
+export const WIDE_NETWORK_MAX = 100
 export const ALL_MAX = 1_000
 const ENDED_AT_ONCE = 100
 
@@ -74,6 +75,30 @@ function newCode(random: Random): string {
   return code
 }
 
+type OpenRow = { id: string; network: string; approved_at: Date | null }
+
+/** Throws LimitReached where a network, or many of one provider, have as many codes as they may.
+ *  Where all have, the oldest code goes that nobody has approved, of the provider that has most: a
+ *  stranger who asks for all of them pushes out his own. */
+async function makeRoom(
+  tx: Tx,
+  { network, wide_network, now }: { network: string; wide_network: string; now: Date },
+): Promise<void> {
+  const open = await tx<OpenRow>`
+    select id, network, approved_at from pairing where ends_at > ${now} order by id`
+  const of_wide = Map.groupBy(open, (one) => wideNetworkOf(one.network.replace(/::\/64$/, '::')))
+  const own = open.filter((one) => one.network === network)
+  if (own.length >= NETWORK_MAX || (of_wide.get(wide_network) ?? []).length >= WIDE_NETWORK_MAX)
+    throw LimitReached('pairing', 'Too many codes wait: try again in some minutes')
+  if (open.length < ALL_MAX) return
+  const [most = []] = [...of_wide.values()]
+    .map((codes) => codes.filter(({ approved_at }) => approved_at === null))
+    .sort((one, other) => other.length - one.length)
+  if (most.length === 0)
+    throw LimitReached('pairing', 'Too many codes wait: try again in some minutes')
+  await tx`delete from pairing where id = ${most[0]!.id}`
+}
+
 /** Begins a pairing. Throws LimitReached. */
 export async function beginPairing(
   { sql, clock, random, new_id }: Omit<Needs, 'seal'>,
@@ -86,11 +111,7 @@ export async function beginPairing(
   await sql.begin(async (tx) => {
     // Nobody else counts them meanwhile.
     await tx`select pg_advisory_xact_lock(720461512)`
-    const [count] = await tx<{ own: bigint; all: bigint }>`
-      select count(*) filter (where network = ${network}) as own, count(*) as "all"
-      from pairing where ends_at > ${now}`
-    if (count!.own >= BigInt(NETWORK_MAX) || count!.all >= BigInt(ALL_MAX))
-      throw LimitReached('pairing', 'Too many codes wait: try again in some minutes')
+    await makeRoom(tx, { network, wide_network: wideNetworkOf(ip), now })
     await tx`
       insert into pairing (id, code_hash, poll_hash, name, ip, network, scopes, made_at, ends_at)
       values (${new_id()}, ${hashOf(code)}, ${hashOf(poll_secret)}, ${name}, ${ip}, ${network},

@@ -6,7 +6,7 @@
 import type { Tx } from '../database/sql.ts'
 import { recordedKey } from '../keys/forms.ts'
 import { lockKeys, revokeKey } from '../keys/keys.ts'
-import { findMade, type MadeThing, type MadeThings, printMade } from '../keys/made.ts'
+import { type Creation, type Creations, findMade, printMade } from '../keys/made.ts'
 import { type CustomerAction, recordCustomerActions } from '../ledger/customer_actions.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { recordedWebhook } from '../webhooks/forms.ts'
@@ -35,7 +35,7 @@ export type Ending = {
 
 /** What was found and ended, how many subscriptions ended with it, and what is still to be
  *  recorded, last of all. */
-export type EndedMade = { made: MadeThings; ended_subscriptions: number; record(): void }
+export type EvictionReport = { made: Creations; ended_subscriptions: number; record(): void }
 
 const REASON = 'the key that started it was revoked'
 
@@ -43,7 +43,7 @@ const REASON = 'the key that started it was revoked'
 async function lockMade(
   tx: Tx,
   { customer_id, key_id }: Customer,
-  { id, things }: { id: string; things: readonly MadeThing[] },
+  { id, things }: { id: string; things: readonly Creation[] },
 ) {
   await lockAccounts(tx, [customerAccount(customer_id)])
   const makers = things.flatMap((one) => (one.kind === 'webhook' ? [] : one.id))
@@ -57,7 +57,7 @@ export async function endMade(
   needs: Needs,
   asks: Customer,
   { id, with_made, keep_subscriptions, at }: Ending,
-): Promise<EndedMade> {
+): Promise<EvictionReport> {
   const { customer_id } = asks
   await lockUsersOf(tx, customer_id)
   const things = await findMade(tx, { customer_id, id, except: asks.key_id })
@@ -88,7 +88,7 @@ async function endThing(
   tx: Tx,
   asks: Customer,
   given: {
-    thing: MadeThing
+    thing: Creation
     keys: Awaited<ReturnType<typeof lockKeys>>
     with_made: boolean
     at: Date
