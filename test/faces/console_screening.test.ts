@@ -37,7 +37,14 @@ async function highAnswer(sql: Sql, address = shop): Promise<string> {
     floors: [],
   }
   const evidence = canonical({ screened: { address }, blacklisted_by: [], floors: [] })
-  const result = { outcome, evidence, provider: 'embedded', policy: 1, index: undefined }
+  const result = {
+    outcome,
+    evidence,
+    provider: 'embedded',
+    policy: 1,
+    index: undefined,
+    bars: undefined,
+  }
   return sql.begin(async (tx) => {
     const deposit_address = () => person(`deposit of ${address}`).address
     const needs = { clock, new_id, deposit_address }

@@ -160,6 +160,11 @@ export class ScreeningWorld {
     await drain(process.steps)
   }
 
+  /** Everything but one step, which is held. */
+  async drainWithout(name: string, process = this.process): Promise<void> {
+    await drain(process.steps.filter((step) => step.name !== name))
+  }
+
   mine(blocks = 1): void {
     this.scene.mine(blocks)
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
@@ -284,6 +289,14 @@ export class ScreeningWorld {
 
 /** Evidence, as far as tests look into it. */
 export type Facts = {
+  engine: string
+  label_set: string
+  bars: {
+    label_set: string
+    labels: Record<string, string>[]
+    frozen: { token: string; block: string }[]
+  } | null
+  answers?: { name: string; score: string | null; blacklist: boolean }[]
   notes: string[]
   blacklisted_by: string[]
   index: Record<string, string>

@@ -5,14 +5,15 @@
 // minutes fails and costs nothing.
 
 import { chainState, isStale } from '../chain/progress.ts'
-import type { Sql } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import { Outage, TooManyRequests } from '../lib/fault.ts'
 import type { Whereabouts } from '../node/node.ts'
 import type { Provider } from '../providers/provider.ts'
 import { checksReader, type Reads } from '../reads/reads.ts'
-import type { Basis } from '../screening/findings.ts'
+import { type Bars, barsAgree, type Party, readBars } from '../screening/bars.ts'
+import { type Basis, counterpartyOf } from '../screening/findings.ts'
 import { EMBEDDED, type Policy, policyReader } from '../screening/policy.ts'
 import { type ScreeningResult, screenAddress, screenTransaction } from '../screening/screening.ts'
 import type { Step } from '../steps/step.ts'
@@ -26,7 +27,7 @@ import {
   postponeChecks,
   takeUpChecks,
 } from './checks.ts'
-import { type Answer, askProviders, storeAnswers } from './outside.ts'
+import { type Answer, askProviders, type Counterparty, storeAnswers } from './outside.ts'
 import { openReviews } from './reviews.ts'
 
 export type Needs = {
@@ -100,12 +101,20 @@ export function askProvidersStep(needs: Needs): Step {
       const checks = await takeUp(needs, { routes, basis, at_once: OUTSIDE_AT_ONCE })
       const inside = (check: Check) => (basis ? screen(needs, basis, check) : undefined)
       const { providers = [] } = needs
-      return answerAll(needs, checks, (check) => askProviders({ providers, policy, inside }, check))
+      const bars = barsReader(needs)
+      const counterparty = (check: Check) => readCounterparty(needs, basis, check)
+      const asking = { providers, policy, inside, counterparty, bars }
+      return answerAll(needs, checks, (check) => askProviders(asking, check))
     },
   }
 }
 
-/** `basis`: undefined while our own engine has no index; then nothing waits for it. */
+const barsReader =
+  ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>) =>
+  async (party: Party): Promise<Bars> =>
+    (await readBars(sql, [party], clock.now()))[0]!
+
+/** `basis`: undefined while our own engine has no index; then it is not waited for here. */
 function takeUp(
   { sql, clock }: Needs,
   what: { routes: readonly string[]; basis: Basis | undefined; at_once: number },
@@ -159,8 +168,10 @@ async function settleChecks({ sql, clock }: Needs, all: readonly CheckWithAnswer
     const done: AnsweredCheck[] = []
     const failed: { check: Check; error: string }[] = []
     const waiting: { id: string; due_at: Date }[] = []
+    const outdated = await outdatedAmong(tx, all, now)
     for (const { check, answered } of all.filter(({ check }) => open.has(check.id))) {
-      if (answered.state === 'completed') done.push({ check, result: answered.result })
+      if (outdated.has(check.id)) waiting.push({ id: check.id, due_at: now })
+      else if (answered.state === 'completed') done.push({ check, result: answered.result })
       else if (answered.state === 'failed') failed.push({ check, error: answered.error })
       else waiting.push({ id: check.id, due_at: later(clock, answered.ms) })
     }
@@ -175,6 +186,28 @@ async function settleChecks({ sql, clock }: Needs, all: readonly CheckWithAnswer
   })
 }
 
+/** The checks whose address was barred, or was not any more, while they were answered: they are
+ *  answered again, so that no answer is stored that the newest rows contradict. */
+async function outdatedAmong(
+  tx: Tx,
+  all: readonly CheckWithAnswer[],
+  now: Date,
+): Promise<ReadonlySet<string>> {
+  const answers = all.flatMap(({ check, answered }) =>
+    answered.state === 'completed' && answered.result.bars
+      ? { check, bars: answered.result.bars }
+      : [],
+  )
+  if (answers.length === 0) return new Set()
+  const parties = answers.map(({ check: { customer_id }, bars: { address } }) => ({
+    address,
+    customer_id,
+  }))
+  const newest = await readBars(tx, parties, now)
+  const outdated = answers.filter(({ bars }, i) => !barsAgree(bars, newest[i]!))
+  return new Set(outdated.map(({ check }) => check.id))
+}
+
 const accountsOf = (checks: readonly Pick<Check, 'customer_id'>[]) => [
   ...new Set(checks.map(({ customer_id }) => customerAccount(customer_id))),
 ]
@@ -186,6 +219,7 @@ function basisReader({
   generations,
   carried_blocks,
 }: Needs): (policy: Policy) => Promise<Basis | undefined> {
+  const bars = barsReader({ sql, clock })
   let live_until_ms = Number.NEGATIVE_INFINITY
   /** Asked again only after a while: silence counts after many times as long. */
   async function chainIsLive(): Promise<boolean> {
@@ -200,28 +234,62 @@ function basisReader({
     const live = await chainIsLive()
     const generation = generations.current()
     if (!live || generation?.block_id === undefined) return undefined
-    return { sql, generation, policy, carried_blocks }
+    return { sql, generation, policy, carried_blocks, bars }
   }
 }
 
 /** Answers a check from our own index. */
-async function screen({ clock, reads }: Needs, basis: Basis, check: Check): Promise<Answer> {
+async function screen(needs: Needs, basis: Basis, check: Check): Promise<Answer> {
   const { hash } = check
   if (hash === null) return completed(basis, await screenAddress(basis, check))
-  const age_ms = clock.now().getTime() - check.created_at.getTime()
-  const where = await whereabouts(reads, check.customer_id, hash)
-  if (!where) return { state: 'wait', ms: LOOK_AGAIN_MS }
-  const wait = { state: 'wait', ms: Math.min(check.tries * LOOK_AGAIN_MS, LOOK_SELDOM_MS) } as const
-  if (where.found === 'nowhere') {
-    return age_ms < UNKNOWN_MAX_MS ? wait : { state: 'failed', error: 'tx_not_found' }
-  }
-  const { index, first_block } = basis.generation
-  if (where.found === 'head' || where.block_number > index.block_number) return wait
-  if (where.block_number < first_block) return { state: 'failed', error: 'not_covered' }
-  const screened = await screenTransaction(basis, { ...check, hash }, where.block_number)
+  const found = await findTransaction(needs, basis, { ...check, hash })
+  if ('wait_ms' in found) return { state: 'wait', ms: found.wait_ms }
+  if ('error' in found) return { state: 'failed', error: found.error }
+  const screened = await screenTransaction(basis, { ...check, hash }, found.block_number)
   return typeof screened === 'string'
     ? { state: 'failed', error: screened }
     : completed(basis, screened)
+}
+
+type TransactionPlace =
+  | { block_number: number }
+  | { wait_ms: number }
+  | { error: 'tx_not_found' | 'not_covered' }
+
+/** Looks for the transaction of a check in the index. */
+async function findTransaction(
+  { clock, reads }: Needs,
+  { generation: { index, first_block } }: Basis,
+  check: Check & { hash: string },
+): Promise<TransactionPlace> {
+  const age_ms = clock.now().getTime() - check.created_at.getTime()
+  const where = await whereabouts(reads, check.customer_id, check.hash)
+  if (!where) return { wait_ms: LOOK_AGAIN_MS }
+  const wait_ms = Math.min(check.tries * LOOK_AGAIN_MS, LOOK_SELDOM_MS)
+  if (where.found === 'nowhere')
+    return age_ms < UNKNOWN_MAX_MS ? { wait_ms } : { error: 'tx_not_found' }
+  if (where.found === 'head' || where.block_number > index.block_number) return { wait_ms }
+  if (where.block_number < first_block) return { error: 'not_covered' }
+  return { block_number: where.block_number }
+}
+
+/** Whom a check is about that an outside provider is asked about. Of a transaction that our index
+ *  cannot have it is the recipient for a withdrawal, and for a deposit nobody knows. */
+async function readCounterparty(
+  needs: Needs,
+  basis: Basis | undefined,
+  check: Check,
+): Promise<Counterparty> {
+  const { address, hash, direction, network } = check
+  if (hash === null) return { address }
+  const unknown = { address: direction === 'withdrawal' ? address : undefined }
+  if (network !== 'TRX') return unknown
+  if (!basis) return { wait_ms: LOOK_AGAIN_MS }
+  const found = await findTransaction(needs, basis, { ...check, hash })
+  if ('wait_ms' in found) return found
+  if ('error' in found) return unknown
+  const party = await counterpartyOf(basis, { ...check, hash }, found.block_number)
+  return party ? { address: party } : unknown
 }
 
 /** Where the transaction of a check is; undefined when the customer's checks ask the chain too
@@ -241,13 +309,13 @@ async function whereabouts(
 
 function completed(
   { generation, policy }: Basis,
-  { outcome, evidence, index_number }: ScreeningResult,
+  { outcome, evidence, index_number, bars }: ScreeningResult,
 ): Answer {
   const { label_set, number } = generation
   const index = { label_set, generation: number, number: index_number }
   return {
     state: 'completed',
-    result: { outcome, evidence, provider: EMBEDDED, policy: policy.version, index },
+    result: { outcome, evidence, provider: EMBEDDED, policy: policy.version, index, bars },
   }
 }
 

@@ -9,6 +9,7 @@ import { holdPrices, type Price, releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll } from '../ledger/ledger.ts'
+import type { Bars } from '../screening/bars.ts'
 import { sha256Of } from '../screening/evidence.ts'
 import type { Outcome } from '../screening/scoring.ts'
 import { CHECK_COLUMNS, type Check, type CheckState, checkForms, printCheck } from './forms.ts'
@@ -26,6 +27,9 @@ export type Result = {
   /** Of the embedded engine, if it had a part in it: the label set, the generation and the last
    *  block that it knew. */
   index: { label_set: number; generation: number; number: number } | undefined
+  /** What bars the address, as the answer read it; undefined: it is not known whom the money is
+   *  from. */
+  bars: Bars | undefined
 }
 
 /** The hold that pays for a check. */

@@ -1,15 +1,17 @@
 // Asks outside providers, as the policy's route says, and turns what they say into an answer of
 // ours: their score, their shares under our names, and what they lack to the whole as unidentified.
 // A provider that fails is never a score: the next one is asked, or the check fails. Of several
-// answers the worst counts, and all are kept.
+// answers the worst counts, and all are kept. What bars the address here holds against all of them.
 
+import type { Address } from 'penstock-tron/address.ts'
 import type { Tx } from '../database/sql.ts'
 import { categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
 import { errorText } from '../lib/fault.ts'
 import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
+import { type Bars, barReasons, barsFact, type Party } from '../screening/bars.ts'
 import { canonical, type Fact, sha256Of } from '../screening/evidence.ts'
 import { EMBEDDED, type Policy, type Route } from '../screening/policy.ts'
-import { factorsOf, levelOf, noExposure, type Outcome } from '../screening/scoring.ts'
+import { barred, factorsOf, levelOf, noExposure, type Outcome } from '../screening/scoring.ts'
 import { ENGINE } from '../screening/screening.ts'
 import type { Check, Result } from './checks.ts'
 
@@ -33,7 +35,14 @@ type ProviderQuestion = {
   policy: Policy
   /** Our own engine; undefined: it cannot answer now. */
   inside: (check: Check) => Promise<Answer> | undefined
+  /** Whom the check is about. */
+  counterparty: (check: Check) => Promise<Counterparty>
+  /** What bars an address now. */
+  bars: (party: Party) => Promise<Bars>
 }
+
+/** Whom a check is about: undefined when that cannot be known, or when to look again. */
+export type Counterparty = { address: Address | undefined } | { wait_ms: number }
 
 /** What one of those asked found. A score of undefined: it only says that the address is not
  *  barred. */
@@ -53,6 +62,10 @@ export async function askProviders(asking: ProviderQuestion, check: Check): Prom
   const route: Route = asking.policy.routes[`${check.network}/${check.type}`]!
   const answers: OutsideAnswer[] = []
   const found: ProviderFindings[] = []
+  // Before anybody is paid: an answer that does not know whom the money is from cannot say whether
+  // that address is barred.
+  const party = await asking.counterparty(check)
+  if ('wait_ms' in party) return { state: 'wait', ms: party.wait_ms }
   let failed: string | undefined
   // Our own engine first where all are asked: if it has to wait, nobody else is paid for nothing.
   const names =
@@ -88,7 +101,11 @@ export async function askProviders(asking: ProviderQuestion, check: Check): Prom
   if (scored.length === 0 || (route.mode === 'maximum' && failed)) {
     return { state: 'failed', error: failed ?? 'provider_no_score', answers }
   }
-  return { state: 'completed', result: combine(asking.policy, check, { scored, found }), answers }
+  const { address } = party
+  const { customer_id } = check
+  const bars = address === undefined ? undefined : await asking.bars({ address, customer_id })
+  const result = combine(asking.policy, check, { scored, found, bars })
+  return { state: 'completed', result, answers }
 }
 
 type ProviderOutcome = { answer: OutsideAnswer } & (
@@ -172,20 +189,29 @@ function isWorse(a: Outcome, b: Outcome): boolean {
   return LEVELS.indexOf(a.level) > LEVELS.indexOf(b.level)
 }
 
+const NOT_LOOKED_AT =
+  'It was not known whom the transaction is from or to: our lists were not looked at.'
+
 function combine(
   policy: Policy,
   check: Check,
   {
     scored,
     found,
+    bars,
   }: {
     scored: readonly (ProviderFindings & { outcome: Outcome })[]
     found: readonly ProviderFindings[]
+    bars: Bars | undefined
   },
 ): Result {
   const worst = scored.reduce((a, b) => (isWorse(b.outcome, a.outcome) ? b : a))
   const embedded = found.find((one) => one.embedded)?.embedded
-  const { outcome } = worst
+  // Where our own engine alone has answered after all, its evidence stands as it is, and the check
+  // can be replayed.
+  if (embedded && found.length === 1) return embedded
+  const blacklisted_by = bars ? barReasons(bars) : []
+  const outcome = blacklisted_by.length > 0 ? barred(worst.outcome) : worst.outcome
   const { factors, score, level, blacklist } = outcome
   const facts: Fact = {
     engine: ENGINE,
@@ -198,6 +224,9 @@ function combine(
       at: check.created_at.toISOString(),
     },
     policy: { name: policy.name, version: String(policy.version) },
+    bars: bars ? barsFact(bars) : null,
+    blacklisted_by,
+    ...(!bars && { notes: [NOT_LOOKED_AT] }),
     answered_by: worst.name,
     answers: found.map((one) => ({
       name: one.name,
@@ -214,15 +243,13 @@ function combine(
     },
   }
   const provider = found.map(({ name }) => name).join('+')
-  // Where our own engine alone has answered after all, its evidence stands as it is, and the check
-  // can be replayed.
-  if (embedded && found.length === 1) return embedded
   return {
     outcome,
     evidence: canonical(facts),
     provider,
     policy: policy.version,
     index: embedded?.index,
+    bars,
   }
 }
 

@@ -8,11 +8,12 @@ import type { Sql } from '../database/sql.ts'
 import { stateHash } from '../flow/checkpoint.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import { refusal } from '../lib/fault.ts'
+import { type BarsRecord, barsPlaceOf, readBarsThen } from '../screening/bars.ts'
 import { readEvidence, sha256Of } from '../screening/evidence.ts'
 import type { Basis } from '../screening/findings.ts'
 import { EMBEDDED, readPolicy } from '../screening/policy.ts'
 import type { Outcome } from '../screening/scoring.ts'
-import { ENGINE, screenAddress, screenTransaction } from '../screening/screening.ts'
+import { ENGINE, ENGINE_BEFORE, screenAddress, screenTransaction } from '../screening/screening.ts'
 import { blocksAfter } from '../tracing/flow_log.ts'
 import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
 import type { Check } from './checks.ts'
@@ -32,6 +33,8 @@ type EvidenceFacts = {
   engine: string
   index: { carried_since: string }
   transfers: { block: string }[]
+  /** Of answers of this engine. */
+  bars?: BarsRecord
 }
 
 /** When the answer looked back over up to so many transfers, what each carried is computed anew
@@ -56,9 +59,11 @@ export async function replayCheck(
   const evidence = await readEvidence(sql, check_id)
   if (!evidence) throw refusal(`The evidence of check ${check_id} is not kept any more.`)
   const then = JSON.parse(evidence.canonical) as EvidenceFacts
-  if (then.engine !== ENGINE)
+  if (then.engine !== ENGINE && then.engine !== ENGINE_BEFORE)
     throw refusal(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
+  const record = then.bars
   const basis = await basisOf(sql, check, { since: Number(then.index.carried_since), progress })
+  if (record) basis.bars = (party) => readBarsThen(sql, party, barsPlaceOf(record))
   const { hash } = check
   const screened =
     hash === null
@@ -110,7 +115,7 @@ async function basisOf(
   const carried = anew ? generation.unsaved : undefined
   await applyUntil(sql, generation, { ...window, progress: how.progress, carried })
   const policy = await readPolicy(sql, check.policy!)
-  return { sql, generation, policy, carried_blocks: last - how.since }
+  return { sql, generation, policy, carried_blocks: last - how.since, bars: undefined }
 }
 
 /** Applies the log up to a block; into `carried`, if there is one, goes what transfers from `first`

@@ -75,18 +75,16 @@ export async function withdrawEntry(
   return rows.length > 0
 }
 
-/** The entries about an address that were in force for a customer when a check was asked for,
- *  oldest first. */
+/** The entries about an address that are in force for a customer at an instant, oldest first. */
 export async function entriesFor(
   sql: Sql | Tx,
-  of: { address: Address; customer_id: string; created_at: Date },
+  of: { address: Address; customer_id: string; at: Date },
 ): Promise<Entry[]> {
-  const { address, customer_id, created_at } = of
+  const { address, customer_id, at } = of
   return sql<Entry>`
     select ${ENTRY_COLUMNS} from aml_entry
     where address = ${address} and (customer_id is null or customer_id = ${customer_id})
-      and made_at <= ${created_at}
-      and (expires_at is null or expires_at > ${created_at}) and (withdrawn_at is null
-        or withdrawn_at > ${created_at})
+      and made_at <= ${at} and (expires_at is null or expires_at > ${at})
+      and (withdrawn_at is null or withdrawn_at > ${at})
     order by made_at, id`
 }

@@ -45,6 +45,12 @@ export type Facts = {
   factors: FactorFact[]
   floors: { rule: string; category: string | null; points: string }[]
   blacklisted_by: string[]
+  /** What the newest rows said of the address; null in answers of the engine before. */
+  bars: {
+    label_set: string
+    labels: { list: string; entity: string; reference: string }[]
+    frozen: { token: string; block: string }[]
+  } | null
   result: {
     base_score?: string
     raw_score?: string
@@ -158,6 +164,7 @@ const NOTHING_FOUND = {
   factors: [],
   floors: [],
   blacklisted_by: [],
+  bars: null,
   entries: [],
   transfers: [],
   destinations: null,
@@ -200,12 +207,20 @@ function answerPart({ answers }: Facts): string {
   return `<section><h2>Who answered</h2><ul>${rows.join('')}</ul></section>`
 }
 
-function blacklistPart({ blacklisted_by }: Facts): string {
+function blacklistPart({ blacklisted_by, bars }: Facts): string {
   if (blacklisted_by.length === 0) return ''
-  const reasons = blacklisted_by
-    .map((reason) => `<li>${escaped(REASONS[reason] ?? reason)}</li>`)
-    .join('')
-  return `<section><h2>Blacklist</h2><ul>${reasons}</ul></section>`
+  const reasons = blacklisted_by.map((reason) => escaped(REASONS[reason] ?? reason))
+  const rows = [
+    ...(bars?.labels ?? []).map(
+      ({ list, entity, reference }) =>
+        `${escaped(list)}: ${escaped(entity)} ${escaped(reference)} (label set ${escaped(bars!.label_set)})`,
+    ),
+    ...(bars?.frozen ?? []).map(
+      ({ token, block }) => `Token ${escaped(token)}: frozen since block ${escaped(block)}`,
+    ),
+  ]
+  const items = [...reasons, ...rows].map((one) => `<li>${one}</li>`).join('')
+  return `<section><h2>Blacklist</h2><ul>${items}</ul></section>`
 }
 
 function entryPart({ entries }: Facts): string {

@@ -12,6 +12,7 @@ import { type LabelEntry, namedLabels } from '../labels/label_sets.ts'
 import { type Asset, bareHex } from '../tracing/flow_log.ts'
 import { type Generation, holdingsOf } from '../tracing/generations.ts'
 import { type PathStep, pathsBack, type Transfer } from '../tracing/paths.ts'
+import type { Bars, Party } from './bars.ts'
 import type { Policy } from './policy.ts'
 import { type Exposure, noExposure, VALUE_PER_USD, worth } from './scoring.ts'
 
@@ -33,6 +34,9 @@ export type Basis = {
   generation: Generation
   policy: Policy
   carried_blocks: number
+  /** Reads what bars an address by the newest rows; undefined: the generation's labels and freezes
+   *  say that, as they did in answers of the engine before. */
+  bars: ((party: Party) => Promise<Bars>) | undefined
 }
 
 /** So many categories at most are followed back. */
@@ -74,6 +78,7 @@ export type Findings = IndexFindings & {
   index: { first: number; number: number; id: string | null; time_ms: number; since: number }
   /** What the customer or the operator has decided about the address. */
   entries: readonly Entry[]
+  bars: Bars | undefined
   paths: readonly Path[]
   /** What the lists say about the address and about where the paths end. */
   named: readonly LabelEntry[]
@@ -115,6 +120,19 @@ export async function findAboutTransaction(
   return addReadings(basis, question, indexedOf(basis, question, matching))
 }
 
+/** Whom a check of a transaction is about; undefined when there is nothing to judge. */
+export async function counterpartyOf(
+  basis: Basis,
+  { address, direction, hash }: Question & { hash: string },
+  block_number: number,
+): Promise<Address | undefined> {
+  const transfers = await basis.generation.transfers.ofTransaction(block_number, hash)
+  const matching = matchingTransfers(address, transfers)
+  if (matching.length === 0) return undefined
+  const { from, to } = largest(basis, matching)
+  return direction === 'withdrawal' ? to : from
+}
+
 function indexedOf(
   basis: Basis,
   { direction }: Question,
@@ -139,10 +157,11 @@ function indexedOf(
 
 /** Adds what rows say: entries, the paths back, and the labels' names. */
 async function addReadings(
-  { sql, generation, carried_blocks }: Basis,
+  basis: Basis,
   question: Question,
   indexed: IndexFindings,
 ): Promise<Findings> {
+  const { sql, generation, carried_blocks } = basis
   const { screened, source } = indexed
   const { index: flow, label_set, lists, first_block } = generation
   // Taken now, before anything is awaited: a block may arrive meanwhile.
@@ -154,15 +173,19 @@ async function addReadings(
     since: flow.block_number - carried_blocks,
   }
   const starts = mostImportant(source.exposure.amounts, source.starts)
-  const [entries, ways] = await Promise.all([
-    entriesFor(sql, { ...question, address: screened.address }),
+  const party = { address: screened.address, customer_id: question.customer_id }
+  const [bars, ways] = await Promise.all([
+    basis.bars?.(party),
     pathsBack(generation.transfers, starts, index.since),
   ])
   const paths = ways.map((steps, i) => ({ category: starts[i]!.category, steps }))
   const origins = ways.flatMap((steps) => steps.at(-1)?.transfer.from ?? [])
   const addresses = [screened.address, ...origins]
-  const named = lists.length === 0 ? [] : await namedLabels(sql, label_set, addresses)
-  return { ...indexed, index, entries, paths, named }
+  const [named, entries] = await Promise.all([
+    lists.length === 0 ? [] : namedLabels(sql, label_set, addresses),
+    bars?.entries ?? entriesFor(sql, { ...party, at: question.created_at }),
+  ])
+  return { ...indexed, index, entries, bars, paths, named }
 }
 
 const microUsd = (policy: Policy, asset: Asset) =>

@@ -92,6 +92,15 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
   }
 }
 
+/** What becomes of an outcome, whoever found it, when the address itself is barred. */
+export const barred = (outcome: Outcome): Outcome => ({
+  ...outcome,
+  raw_score: '100.0',
+  score: '100.0',
+  level: 'high',
+  blacklist: true,
+})
+
 const sum = (amounts: readonly bigint[]) => amounts.reduce((a, b) => a + b, 0n)
 
 function wholly(category: number): Exposure {

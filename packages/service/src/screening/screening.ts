@@ -6,6 +6,7 @@ import { isTerminal } from '../flow/labels.ts'
 import type { Entry } from '../labels/entries.ts'
 import type { LabelEntry, LoadedList } from '../labels/label_sets.ts'
 import type { Transfer } from '../tracing/paths.ts'
+import { type Bars, barReasons, barsFact } from './bars.ts'
 import { canonical, type Fact } from './evidence.ts'
 import {
   type AddressFacts,
@@ -19,10 +20,18 @@ import {
 } from './findings.ts'
 import { type Outcome, printPoints, publishedShares, scoreOf, VALUE_PER_USD } from './scoring.ts'
 
-export const ENGINE = 'penstock 2'
+export const ENGINE = 'penstock 3'
+/** It took what bars an address from the generation that answered. Its answers are still done
+ *  again. */
+export const ENGINE_BEFORE = 'penstock 2'
 
 /** `index_number`: the last block that the answer knows. */
-export type ScreeningResult = { outcome: Outcome; evidence: string; index_number: number }
+export type ScreeningResult = {
+  outcome: Outcome
+  evidence: string
+  index_number: number
+  bars: Bars | undefined
+}
 
 /** Screens an address. */
 export async function screenAddress(basis: Basis, question: Question): Promise<ScreeningResult> {
@@ -42,8 +51,8 @@ export async function screenTransaction(
 
 /** Scores what was found, and writes down why. */
 function conclude(basis: Basis, question: Question, findings: Findings): ScreeningResult {
-  const { screened, source, by_transfer, destinations, entries } = findings
-  const blacklisted_by = blacklistReasons(screened, entries)
+  const { screened, source, by_transfer, destinations, entries, bars } = findings
+  const blacklisted_by = bars ? barReasons(bars) : blacklistReasons(screened, entries)
   const outcome = scoreOf(basis.policy, {
     exposure: source.exposure,
     own: screened.in_force,
@@ -53,7 +62,8 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
     allowed: entries.some(({ kind }) => kind === 'allow'),
   })
   const facts: Fact = {
-    engine: ENGINE,
+    engine: bars ? ENGINE : ENGINE_BEFORE,
+    ...(bars && { bars: barsFact(bars) }),
     asked: questionFact(question),
     ...basisFacts(basis, findings),
     screened: screenedFact(findings),
@@ -64,7 +74,8 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
     ...outcomeFacts(outcome),
     blacklisted_by,
   }
-  return { outcome, evidence: canonical(facts), index_number: findings.index.number }
+  const index_number = findings.index.number
+  return { outcome, evidence: canonical(facts), index_number, bars }
 }
 
 /** What the screening rests on. */
@@ -81,7 +92,7 @@ function basisFacts({ generation, policy }: Basis, findings: Findings): Record<s
     },
     label_set: String(generation.label_set),
     lists: generation.lists.map(listFact),
-    notes: notesOf(generation.lists, findings),
+    notes: notesOf(generation, findings),
     policy: {
       name: policy.name,
       version: String(policy.version),
@@ -111,8 +122,8 @@ function outcomeFacts(outcome: Outcome): Record<string, Fact> {
   }
 }
 
-/** Who says, with authority, that the address itself is barred: official lists, the issuer's freeze
- *  list, and the customer's or the operator's own denial. */
+/** Who says, with authority, that the address itself is barred, as far as the generation knows:
+ *  official lists, the issuer's freeze list, and the customer's or the operator's own denial. */
 function blacklistReasons({ labels }: AddressFacts, entries: readonly Entry[]): string[] {
   const reasons = new Set<string>()
   for (const { kind } of labels) {
@@ -146,10 +157,15 @@ const listFact = ({ list, title, sha256, entries, loaded_at }: LoadedList): Fact
 })
 
 function notesOf(
-  lists: readonly LoadedList[],
-  { screened, by_transfer, transfers }: Findings,
+  { lists, label_set }: Basis['generation'],
+  { screened, by_transfer, transfers, bars }: Findings,
 ): string[] {
   const notes: string[] = []
+  if (bars && bars.label_set !== label_set)
+    notes.push(
+      `What official lists say of the address is from label set ${bars.label_set}; ` +
+        `shares are by label set ${label_set}, for the index of the newer one was not ready.`,
+    )
   if (lists.length === 0)
     notes.push('No list is loaded: nothing is known of who addresses belong to.')
   if (screened.holdings.length === 0) notes.push('The index has no history of this address.')
