@@ -23,6 +23,7 @@ export type Subscription = {
     transactions_limit: number
     activate_address: boolean
   }
+  held?: number
 }
 
 export type SubscriptionItem = {
@@ -38,6 +39,7 @@ export type SubscriptionItem = {
   expire_at: string | null
   created_at: string
   reason?: string
+  held?: number
 }
 
 export const PER_TRANSACTION = 65_000

@@ -5,6 +5,7 @@ import { ask } from '../calls/ask.ts'
 import { may } from '../calls/session.ts'
 import { useSubmission } from '../calls/submission.ts'
 import { AskFirst } from '../parts/dialog.tsx'
+import { moneyText } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import { count, named, say } from '../words/words.ts'
 
@@ -12,30 +13,36 @@ import { count, named, say } from '../words/words.ts'
 export const limitText = (limit: number): string =>
   limit === 0 ? say('subscription.unlimited') : count(limit)
 
-type StateProps = { status: string; reason?: string; resting?: string }
+type StateProps = { status: string; reason?: string; resting?: string; held?: number }
 
 /** Its state, and why it has ended or is not supplied for now. */
-export const SubscriptionState = ({ status, reason, resting }: StateProps) => (
+export const SubscriptionState = ({ status, reason, resting, held }: StateProps) => (
   <>
     <State state={status} />
     {resting !== undefined && <span class="quiet"> {named('rest', resting)}</span>}
     {reason !== undefined && <span class="quiet"> {named('said', reason)}</span>}
+    {held !== undefined && (
+      <span class="quiet"> {say('subscription.held', { trx: moneyText(held) })}</span>
+    )}
   </>
 )
+
+const RUNNING = ['new', 'pending', 'active']
+
+export const isRunning = ({ status }: { status: string }): boolean => RUNNING.includes(status)
 
 type StopProps = {
   id: string
   address: string
-  status: string
-  transactions_limit: number
+  can_stop: boolean
   onStopped: () => void
 }
 
 /** Nothing where it cannot be stopped: only one that runs, and has no limit of transactions. */
-export function Stop({ id, address, status, transactions_limit, onStopped }: StopProps) {
+export function Stop({ id, address, can_stop, onStopped }: StopProps) {
   const submission = useSubmission()
   const asks = useSignal(false)
-  if (!may('buy') || status !== 'active' || transactions_limit !== 0) return null
+  if (!may('buy') || !can_stop) return null
   const stop = async () => {
     const is_done = await submission.run(() => ask('/v1/subscription/stop', { id }))
     if (is_done) onStopped()

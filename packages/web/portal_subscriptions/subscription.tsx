@@ -14,7 +14,7 @@ import { type Column, Facts, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
 import { count, say } from '../words/words.ts'
-import { limitText, Stop, SubscriptionState } from './facts.tsx'
+import { isRunning, limitText, Stop, SubscriptionState } from './facts.tsx'
 
 type Subscription = Result<'/v1/subscription/check'>
 type Use = Result<'/v1/subscription/uses'>['items'][number]
@@ -27,6 +27,7 @@ export default function OneSubscription({ params }: PageProps) {
     { id },
     { patch: (known, event) => (isAbout(event) ? 'again' : known) },
   )
+  const known_plans = useQuestion('/v1/subscriptions', {}).answer.value
   return (
     <>
       <Title title={say('subscription')} section={say('subscriptions')} />
@@ -38,7 +39,7 @@ export default function OneSubscription({ params }: PageProps) {
               <p class="actions">
                 <Stop
                   {...subscription}
-                  transactions_limit={subscription.params.transactions_limit}
+                  can_stop={isRunning(subscription) && hasNoLimit(subscription, known_plans)}
                   onStopped={() => {
                     question.answer.value = { ...subscription, status: 'stopped' }
                     void question.again()
@@ -72,6 +73,15 @@ export default function OneSubscription({ params }: PageProps) {
     </>
   )
 }
+
+/** Neither the plan has a limit, which is not known at once, nor was one asked for. */
+const hasNoLimit = (
+  { subscription_id, params }: Subscription,
+  plans: Result<'/v1/subscriptions'> | undefined,
+): boolean =>
+  params.transactions_limit === 0 &&
+  plans !== undefined &&
+  (plans[subscription_id]?.transactions_limit ?? 0) === 0
 
 function SubscriptionFacts(subscription: Subscription) {
   const { id, subscription_id, address, params, external_id, created_at, expire_at } = subscription

@@ -14,7 +14,7 @@ import { type Column, Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { path } from '../paths/portal.ts'
 import { count, named, say } from '../words/words.ts'
-import { limitText, Stop, SubscriptionState } from './facts.tsx'
+import { isRunning, limitText, Stop, SubscriptionState } from './facts.tsx'
 import { type Plan, StartSubscription } from './start.tsx'
 
 type Subscription = Result<'/v1/subscriptions/history'>['items'][number]
@@ -97,7 +97,13 @@ const columns = (showStopped: (id: string) => void): Column<Subscription>[] => [
   },
   {
     title: say('subscription.do'),
-    cell: (one) => <Stop {...one} onStopped={() => showStopped(one.id)} />,
+    cell: (one) => (
+      <Stop
+        {...one}
+        can_stop={isRunning(one) && one.transactions_limit === 0}
+        onStopped={() => showStopped(one.id)}
+      />
+    ),
   },
 ]
 

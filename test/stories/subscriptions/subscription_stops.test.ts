@@ -48,6 +48,11 @@ for (const [when, go] of Object.entries(BEFORE))
     const stopped = await stop(anna, id)
     assert.equal(stopped.status, 'stopped')
     assert.notEqual(stopped.stopped_at, null)
+    assert.deepEqual(
+      [stopped.held, (await check(anna, id)).held, (await listed(anna, id)).held],
+      [6, 6, 6],
+      'until then it says what is still set aside',
+    )
     assert.equal((await anna.call('/v1/subscription/stop', { id })).code, 21)
     await world.settle()
     await world.solidify()
@@ -56,6 +61,7 @@ for (const [when, go] of Object.entries(BEFORE))
     const { status, total_price, transactions_used } = await listed(anna, id)
     assert.deepEqual([status, total_price, transactions_used], ['stopped', 0, 0])
     assert.equal(await anna.balance(), 10)
+    assert.equal((await check(anna, id)).held, undefined, 'nothing is set aside any more')
     assert.ok((await energyLeft(world, bob)) < 1_000, 'what was delivered is taken back')
     const again = await anna.get<Subscription>(START, wanted(bob.address))
     await world.settle()
@@ -94,4 +100,27 @@ test('an activation that such a stop cannot take back is paid for', async (t) =>
   await world.solidify()
   assert.equal((await listed(anna, id)).total_price, 1.4)
   assert.equal(await anna.balance(), 8.6)
+})
+
+test("one that cannot be stopped says why: its plan's limit, its own, its end", async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 300 })
+  const pack = { subscription_id: 'energy_pack_100' }
+  const started = await anna.get<Subscription>(START, wanted(sender(world).address, {}, pack))
+  const narrow = wanted(sender(world, 'sue').address, { transactions_limit: 3 })
+  const narrowed = await anna.get<Subscription>(START, narrow)
+  const free = await anna.get<Subscription>(START, wanted(sender(world, 'tom').address))
+  const refusalOf = async ({ id }: Subscription) => {
+    const { code, error } = await anna.call('/v1/subscription/stop', { id })
+    return [code, String(error)] as const
+  }
+  for (const limited of [started, narrowed]) {
+    const [code, error] = await refusalOf(limited)
+    assert.equal(code, 21)
+    assert.match(error, /limit of transactions/)
+  }
+  await stop(anna, free.id)
+  const [again, ended] = await refusalOf(free)
+  assert.equal(again, 21)
+  assert.match(ended, /has ended already/)
 })

@@ -235,7 +235,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     ],
   },
   '/v1/subscription/stop': {
-    summary: "Stop a subscription that has no limit of transactions",
+    summary: "Stop a subscription that has no limit of transactions, also before it is active",
     changes: true,
     fields: [
       {

@@ -265,6 +265,9 @@ export type Endpoints = {
       /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
        *  until the next day (UTC) */
       resting?: string
+      /** Only after its end: TRX that is still set aside. What is not used of it is given back
+       *  when its energy is taken back for certain, some two minutes later */
+      held?: number
     }
   }
   /** The state of a subscription */
@@ -298,9 +301,12 @@ export type Endpoints = {
       /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
        *  until the next day (UTC) */
       resting?: string
+      /** Only after its end: TRX that is still set aside. What is not used of it is given back
+       *  when its energy is taken back for certain, some two minutes later */
+      held?: number
     }
   }
-  /** Stop a subscription that has no limit of transactions */
+  /** Stop a subscription that has no limit of transactions, also before it is active */
   '/v1/subscription/stop': {
     body: {
       id?: string | undefined
@@ -325,6 +331,9 @@ export type Endpoints = {
         transactions_limit: number
         activate_address: boolean
       }
+      /** Only after its end: TRX that is still set aside. What is not used of it is given back
+       *  when its energy is taken back for certain, some two minutes later */
+      held?: number
     }
   }
   /** The customer's subscriptions, newest first */
@@ -359,6 +368,9 @@ export type Endpoints = {
         /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
          *  until the next day (UTC) */
         resting?: string
+        /** Only after its end: TRX that is still set aside. What is not used of it is given back
+         *  when its energy is taken back for certain, some two minutes later */
+        held?: number
       }[]
     }
   }

@@ -464,6 +464,9 @@ export type EventData = {
     /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
      *  until the next day (UTC) */
     resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
   }
   /** Told when energy is on its way to its address */
   'subscription.supplied': {
@@ -488,6 +491,9 @@ export type EventData = {
     /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
      *  until the next day (UTC) */
     resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
   }
   /** Told when a transaction of its address was served */
   'subscription.used': {
@@ -512,6 +518,9 @@ export type EventData = {
     /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
      *  until the next day (UTC) */
     resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
     use: {
       /** The transaction that was served */
       tx_id: string
@@ -545,6 +554,9 @@ export type EventData = {
     /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
      *  until the next day (UTC) */
     resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
   }
   /** Told when its time is over, or its transactions are used up */
   'subscription.expired': {
@@ -569,6 +581,9 @@ export type EventData = {
     /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
      *  until the next day (UTC) */
     resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
   }
   /** Told when it could not be started; what it cost is given back */
   'subscription.failed': {
@@ -593,6 +608,9 @@ export type EventData = {
     /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
      *  until the next day (UTC) */
     resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
   }
   /** Told when an address that you watch was screened again, and its level is another */
   'aml_watch.changed': {

@@ -100,7 +100,10 @@ export const CODES: readonly Code[] = [
     code: 21,
     key: 'cannot_stop_subscription',
     means: 'It has ended, or has a limit of transactions.',
-    usually: ['It has ended already: `/v1/subscription/check` says how it stands.'],
+    usually: [
+      'It has ended already: `/v1/subscription/check` says how it stands.',
+      'A plan like `energy_pack_100` has a limit, and ends with it or with its days.',
+    ],
   },
   {
     code: 24,

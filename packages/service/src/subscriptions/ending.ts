@@ -10,7 +10,13 @@ import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { endDelegationsNow } from '../pool/delegations.ts'
 import { eachRow, type Step } from '../steps/step.ts'
-import { SUBSCRIPTION_COLUMNS } from './forms.ts'
+import {
+  hasEnded,
+  hasLimit,
+  isStartHeld,
+  SUBSCRIPTION_COLUMNS,
+  type SubscriptionRow,
+} from './forms.ts'
 import { releaseHolds } from './holds.ts'
 import {
   closeStoppedStart,
@@ -21,6 +27,7 @@ import {
   noteLateSupplies,
   noteLostSupplies,
   type Subscription,
+  SubscriptionNotFound,
   type SubscriptionRef,
 } from './subscriptions.ts'
 
@@ -40,13 +47,14 @@ export async function stopSubscription(
   const { id } = await findSubscription(sql, names)
   const stopped = await sql.begin(async (tx) => {
     const [running] = await tx<Subscription>`
-      select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+      select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.price_sun,
+        plan.transactions_limit as plan_transactions_limit
       from subscription as s join plan on plan.id = plan_id
-      where s.id = ${id} and s.state in ('new', 'pending', 'active')
-        and plan.transactions_limit = 0
-        and s.transactions_limit = 0
-      for update of s`
-    if (!running) throw CannotStop()
+      where s.id = ${id} for update of s`
+    if (!running) throw SubscriptionNotFound()
+    if (hasEnded(running)) throw CannotStop().because('it has ended already')
+    if (hasLimit(running))
+      throw CannotStop().because('it has a limit of transactions, and ends with them or its days')
     const end = { ...running, state: 'stopped', reason: null, at: clock.now() } as const
     await endSubscriptions(tx, [end])
     await recordCustomerAction(tx, end.at, {
@@ -75,7 +83,7 @@ export async function endSubscription(
   { begun, ...end }: End & { begun?: boolean },
 ): Promise<'stopped' | 'expired' | 'error' | undefined> {
   await lockAccounts(tx, [customerAccount(customer_id)])
-  const [running] = await tx<Subscription>`
+  const [running] = await tx<SubscriptionRow>`
     select ${SUBSCRIPTION_COLUMNS} from subscription where id = ${id}
       and state in ('new', 'pending', 'active') for update`
   if (!running || (begun !== undefined && begun !== (running.state === 'active'))) return undefined
@@ -99,7 +107,7 @@ export async function endAll(
   end: End,
 ): Promise<EndedSubscription[]> {
   await lockAccounts(tx, [customerAccount(customer_id)])
-  const running = await tx<Subscription>`
+  const running = await tx<SubscriptionRow>`
     select ${SUBSCRIPTION_COLUMNS} from subscription
     where customer_id = ${customer_id} and (${key_id}::text is null or key_id = ${key_id})
       and state in ('new', 'pending', 'active')
@@ -110,7 +118,7 @@ export async function endAll(
 /** The caller has locked the accounts and the subscriptions. */
 async function endRunning(
   tx: Tx,
-  running: readonly Subscription[],
+  running: readonly SubscriptionRow[],
   { reason, now, as = 'stopped' }: End,
 ): Promise<EndedSubscription[]> {
   const active = running.filter(({ state }) => state === 'active')
@@ -192,10 +200,6 @@ const withdrawnWhole = (sql: Sql) => sql<SuppliesRow>`
             or r.block_number > coalesce((select number from cursor
               where name = 'subscriptions'), -1)))))`
 
-/** Whether it was stopped before it was active, and what its start costs is still set aside. */
-const isStartHeld = ({ state, started_at, total_sun }: Subscription): boolean =>
-  state === 'stopped' && started_at === null && total_sun > 0n
-
 async function closeWithdrawn(
   tx: Tx,
   { id, customer_id, supplies }: SuppliesRow,
@@ -203,7 +207,7 @@ async function closeWithdrawn(
 ): Promise<true> {
   await lockAccounts(tx, [customerAccount(customer_id)])
   // One that was woken meanwhile goes on.
-  const [whole] = await tx<Subscription>`
+  const [whole] = await tx<SubscriptionRow>`
     select ${SUBSCRIPTION_COLUMNS} from subscription
     where id = ${id} and supplies = ${supplies} and not withdrawn
       and (state in ('stopped', 'expired', 'error') or resting is not null) for update`

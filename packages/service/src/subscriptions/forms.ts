@@ -6,6 +6,7 @@ import { columnsOf } from '../database/columns.ts'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
+import { type Money as MoneyOnWire, money } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import { word } from '../wire/schemas.ts'
@@ -19,6 +20,9 @@ export type Subscription = {
   key_id: string | null
   plan_id: number
   plan_key: string
+  /** What the plan says: its limit, and what a transaction costs beyond those that it includes. */
+  plan_transactions_limit: number
+  price_sun: bigint
   address: Address
   duration: number
   transactions_limit: number
@@ -43,7 +47,11 @@ export type Subscription = {
   expire_at: Date | null
 }
 
-export const SUBSCRIPTION_COLUMNS = columnsOf<Omit<Subscription, 'plan_key'>>()([
+type OfPlan = 'plan_key' | 'plan_transactions_limit' | 'price_sun'
+/** A subscription without what its plan says. */
+export type SubscriptionRow = Omit<Subscription, OfPlan>
+
+export const SUBSCRIPTION_COLUMNS = columnsOf<SubscriptionRow>()([
   'id',
   'customer_id',
   'external_id',
@@ -91,6 +99,14 @@ export const Resting = Type.Optional(
   }),
 )
 
+export const Held = Type.Optional(
+  Money({
+    description:
+      'Only after its end: TRX that is still set aside. What is not used of it is given back ' +
+      'when its energy is taken back for certain, some two minutes later',
+  }),
+)
+
 export const Started = Type.Object({
   id: Type.String(),
   subscription_id: Type.String({ description: 'The key of the plan' }),
@@ -102,12 +118,34 @@ export const Started = Type.Object({
   params: Params,
   reason: Reason,
   resting: Resting,
+  held: Held,
 })
 
 export const reasonOf = ({ reason, resting }: Subscription) => ({
   ...(reason !== null && { reason }),
   ...(resting !== null && { resting }),
 })
+
+const RUNNING: readonly string[] = ['new', 'pending', 'active']
+
+export const hasEnded = ({ state }: Pick<Subscription, 'state'>): boolean =>
+  !RUNNING.includes(state)
+
+export const hasLimit = (
+  one: Pick<Subscription, 'transactions_limit' | 'plan_transactions_limit'>,
+) => one.transactions_limit > 0 || one.plan_transactions_limit > 0
+
+/** Whether it was stopped before it was active, and what its start costs is still set aside. */
+export const isStartHeld = ({ state, started_at, total_sun }: SubscriptionRow): boolean =>
+  state === 'stopped' && started_at === null && total_sun > 0n
+
+/** What is set aside for one that has ended. */
+export function heldOf(one: Subscription): { held?: MoneyOnWire } {
+  const next_sun = BigInt(one.holds_made - one.holds_ended) * one.price_sun
+  const held_sun = next_sun + (isStartHeld(one) ? one.total_sun : 0n)
+  return hasEnded(one) && held_sun > 0n ? { held: money(held_sun) } : {}
+}
+
 export const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 export function common(subscription: Subscription) {
@@ -134,6 +172,7 @@ export const printStarted = (subscription: Subscription): Static<typeof Started>
   address: subscription.address,
   expire_at: timeOrNull(subscription.expire_at),
   ...reasonOf(subscription),
+  ...heldOf(subscription),
 })
 
 const UseForm = Type.Object({
@@ -184,7 +223,8 @@ export async function subscriptionForms(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Static<typeof Started>>> {
   const rows = await tx<Subscription>`
-    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.price_sun,
+      plan.transactions_limit as plan_transactions_limit
     from subscription as s join plan on plan.id = plan_id
     where s.id = any(${ids})`
   return new Map(rows.map((row) => [row.id, printStarted(row)]))

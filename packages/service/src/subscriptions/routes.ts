@@ -35,6 +35,8 @@ import { word } from '../wire/schemas.ts'
 import { CannotStop, stopSubscription } from './ending.ts'
 import {
   common,
+  Held,
+  heldOf,
   Params,
   printStarted,
   Reason,
@@ -64,6 +66,7 @@ const Stopped = Type.Object({
   status: word(STATES),
   external_id: Type.Union([Type.String(), Type.Null()]),
   params: Params,
+  held: Held,
 })
 
 const Listed = Type.Object({
@@ -82,6 +85,7 @@ const Listed = Type.Object({
   created_at: Type.String(),
   reason: Reason,
   resting: Resting,
+  held: Held,
 })
 
 const Plan = Type.Object({
@@ -99,18 +103,19 @@ const Plan = Type.Object({
 const printStopped = (subscription: Subscription): Static<typeof Stopped> => ({
   ...common(subscription),
   stopped_at: timeOrNull(subscription.stopped_at),
+  ...heldOf(subscription),
 })
 
-function printListed(subscription: Subscription, plan_limit: number): Static<typeof Listed> {
-  const { id, state, plan_key, address, transactions_limit, transactions_used, energy_used } =
-    subscription
+function printListed(subscription: Subscription): Static<typeof Listed> {
+  const { id, state, plan_key, address, transactions_used, energy_used } = subscription
+  const { transactions_limit, plan_transactions_limit } = subscription
   return {
     id,
     status: state,
     subscription_id: plan_key,
     address,
     transactions_used,
-    transactions_limit: narrower(transactions_limit, plan_limit),
+    transactions_limit: narrower(transactions_limit, plan_transactions_limit),
     energy_used: Number(energy_used),
     total_price: money(subscription.total_sun),
     started_at: timeOrNull(subscription.started_at),
@@ -119,6 +124,7 @@ function printListed(subscription: Subscription, plan_limit: number): Static<typ
     expire_at: timeOrNull(subscription.expire_at),
     created_at: wireTime(subscription.created_at),
     ...reasonOf(subscription),
+    ...heldOf(subscription),
   }
 }
 
@@ -333,10 +339,13 @@ const stop = (needs: Needs): Endpoint =>
     auth: 'signature',
     scope: 'buy',
     mutating: true,
-    summary: 'Stop a subscription that has no limit of transactions',
+    summary: 'Stop a subscription that has no limit of transactions, also before it is active',
     body: Names,
     reply: Stopped,
-    faults: [...NOT_NAMED, refuses(CannotStop, 'It does not run, or has a limit of transactions')],
+    faults: [
+      ...NOT_NAMED,
+      refuses(CannotStop, 'It has ended already, or has a limit of transactions'),
+    ],
     examples: BY_EXTERNAL_ID,
     async handle({ body, customer }) {
       const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
@@ -368,15 +377,7 @@ const history = ({ sql }: Needs): Endpoint =>
         page,
         per_page,
       })
-      const limits = new Map(
-        (
-          await sql<{ id: number; transactions_limit: number }>`
-        select id, transactions_limit from plan
-          where id = any(${items.map((item) => item.plan_id)})`
-        ).map((plan) => [plan.id, plan.transactions_limit]),
-      )
-      const printed = items.map((item) => printListed(item, limits.get(item.plan_id) ?? 0))
-      return { page, per_page, total, items: printed }
+      return { page, per_page, total, items: items.map(printListed) }
     },
   })
 

@@ -234,6 +234,8 @@ function newSubscription(
     id,
     expire_at,
     plan_id: plan.id,
+    plan_transactions_limit: plan.transactions_limit,
+    price_sun: plan.price_sun,
     total_sun: totalOf(plan),
     created_at: now,
     idle_since: now,

@@ -16,7 +16,12 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll, release } from '../ledger/ledger.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
-import { SUBSCRIPTION_COLUMNS, type Subscription, subscriptionForms } from './forms.ts'
+import {
+  SUBSCRIPTION_COLUMNS,
+  type Subscription,
+  type SubscriptionRow,
+  subscriptionForms,
+} from './forms.ts'
 
 export { STATES, type Subscription } from './forms.ts'
 
@@ -43,7 +48,8 @@ async function findById(
   id: string,
 ): Promise<Subscription | undefined> {
   const [found] = await sql<Subscription>`
-    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.price_sun,
+      plan.transactions_limit as plan_transactions_limit
     from subscription as s join plan on plan.id = plan_id
     where s.id = ${id} and customer_id = ${customer_id}`
   return found
@@ -54,7 +60,8 @@ export async function findByExternalId(
   { customer_id, external_id }: { customer_id: string; external_id: string | null },
 ): Promise<Subscription | undefined> {
   const [found] = await sql<Subscription>`
-    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.price_sun,
+      plan.transactions_limit as plan_transactions_limit
     from subscription as s join plan on plan.id = plan_id
     where customer_id = ${customer_id} and external_id = ${external_id}`
   return found
@@ -90,7 +97,8 @@ export async function listSubscriptions(
         select count(*) as total from subscription
         where customer_id = ${customer_id} and (${state}::text is null or state = ${state})`,
       tx<Subscription>`
-        select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+        select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.price_sun,
+      plan.transactions_limit as plan_transactions_limit
         from subscription as s join plan on plan.id = plan_id
         where customer_id = ${customer_id} and (${state}::text is null or state = ${state})
         order by s.id desc limit ${per_page} offset ${(page - 1) * per_page}`,
@@ -230,7 +238,11 @@ export async function payStoppedStart(tx: Tx, id: string, now: Date): Promise<bo
 /** Ends the hold of the start of one that was stopped before it was active, and of which nothing
  *  was used: it is given back, less what its activation costs, if the address was activated for it.
  *  The caller has locked the account and the subscription. */
-export async function closeStoppedStart(tx: Tx, stopped: Subscription, now: Date): Promise<void> {
+export async function closeStoppedStart(
+  tx: Tx,
+  stopped: SubscriptionRow,
+  now: Date,
+): Promise<void> {
   const { id, key_id, total_sun, created_at } = stopped
   const [fee] = await tx<{ price_sun: bigint }>`
     select price_sun from fee where name = 'activate_address' and until is null and exists (
@@ -274,7 +286,7 @@ export async function endSubscriptions(tx: Tx, endings: readonly Ending[]): Prom
  *  and the subscriptions. */
 export async function failSubscriptions(
   tx: Tx,
-  failed: readonly Subscription[],
+  failed: readonly SubscriptionRow[],
   { reason, now }: { reason: string; now: Date },
 ): Promise<void> {
   if (failed.length === 0) return

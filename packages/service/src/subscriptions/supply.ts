@@ -187,6 +187,7 @@ async function findRunning(sql: Sql | Tx, id: string): Promise<RunningSubscripti
   const [running] = await sql<RunningSubscription>`
     select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.energy_per_transaction,
       plan.included, plan.price_sun, plan.idle_hours,
+      plan.transactions_limit as plan_transactions_limit,
            (select head_time from chain) as head_time, o.state as order_state,
            c.state as customer_state, lost.id as lost_order_id
     from subscription as s join plan on plan.id = plan_id join customer as c on c.id = s.customer_id
