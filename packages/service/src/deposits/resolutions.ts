@@ -147,9 +147,9 @@ export async function resolveDeposit(
 }
 
 async function requireCreditable(tx: Tx, customer_id: string): Promise<void> {
-  const locked = await lockAccounts(tx, [customerAccount(customer_id)])
+  await lockAccounts(tx, [customerAccount(customer_id)])
   const customer = await findCustomer(tx, customer_id)
-  if (!customer || locked.size === 0) throw refusal(`There is no customer ${customer_id}.`)
+  if (!customer) throw refusal(`There is no customer ${customer_id}.`)
   if (customer.state === 'closed') throw refusal(`The customer ${customer_id} is closed, for good.`)
 }
 

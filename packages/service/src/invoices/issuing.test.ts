@@ -11,9 +11,11 @@ import type { Sql } from '../database/sql.ts'
 import { sealStep } from '../ledger/journal.ts'
 import { captureAll, customerAccount, holdAll, moveAll, REVENUE, WORLD } from '../ledger/ledger.ts'
 import { summarizeStep } from '../statements/summaries.ts'
+import { issueCorrectionNote } from './correction_notes.ts'
 import type { InvoiceDocument } from './forms.ts'
-import { listInvoices } from './invoices.ts'
+import { findInvoice, listInvoices } from './invoices.ts'
 import { issueInvoicesStep } from './issuing.ts'
+import { monthsToCompare, reissue, wrongMonth } from './reissue.ts'
 
 const MONTH_ENDS = Date.parse('2026-11-01T00:00:00Z')
 const DAY_MS = 86_400_000
@@ -149,4 +151,149 @@ test('what comes back in its month is taken off; later it is a credit note', asy
     [['subscription', -1, '-1']],
   )
   assert.deepEqual(await ledger.findings(), [])
+})
+
+test('what comes back is on the document of the month in which it came', async (t) => {
+  const ledger = await Ledger.of(t)
+  for (const [tx, made_at] of [
+    ['a', after(-DAY_MS)],
+    ['b', after(-DAY_MS)],
+    ['c', after(-DAY_MS)],
+    ['d', after(0)],
+  ] as const)
+    await ledger.move(`s/${tx}/7`, 10_000_000n, made_at)
+  await ledger.move('s/a/7/back', -1_000_000n, after(-1))
+  await ledger.move('s/b/7/back', -200_000n, after(0))
+  await ledger.move('s/c/7/back', -30_000n, after(1_800_000))
+  await ledger.move('s/d/7/back', -4_000n, after(1))
+  ledger.now = after(31 * DAY_MS)
+  assert.deepEqual((await ledger.issue()).map(shortly), [
+    '1 invoice  2026-10 29',
+    '2 invoice  2026-11 9.996',
+    '3 credit_note 1 2026-11 -0.23',
+  ])
+  assert.deepEqual(await ledger.findings(), [])
+})
+
+test('a document names the kinds of what was charged, and sums each at its price', async (t) => {
+  const ledger = await Ledger.of(t)
+  const made_at = after(-DAY_MS)
+  for (const [id, sun] of [
+    ['1', 2_000_000n],
+    ['2', 2_000_000n],
+    ['3', 3_000_000n],
+  ] as const)
+    await ledger.charge(id, sun, made_at)
+  await ledger.move('s/a/7', 5_000_000n, made_at)
+  // Comes back whole: it is no line.
+  await ledger.move('s/b/7', 7_000_000n, made_at)
+  await ledger.move('s/b/7/back', -7_000_000n, made_at)
+  ledger.now = after(DAY_MS)
+  const [invoice] = await ledger.issue()
+  assert.deepEqual(
+    invoice!.lines.map(({ service, unit, unit_price, count, total }) =>
+      [service, unit, unit_price, count, total].join(' '),
+    ),
+    ['aml aml 2 2 4', 'aml aml 3 1 3', 'subscription subscription 5 1 5'],
+  )
+})
+
+test('nobody gets a document of a month in which nothing was charged', async (t) => {
+  const ledger = await Ledger.of(t)
+  await ledger.move('s/a/7', 5_000_000n, after(-DAY_MS))
+  await ledger.move('s/a/7/back', -5_000_000n, after(-DAY_MS + 1))
+  ledger.now = after(DAY_MS)
+  assert.deepEqual(await ledger.issue(), [])
+  // What came back without an invoice to correct is on none.
+  await ledger.move('s/b/7', -1_000_000n, after(DAY_MS))
+  ledger.now = after(31 * DAY_MS)
+  assert.deepEqual(await ledger.issue(), [])
+})
+
+test('a month is put right once: all of its invoice is taken back, and another one made', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql } = ledger
+  await ledger.charge('1', 2_000_000n, after(-DAY_MS))
+  await ledger.move('s/a/7', 5_000_000n, after(-DAY_MS))
+  ledger.now = after(DAY_MS)
+  await ledger.issue()
+  const months = (wanted = {}) => monthsToCompare(sql, wanted)
+  const [month, ...more] = await months()
+  assert.deepEqual([month!.month, month!.next_month, more], ['2026-10-01', '2026-11-01', []])
+  assert.equal((await months({ customer_id: ledger.customer_id, month: '2026-10' })).length, 1)
+  assert.deepEqual(await months({ customer_id: 'bert' }), [])
+  assert.deepEqual(await months({ month: '2026-11' }), [])
+  const again = () => sql.begin((tx) => reissue(tx, month!, ledger.now))
+  assert.deepEqual(await again(), [], 'nothing is wrong')
+  // Somebody writes an entry into a month that is over.
+  await ledger.move('s/b/7', 1_000_000n, after(-DAY_MS))
+  const wrong = await wrongMonth(sql, month!)
+  assert.deepEqual(
+    [wrong?.number, wrong?.invoiced_sun, wrong?.charged_sun],
+    [1n, 7_000_000n, 8_000_000n],
+  )
+  assert.equal((await again()).length, 2)
+  assert.equal(await wrongMonth(sql, month!), undefined)
+  assert.deepEqual(await again(), [])
+  const documents = await ledger.issue()
+  assert.deepEqual(documents.map(shortly), [
+    '1 invoice  2026-10 7',
+    '2 credit_note 1 2026-10 -7',
+    '3 invoice 1 2026-10 8',
+  ])
+  assert.deepEqual(
+    documents[1]!.lines.map(({ service, count, unit_price, total }) => [
+      service,
+      count,
+      unit_price,
+      total,
+    ]),
+    [
+      ['aml', -1, '2', '-2'],
+      ['subscription', -1, '5', '-5'],
+    ],
+  )
+  assert.equal(documents[2]!.issuer, 'The house')
+})
+
+test('a credit note gives back no more than its invoice has left, and that one alone', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql, customer_id } = ledger
+  for (const made_at of [after(-DAY_MS), after(DAY_MS)])
+    await ledger.charge(`${made_at}`, 5_000_000n, made_at)
+  ledger.now = after(31 * DAY_MS)
+  await ledger.issue()
+  let given = 0
+  const give = (amount_sun: bigint, invoice_number = 1n, who = customer_id) =>
+    sql.begin(async (tx) => {
+      const id = `${++given}`
+      const correction = { id, customer_id: who, amount_sun, made_at: ledger.now }
+      await issueCorrectionNote(tx, { ...correction, invoice_number })
+    })
+  await assert.rejects(give(1n, 9n), /There is no invoice 9 of this customer/)
+  await assert.rejects(give(1n, 1n, 'bert'), /There is no invoice 1 of this customer/)
+  await assert.rejects(give(0n), /gives money back/)
+  await assert.rejects(give(5_000_001n), /Of the invoice 1 5 TRX are left/)
+  await give(4_000_000n)
+  await assert.rejects(give(1_000_001n), /Of the invoice 1 1 TRX are left/)
+  await give(1_000_000n)
+  await assert.rejects(give(1n), /Of the invoice 1 0 TRX are left/)
+  await assert.rejects(give(1n, 3n), /There is no invoice 3/, 'it is a credit note')
+  await give(5_000_000n, 2n)
+  const notes = await listInvoices(sql, { before: undefined, limit: 3 })
+  assert.deepEqual(
+    notes.map(({ number, kind, corrects, total_sun }) => [number, kind, corrects, total_sun]),
+    [
+      [5n, 'credit_note', 2n, -5_000_000n],
+      [4n, 'credit_note', 1n, -1_000_000n],
+      [3n, 'credit_note', 1n, -4_000_000n],
+    ],
+  )
+  const earlier = await listInvoices(sql, { before: 3n, limit: 9, month: '2026-10' })
+  assert.deepEqual(
+    earlier.map(({ number }) => number),
+    [1n],
+  )
+  assert.deepEqual(await listInvoices(sql, { before: 3n, limit: 9, customer_id: 'bert' }), [])
+  assert.equal(await findInvoice(sql, { customer_id: 'bert', number: 1n }), undefined)
 })

@@ -4,6 +4,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import {
+  begun_at,
+  type DelegationRow,
+  insertDelegation,
+  wallet,
+} from 'penstock-test/harness/delegation_rows.ts'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { lockRooms, sellRoom, surveyStep } from './pool.ts'
 
@@ -147,4 +153,88 @@ test('a wallet that is not configured any more sells nothing', async (t) => {
     rooms.map(({ wallet }) => wallet),
     [small!.address],
   )
+})
+
+test('a wallet has what was surveyed, less what may not be in that', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`
+    insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
+    select address, resource, 100000000, 100, 5, ${begun_at}
+    from unnest(${[wallet, 'other']}::text[]) as address, pool`
+  const after = new Date(begun_at.getTime() + 1)
+  const lost = { state: 'active', attempt: 'sent', uncovered: true }
+  const rows: [one: Omit<DelegationRow, 'id'>, trx: bigint, carries: bigint][] = [
+    [{ state: 'delegating', attempt: 'new' }, 1n, 2n],
+    [{ state: 'delegating', attempt: 'sent' }, 1n, 2n],
+    [{ state: 'delegating', attempt: 'included', block_number: 5 }, 0n, 0n],
+    [{ state: 'delegating', attempt: 'included', block_number: 6 }, 1n, 2n],
+    [{ state: 'failed', attempt: 'dead' }, 0n, 0n],
+    [{ state: 'active' }, 0n, 0n],
+    [{ state: 'active', delegated_at: after }, 1n, 2n],
+    [{ state: 'ended', delegated_at: after }, 0n, 0n],
+    // The node counts it no more, and it may come again.
+    [lost, 1n, 1n],
+    [{ ...lost, attempt: 'signed' }, 1n, 1n],
+    [{ ...lost, attempt: 'dead' }, 0n, 0n],
+    [{ ...lost, uncovered: false }, 0n, 0n],
+    [{ ...lost, delegated_at: after }, 1n, 2n],
+  ]
+  const roomsNow = async () =>
+    (await sql.begin((tx) => lockRooms(tx, 'energy'))).rooms.map(
+      ({ wallet, room_sun, carries }) => [wallet, room_sun, carries],
+    )
+  let [sun, carries] = [100_000_000n, 100n]
+  for (const [i, [one, less_trx, less_carries]] of rows.entries()) {
+    await insertDelegation(sql, { ...one, id: `${i}` })
+    // Of another resource.
+    await insertDelegation(sql, { ...one, id: `${i} bandwidth`, resource: 'bandwidth' })
+    sun -= less_trx * 1_000_000n
+    carries -= less_carries
+    const rooms = new Map([
+      [wallet, [wallet, sun, carries]],
+      ['other', ['other', 100_000_000n, 100n]],
+    ])
+    assert.deepEqual(
+      await roomsNow(),
+      [...rooms.keys()].sort().map((one) => rooms.get(one)),
+      JSON.stringify(one),
+    )
+  }
+})
+
+test('a wallet that is stopped has no room, and others have theirs', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`
+    insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
+    select address, resource, 1, 100, 5, ${begun_at}
+    from unnest(array['checked', 'stopped', 'unchecked']) as address, pool`
+  await sql`
+    insert into wallet_check (address, checked_at, complaints, stopped, stopped_here)
+    values ('checked', ${begun_at}, '{}', false, false),
+      ('stopped', ${begun_at}, '{}', true, false)`
+  const { rooms } = await sql.begin((tx) => lockRooms(tx, 'energy'))
+  assert.deepEqual(
+    rooms.map((one) => one.wallet),
+    ['checked', 'unchecked'],
+  )
+})
+
+test('what waits is looked at again when a survey has found more room, and only then', async (t) => {
+  const { sql, node, wallets } = await makeWorld(t, { pool_trx: [100_000] })
+  const survey = () =>
+    surveyStep({
+      sql,
+      node,
+      pool: wallets.pool.map(({ address }) => address),
+      activation_wallet: wallets.activation,
+    }).run()
+  assert.equal(await survey(), false, 'as much as before')
+  const note = (resource: string, more: number) =>
+    sql`update pool set room = room + ${more} where resource = ${resource}`
+  await note('energy', 1)
+  assert.equal(await survey(), false, 'less than before')
+  for (const resource of ['energy', 'bandwidth']) {
+    await note(resource, -1)
+    assert.equal(await survey(), true, resource)
+  }
 })
