@@ -119,7 +119,9 @@ async function prepare(folder: string, url: string, node: BenchNode): Promise<Se
   for (let i = 0; i < CUSTOMERS; i++) {
     await sql.begin(async (tx) => {
       const { id } = await createCustomer(tx, needs, { name: `bench ${i}` })
-      await tx`update account set posted_sun = 1000000000000000 where id = ${`customer:${id}`}`
+      await tx`
+        insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+        values (${`bench:${id}`}, 'move', 'world', ${`customer:${id}`}, 1000000000000000, now())`
       // Nothing is delivered here, so more are open than anybody may have.
       await tx`update customer set open_orders_limit = 100000000 where id = ${id}`
       keys.push(await issueKey(tx, needs, { customer_id: id, name: 'bench' }))

@@ -70,7 +70,6 @@ async function enrich({ sql, customer }: LocalService): Promise<void> {
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
     values ('bench', 'move', 'world', ${account}, 1000000000000, now())`
-  await sql`update account set posted_sun = posted_sun + 1000000000000 where id = ${account}`
 }
 
 async function placeOrders({ api_url, customer, sandbox, sql }: LocalService): Promise<number> {

@@ -374,6 +374,8 @@ create table books_finding (
   subject text not null,
   found text not null,
   found_at timestamptz not null,
+  gone_at timestamptz,
+  accepted_at timestamptz,
   constraint books_finding_pkey primary key (rule, subject, found)
 );
 
@@ -1609,6 +1611,40 @@ create table webhook_secret (
   constraint webhook_secret_of_webhook foreign key (webhook_id) references webhook(id)
 );
 
+CREATE OR REPLACE FUNCTION add_to_account_sums()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  wrong text;
+begin
+  select made.id into wrong from made where made.hold_id is not null and not exists (
+    select 1 from transfer as hold
+    where hold.id = made.hold_id and hold.kind = 'hold' and hold.debit = made.debit
+      and hold.credit = made.credit and hold.amount_sun >= made.amount_sun
+      and (made.kind = 'capture' or hold.amount_sun = made.amount_sun)) limit 1;
+  if wrong is not null then
+    raise exception '% does not resolve a hold as it was made', wrong
+      using errcode = 'check_violation', constraint = 'transfer_resolves_as_held';
+  end if;
+  update account set posted_sun = account.posted_sun + sums.posted,
+    held_sun = account.held_sun + sums.held
+  from (
+    select side.id, sum(side.posted)::bigint as posted, sum(side.held)::bigint as held from (
+      select debit as id,
+        case when kind in ('move', 'capture') then -amount_sun else 0 end as posted,
+        case kind when 'hold' then amount_sun when 'move' then 0 else -(
+          select hold.amount_sun from transfer as hold where hold.id = made.hold_id) end as held
+      from made
+      union all
+      select credit, amount_sun, 0 from made where kind in ('move', 'capture')
+    ) as side group by side.id) as sums
+  where account.id = sums.id and not account.may_go_negative;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION api_key_spent_on(asked_id text, asked_day date)
  RETURNS bigint
  LANGUAGE sql
@@ -1672,6 +1708,25 @@ AS $function$
                    length(of.debit), length(of.credit), coalesce(length(of.hold_id), -1), of.id, of.debit, of.credit, of.hold_id)
 $function$;
 
+CREATE OR REPLACE FUNCTION is_priced(o orders)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case o.customer_id when 'subscriptions' then o.amount_sun = 0
+    when 'direct_recharge' then exists (
+      select from price as p
+      where p.resource = 'energy' and o.energy between p.min_amount and p.max_amount
+        and o.energy * p.price_sun <= o.amount_sun * 1000
+        and (p.changed_by = 'shipped' or p.since < o.created_at + interval '10 seconds')
+        and (p.until is null or p.until > o.created_at - interval '10 seconds'))
+    else o.amount_sun - o.fee_sun >= least(
+      least_price_sun(o.energy, o.bandwidth, o.created_at), (
+        select least_price_sun(o.energy, o.bandwidth, q.made_at) from quote as q
+        where q.id = o.quote_id and o.created_at between q.made_at and q.expires_at
+          and q.expires_at < q.made_at + interval '10 minutes')) end
+$function$;
+
 CREATE OR REPLACE FUNCTION journal_sum(of journal, previous text, record text, entries text)
  RETURNS text
  LANGUAGE sql
@@ -1679,6 +1734,43 @@ CREATE OR REPLACE FUNCTION journal_sum(of journal, previous text, record text, e
 AS $function$
   select encode(sha256(convert_to(row(previous, of.number, of.first_entry, of.last_entry, of.entries, of.actions,
     encode(timestamptz_send(of.sealed_at), 'hex'), record, entries)::text, 'UTF8')), 'hex')
+$function$;
+
+CREATE OR REPLACE FUNCTION keep_account_sums()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.posted_sun := case tg_op when 'UPDATE' then old.posted_sun else 0 end;
+  new.held_sun := case tg_op when 'UPDATE' then old.held_sun else 0 end;
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION least_fee_sun(at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select min(price_sun) from fee
+  where name = 'activate_address'
+    and (changed_by = 'shipped' or since < at + interval '10 seconds')
+    and (until is null or until > at - interval '10 seconds')
+$function$;
+
+CREATE OR REPLACE FUNCTION least_price_sun(energy bigint, bandwidth bigint, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case when count(least_sun) = count(*) then coalesce(sum(least_sun), 0)::bigint end
+  from (values ('energy', energy), ('bandwidth', bandwidth)) as part (resource, amount),
+    lateral (
+      select min(greatest((price_sun * part.amount + 5000000) / 10000000, 1) * 10000) as least_sun
+      from price
+      where price.resource = part.resource and part.amount between min_amount and max_amount
+        and (changed_by = 'shipped' or since < at + interval '10 seconds')
+        and (until is null or until > at - interval '10 seconds')) as charged
+  where part.amount > 0
 $function$;
 
 CREATE OR REPLACE FUNCTION must(held boolean, otherwise text)
@@ -1701,6 +1793,17 @@ AS $function$
       of.made_by, of.reason, of.action, of.subject, of.before, of.after)
     else jsonb_build_array(of.number, extract(epoch from of.made_at), of.made_by, of.reason,
       of.action, of.subject, of.before, of.after, of.made_role, of.made_from) end)::text, 'UTF8')), 'hex')
+$function$;
+
+CREATE OR REPLACE FUNCTION pays_fee(o orders)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select o.fee_sun >= least(least_fee_sun(o.created_at), (
+    select least_fee_sun(q.made_at) from quote as q
+    where q.id = o.quote_id and o.created_at between q.made_at and q.expires_at
+      and q.expires_at < q.made_at + interval '10 minutes'))
 $function$;
 
 CREATE OR REPLACE FUNCTION refuse_change()
@@ -1766,6 +1869,10 @@ union all
     event_note.test
    from event_note;
 
+create trigger account_begins_empty before insert on account for each row execute function keep_account_sums();
+
+create trigger account_sums_follow_transfers before update on account for each row when ((new.posted_sun <> old.posted_sun or new.held_sun <> old.held_sun) and (pg_trigger_depth() = 0 or not has_table_privilege('account'::regclass::oid, 'truncate'))) execute function keep_account_sums();
+
 create trigger aml_evidence_never_changes before update on aml_evidence for each row execute function refuse_change();
 
 create trigger approval_rule_is_append_only before delete or update on approval_rule for each row execute function refuse_change();
@@ -1811,6 +1918,8 @@ create trigger operator_action_is_chained before insert on operator_action for e
 create trigger operator_action_is_not_truncated before truncate on operator_action for each statement execute function refuse_change();
 
 create trigger policy_is_append_only before delete or update on policy for each row execute function refuse_change();
+
+create trigger transfer_adds_to_accounts after insert on transfer referencing new table as made for each statement execute function add_to_account_sums();
 
 create trigger transfer_is_append_only before delete or update on transfer for each row execute function refuse_change();
 

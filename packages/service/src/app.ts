@@ -60,7 +60,7 @@ import { idMaker, type NewId, type Random } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { activatedStep, activateStep, delegateStep } from './market/delivery.ts'
 import { orderKinds } from './market/forms.ts'
-import { type OrderPlacer, orderPlacer } from './market/placing.ts'
+import { type OrderPlacer, type Needs as OrderPlacing, orderPlacer } from './market/placing.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { endStep, settleStep } from './market/settlement.ts'
 import { alertKinds } from './monitoring/watch_alerts.ts'
@@ -260,7 +260,7 @@ export type App = {
 }
 
 export function buildApp(world: World): App {
-  const { sql: steps_sql, api_sql: sql = steps_sql, again, told, wake } = world
+  const { sql: steps_sql, api_sql: sql = steps_sql } = world
   const { clock, random, node, wallets } = world
   const for_customers = { ...world, sql }
   const new_id = idMaker(clock, random)
@@ -287,8 +287,7 @@ export function buildApp(world: World): App {
   const status = statusOf(for_customers, { prices, brand })
   const events = eventsOf(world, { new_id, seal })
   const sign_in = signInOf(for_customers, { new_id, seal, brand })
-  const placing = { sql, clock, new_id, again, told, wake }
-  const { tryOrder, placeOrder } = orderPlacer({ ...placing, prices, receiver })
+  const { tryOrder, placeOrder } = placersOf(world, { new_id, prices, receiver })
   const portal = portalFace(world.about.public_url, world.portal_sessions)
   const generations = flowGenerations(flowNeeds(world))
   const working = { new_id, sign, watch, reads, prices, tryOrder, generations }
@@ -426,6 +425,16 @@ function listsOf({ sql, clock, node, about }: World): Endpoint[] {
     ...reportRoutes({ sql, clock }),
     ...refusalRoutes({ sql }),
   ]
+}
+
+/** Places what customers order, and what the service orders for itself, which the API's role may
+ *  not. */
+function placersOf(world: World, parts: Pick<OrderPlacing, 'new_id' | 'prices' | 'receiver'>) {
+  const { sql: steps_sql, api_sql = steps_sql, clock, again, told, wake } = world
+  const placing = { ...parts, clock, again, told, wake }
+  const { placeOrder } = orderPlacer({ ...placing, sql: api_sql })
+  const { tryOrder } = orderPlacer({ ...placing, sql: steps_sql })
+  return { tryOrder, placeOrder }
 }
 
 /** What is told of what happened: every kind, the log, streams and webhooks. */

@@ -139,7 +139,6 @@ function failByHand({ sql }: World): Promise<void> {
     await tx`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
       select id || '/release', 'release', id, debit, credit, amount_sun, made_at from transfer
         where kind = 'hold'`
-    await tx`update account set held_sun = 0 where not may_go_negative`
   })
 }
 

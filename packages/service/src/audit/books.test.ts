@@ -251,8 +251,24 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
   ['a record that was taken out', `delete from operator_action where number = 1`, ['C10']],
   [
     'a price without a record',
+    // What was not shipped was in force from its time on, and sold before.
     `update price set changed_by = 'mallory' where resource = 'bandwidth'`,
-    ['C10'],
+    ['C10', 'C17'],
+  ],
+  [
+    'what is sold at the price of before, while the same bought before is right',
+    `insert into orders (id, customer_id, service, address, energy, bandwidth, activate, state,
+       to_delegate, amount_sun, tx_id, due_at, created_at)
+     select id || '/later', customer_id, service, address, energy, bandwidth, false, state,
+       to_delegate, amount_sun, tx_id, due_at, (select max(since) + interval '1 hour' from price)
+     from orders where service = 'resource_bundle'`,
+    ['C4', 'C5', 'C14', 'C17'],
+  ],
+  [
+    'an activation below the fee',
+    `update orders set fee_sun = fee_sun - 1, amount_sun = amount_sun - 1
+     where service = 'activate_address' and fee_sun > 0`,
+    ['C4', 'C17'],
   ],
   [
     'money that went from one customer to another',

@@ -19,7 +19,7 @@ import { FINDINGS_MAX, type Finding } from './chain.ts'
 import { wrongDocuments } from './document_rules.ts'
 import { wrongEvents } from './event_rules.ts'
 import { wrongByHand } from './manual_rules.ts'
-import { wrongByQuote } from './quote_rule.ts'
+import { wrongByQuote, wrongPrices } from './price_rules.ts'
 import { unrecorded } from './records.ts'
 
 /** The accounts that are not somebody's, and may be below zero. */
@@ -410,6 +410,12 @@ export const ROW_RULES: readonly RowRule[] = [
     says: 'what was bought by a quote is what that was for, and cost no more than it said',
     stops_selling: true,
     find: wrongByQuote,
+  },
+  {
+    rule: 'C17',
+    says: 'nothing was sold for less than a price in force when it was bought or quoted',
+    stops_selling: true,
+    find: wrongPrices,
   },
   {
     rule: 'C16',

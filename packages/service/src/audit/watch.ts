@@ -1,10 +1,14 @@
 // The check of the books that runs by itself. What it finds twice, and the check before had not
-// found, takes everything off sale, by the switches and with the record of an operator's change;
-// reading, delivering what was sold and taking it back go on. An operator who has seen to it, or
-// accepts it, puts everything on sale again: `services on --all`.
+// found, takes everything off sale, by the switches and with the record of an operator's change,
+// and stops money that leaves (signing_reasons.ts); reading, delivering what was sold and taking it
+// back go on. An operator who has seen to it, or accepts it, puts everything on sale again, and
+// lets money leave: `services on --all`.
+//
+//   (found) -> (gone): not found any more; -> (accepted): by an operator
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { perform } from '../events/changes.ts'
+import type { Action } from '../ledger/actions.ts'
 import type { Clock } from '../lib/clock.ts'
 import { setSwitches, switches } from '../prices/switches.ts'
 import type { Step } from '../steps/step.ts'
@@ -88,8 +92,8 @@ async function conclude(
   await perform({ sql, clock }, { operator, action: 'books check' }, async (tx) => {
     const fresh = await tx`
       with gone as (
-        delete from books_finding where rule <> all (${unchecked}) and (rule, subject,
-          found) not in (
+        update books_finding set gone_at = ${now}
+        where gone_at is null and rule <> all (${unchecked}) and (rule, subject, found) not in (
           select * from unnest(${column('rule')}::text[], ${column('subject')}::text[],
                                ${column('found')}::text[]))
       )
@@ -97,7 +101,9 @@ async function conclude(
       select distinct rule, subject, found, ${now}::timestamptz
       from unnest(${column('rule')}::text[], ${column('subject')}::text[],
                   ${column('found')}::text[]) as f (rule, subject, found)
-      on conflict (rule, subject, found) do nothing returning 1`
+      on conflict (rule, subject, found) do update set found_at = excluded.found_at, gone_at = null
+        where books_finding.gone_at is not null
+      returning 1`
     await tx`update books_check set checked_at = ${began_at}, due_at = ${due_at}`
     return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx, now) : [] }
   })
@@ -114,11 +120,24 @@ export async function readFindings(
 ): Promise<{ checked_at: Date | null; findings: bigint; listed: StandingFinding[] }> {
   const [check] = await sql<{ checked_at: Date | null; findings: bigint }>`
     select (select checked_at from books_check where isfinite(checked_at)) as checked_at,
-           (select count(*) from books_finding) as findings`
+           (select count(*) from books_finding where gone_at is null) as findings`
   const listed = await sql<StandingFinding>`
-    select rule, subject, found, found_at from books_finding
+    select rule, subject, found, found_at from books_finding where gone_at is null
     order by found_at, rule, subject, found limit ${limit}`
   return { ...check!, listed }
+}
+
+/** An operator has seen to what was found, or accepts it: money may leave again. What is gone is
+ *  forgotten. The actions to record. */
+export async function acceptFindings(tx: Tx, at: Date): Promise<Action[]> {
+  const forgotten = await tx`
+    delete from books_finding where gone_at is not null
+    returning accepted_at is null or accepted_at < found_at as is_open`
+  const accepted = await tx`
+    update books_finding set accepted_at = ${at}
+    where accepted_at is null or accepted_at < found_at returning 1`
+  const findings = accepted.length + forgotten.filter(({ is_open }) => is_open).length
+  return findings === 0 ? [] : [{ subject: 'books', before: null, after: { accepted: findings } }]
 }
 
 async function stopSelling(tx: Tx, at: Date) {

@@ -15,7 +15,9 @@ async function setUp(t: TestContext, role: DatabaseRole): Promise<{ all: Sql; sq
   const sql = new TestDatabase({ name, url }).connect({ role })
   t.after(() => sql.close())
   await all`insert into account (id, may_go_negative) values ('customer:a', false)`
-  await all`update account set posted_sun = 100 where id = 'customer:a'`
+  await all`
+    insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+    values ('given', 'move', 'world', 'customer:a', 100, now())`
   return { all, sql }
 }
 
@@ -23,12 +25,10 @@ const denied = { code: '42501' }
 
 test('the API holds a price and moves no money', async (t) => {
   const { all, sql } = await setUp(t, 'penstock_api')
-  await sql.begin(async (tx) => {
-    await tx`
-      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-      values ('subscription:s', 'hold', 'customer:a', 'revenue', 5, now())`
-    await tx`update account set held_sun = 5 where id = 'customer:a'`
-  })
+  await sql`
+    insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+    values ('subscription:s', 'hold', 'customer:a', 'revenue', 5, now())`
+  await sql`update account set held_sun = 0 where id = 'customer:a'`
   await assert.rejects(
     sql`
       insert into transfer (id, kind, debit, credit, amount_sun, made_at)
@@ -48,8 +48,33 @@ test('the API holds a price and moves no money', async (t) => {
     insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
     values ('r', 'release', 'subscription:s', 'customer:a', 'revenue', 5, now())`
   await assert.rejects(release(), denied)
+  for (const [credit, debit] of [
+    ['customer:b', 'customer:a'],
+    ['revenue', 'customer:direct_recharge'],
+  ])
+    await assert.rejects(
+      sql`
+        insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+        values ('h', 'hold', ${debit}, ${credit}, 5, now())`,
+      denied,
+    )
   const [entries] = await all`select count(*)::int as n from transfer`
-  assert.equal(entries?.n, 1)
+  assert.equal(entries?.n, 2)
+  const [account] = await all`select posted_sun, held_sun from account where id = 'customer:a'`
+  assert.deepEqual(account, { posted_sun: 100n, held_sun: 5n }, 'nothing that it writes is heard')
+  // Nor by a trigger of a table of its own, which is as deep as the ledger's.
+  await sql
+    .begin(async (tx) => {
+      await tx`create temporary table mine (id int)`
+      await tx`create function pg_temp.give() returns trigger language plpgsql as
+        'begin update account set held_sun = 0; return null; end'`
+      await tx`create trigger give after insert on mine for each row
+        execute function pg_temp.give()`
+      await tx`insert into mine values (1)`
+    })
+    .catch(() => {})
+  const [after] = await all`select held_sun from account where id = 'customer:a'`
+  assert.deepEqual(after, { held_sun: 5n })
 })
 
 test('the API signs nothing, deletes no order, and reads no record of operators', async (t) => {

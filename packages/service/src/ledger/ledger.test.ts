@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { emptyTables, freshDatabase } from 'penstock-test/harness/database.ts'
+import { withoutTriggers } from 'penstock-test/harness/without_triggers.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
 import { checkBooks } from './books.ts'
 import {
@@ -197,24 +198,54 @@ test('the database refuses a transfer that makes no sense, by name', async (t) =
     insert({ kind: 'release', hold_id: 'nothing' }),
     breaks('transfer_hold_exists'),
   )
+  await hold(sql, 'h', 10n)
+  const resolve = (row: { id: string; kind: string; credit: string; sun: bigint }) =>
+    sql`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+        values (${row.id}, ${row.kind}, 'h', ${ANNA}, ${row.credit}, ${row.sun}, ${made_at})`
+  const capture = { id: 'c', kind: 'capture', credit: REVENUE, sun: 10n }
+  for (const change of [{ sun: 11n }, { credit: ZOE }, { kind: 'release', sun: 9n }])
+    await assert.rejects(resolve({ ...capture, ...change }), breaks('transfer_resolves_as_held'))
   await assert.rejects(
-    sql`update account set held_sun = -1 where id = ${ZOE}`,
+    withoutTriggers(sql, (tx) => tx`update account set held_sun = -1 where id = ${ZOE}`),
     breaks('account_held_not_negative'),
   )
   await assert.rejects(
-    sql`update account set posted_sun = 1 where id = ${WORLD}`,
+    withoutTriggers(sql, (tx) => tx`update account set posted_sun = 1 where id = ${WORLD}`),
     breaks('account_system_keeps_no_sum'),
   )
+})
+
+test('nobody writes the sums of an account: they follow its entries', async (t) => {
+  const sql = await ledger(t, 100n)
+  const kept = async () => {
+    const [row] = await sql`select posted_sun, held_sun from account where id = ${ANNA}`
+    return row
+  }
+  await hold(sql, 'h', 10n)
+  await sql`update account set held_sun = 0, posted_sun = 1000 where id = ${ANNA}`
+  assert.deepEqual(await kept(), { posted_sun: 100n, held_sun: 10n })
+  // As a program of before does it, in one statement with the entry.
+  await sql`
+    with hold as (
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      values ('old', 'hold', ${ANNA}, ${REVENUE}, 5, ${made_at}) returning debit, amount_sun)
+    update account set held_sun = held_sun + amount_sun from hold where id = debit`
+  assert.deepEqual(await kept(), { posted_sun: 100n, held_sun: 15n })
+  await sql`insert into account values ('customer:rich', false, 1000, 0)`
+  assert.equal(await spendable(sql, 'customer:rich'), 0n)
+  assert.deepEqual(await checkBooks(sql), [])
 })
 
 test('the check of the books finds what does not hold', async (t) => {
   const sql = await ledger(t, 100n)
   await hold(sql, 'h1', 10n)
-  await sql`update account set posted_sun = 101 where id = ${ANNA}`
-  await sql`insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-            values ('t1', 'move', 'customer:nobody', ${REVENUE}, 1, ${made_at})`
-  await sql`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-            values ('t2', 'capture', 'h1', ${ANNA}, ${ZOE}, 11, ${made_at})`
+  await withoutTriggers(sql, async (tx) => {
+    await tx`update account set posted_sun = 101 where id = ${ANNA}`
+    await tx`insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+             values ('t1', 'move', 'customer:nobody', ${REVENUE}, 1, ${made_at})`
+    await tx`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+             values ('t2', 'capture', 'h1', ${ANNA}, ${ZOE}, 11, ${made_at})`
+  })
   const rules = (await checkBooks(sql)).map(({ rule, subject }) => `${rule}: ${subject}`)
   assert.deepEqual(rules, [
     'a hold is resolved between its own accounts: t2',

@@ -1,7 +1,8 @@
 // The ledger: integer sun, double entry, append-only. holdAll() sets money aside, captureAll()
 // takes it, release() gives it back, move() does both at once. Everything happens in the caller's
-// transaction: a customer is charged if and only if what was bought is recorded too. Accounts are
-// locked in the order of their ids, so two callers never deadlock here.
+// transaction: a customer is charged if and only if what was bought is recorded too. The database
+// keeps the sums of the accounts as entries are made, and hears nobody else about them. Accounts
+// are locked in the order of their ids, so two callers never deadlock here.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
@@ -57,19 +58,13 @@ export async function lockAccounts(
 export function holdAll(tx: Tx, holds: readonly Transfer[]): void {
   if (holds.length === 0) return
   tx.send`
-    with hold as (
-      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-      select id, 'hold', debit, credit, amount_sun, made_at
-      from unnest(${holds.map((t) => t.id)}::text[], ${holds.map((t) => t.debit)}::text[],
-                  ${holds.map((t) => t.credit)}::text[],
-                  ${holds.map((t) => t.amount_sun)}::bigint[],
-                  ${holds.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit,
-                    amount_sun, made_at)
-      returning debit, amount_sun
-    )
-    update account set held_sun = held_sun + asked.sun
-    from (select debit, sum(amount_sun)::bigint as sun from hold group by debit) as asked
-    where account.id = asked.debit and not may_go_negative`
+    insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+    select id, 'hold', debit, credit, amount_sun, made_at
+    from unnest(${holds.map((t) => t.id)}::text[], ${holds.map((t) => t.debit)}::text[],
+                ${holds.map((t) => t.credit)}::text[],
+                ${holds.map((t) => t.amount_sun)}::bigint[],
+                ${holds.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit,
+                  amount_sun, made_at)`
 }
 
 /** Takes held money of any number of holds, each with what is to be taken of it: what is left of a
@@ -94,14 +89,6 @@ export function captureAll(
         asked.amount_sun, ${made_at}
       from asked join transfer as hold on hold.id = asked.hold_id and hold.kind = 'hold'
       where asked.amount_sun <= hold.amount_sun
-      returning hold_id, debit, amount_sun
-    ), resolved as (
-      update account set held_sun = held_sun - sums.held, posted_sun = posted_sun - sums.captured
-      from (select captured.debit, sum(hold.amount_sun)::bigint as held,
-        sum(captured.amount_sun)::bigint as captured
-            from captured join transfer as hold on hold.id = captured.hold_id
-              group by captured.debit) as sums
-      where account.id = sums.debit and not may_go_negative
       returning 1
     )
     select must(count(*) = ${captures.length},
@@ -111,15 +98,12 @@ export function captureAll(
 /** Gives held money back. The caller has locked the debited account. Throws when there is no such
  *  hold; resolving one a second time breaks `transfer_hold_resolved_once`. */
 export async function release(tx: Tx, hold_id: string, made_at: Date): Promise<void> {
-  const [hold] = await tx<{ debit: string; amount_sun: bigint }>`
+  const [hold] = await tx`
     insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
     select id || '/release', 'release', id, debit, credit, amount_sun, ${made_at} from transfer
     where id = ${hold_id} and kind = 'hold'
-    returning debit, amount_sun`
+    returning 1`
   if (!hold) throw new Error(`there is no hold ${hold_id}`)
-  await tx`
-    update account set held_sun = held_sun - ${hold.amount_sun} where id = ${hold.debit}
-      and not may_go_negative`
 }
 
 /** Moves money at once. Returns false, and changes nothing, when the very same transfer was made
@@ -137,24 +121,14 @@ export async function moveAll(
 ): Promise<ReadonlySet<string>> {
   if (transfers.length === 0) return new Set()
   const made = await tx<{ id: string }>`
-    with made as (
-      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-      select id, 'move', debit, credit, amount_sun, made_at
-      from unnest(${transfers.map((t) => t.id)}::text[], ${transfers.map((t) => t.debit)}::text[],
-                  ${transfers.map((t) => t.credit)}::text[],
-                  ${transfers.map((t) => t.amount_sun)}::bigint[],
-                  ${transfers.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit,
-                    amount_sun, made_at)
-      on conflict (id) do nothing returning id, debit, credit, amount_sun
-    ), posted as (
-      update account set posted_sun = posted_sun + sums.sun
-      from (select id, sum(sun)::bigint as sun
-            from (select debit as id, -amount_sun as sun from made union all select credit,
-              amount_sun from made) as side
-            group by id) as sums
-      where account.id = sums.id and not may_go_negative
-    )
-    select id from made`
+    insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+    select id, 'move', debit, credit, amount_sun, made_at
+    from unnest(${transfers.map((t) => t.id)}::text[], ${transfers.map((t) => t.debit)}::text[],
+                ${transfers.map((t) => t.credit)}::text[],
+                ${transfers.map((t) => t.amount_sun)}::bigint[],
+                ${transfers.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit,
+                  amount_sun, made_at)
+    on conflict (id) do nothing returning id`
   const ids = new Set(made.map(({ id }) => id))
   for (const transfer of transfers) if (!ids.has(transfer.id)) await requireSame(tx, transfer)
   return ids

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Operator, worldOperator } from 'penstock-test/harness/operator.ts'
+import { keepMore } from 'penstock-test/harness/without_triggers.ts'
 import { type Customer, makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { HOUSE, listEvents } from '../events/events.ts'
 import { ALERTS } from './alerts.ts'
@@ -97,15 +98,13 @@ const CASES: Record<string, Case> = {
   'an account has a sun too many': {
     raises: ['books_broken'],
     async cause({ world, anna }) {
-      await world.sql`
-        update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
+      await keepMore(world.sql, `customer:${anna.id}`, 1n)
       // What is found twice counts.
       await world.advance(700)
       await world.advance(20)
     },
     async end({ world, anna, at }) {
-      await world.sql`
-        update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
+      await keepMore(world.sql, `customer:${anna.id}`, -1n)
       await world.advance(700)
       await at.json('services', 'on', '--all', '--reason', 'seen to')
     },

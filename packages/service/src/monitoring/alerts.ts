@@ -123,9 +123,12 @@ export const ALERTS: Record<
     having count(*) > 0`,
   books_broken: ({ sql }) => sql`
     select min(found_at) as since,
-      format('findings of the last check of the books: %s, the first about %s', count(*),
-      min(rule || ' ' || subject)) as what
-    from books_finding having count(*) > 0`,
+      format('findings of the last check of the books: %s, the first about %s%s',
+        count(*) filter (where gone_at is null), min(rule || ' ' || subject),
+        case when bool_or(accepted_at is null or accepted_at < found_at)
+          then '; no refund and no activation is signed before services on --all' end) as what
+    from books_finding
+    where gone_at is null or accepted_at is null or accepted_at < found_at having count(*) > 0`,
   books_unchecked: ({ sql, now }) => sql`
     select checked_at as since, 'the books were not checked since' as what from books_check
     where due_at < ${now}::timestamptz - interval '30 minutes'`,

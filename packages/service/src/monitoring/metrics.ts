@@ -202,7 +202,7 @@ const READINGS: readonly {
     names: ['books_findings'],
     async read(sql, set) {
       const rows = await sql<{ rule: string; findings: bigint }>`
-        select rule, count(*) as findings from books_finding group by rule`
+        select rule, count(*) as findings from books_finding where gone_at is null group by rule`
       for (const { rule, findings } of rows) set('books_findings', Number(findings), { rule })
     },
   },

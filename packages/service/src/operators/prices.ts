@@ -1,6 +1,7 @@
 // What is sold and for how much: tiers, flat prices, plans, and what is on sale.
 
 import { Type } from 'typebox'
+import { acceptFindings } from '../audit/watch.ts'
 import { type Change, listActions } from '../ledger/actions.ts'
 import { later } from '../lib/clock.ts'
 import { misuse } from '../lib/fault.ts'
@@ -328,7 +329,10 @@ const switching = (word: 'on' | 'off', summary: string) =>
       if (all === names.length > 0) throw misuse(`services ${word}: give the services, or --all.`)
       const meant = all ? (await switches(tx)).map(({ name }) => name) : names
       const wanted = { names: meant, on_sale: word === 'on', changed_by: by, at }
-      return changed(await setSwitches(tx, wanted))
+      const { result, actions } = await setSwitches(tx, wanted)
+      const is_seen_to = result.every((one) => one.on_sale || one.changed_by !== 'books check')
+      const accepted = word === 'on' && is_seen_to ? await acceptFindings(tx, at) : []
+      return changed({ result, actions: [...actions, ...accepted] })
     },
   })
 

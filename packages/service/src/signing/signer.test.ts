@@ -54,6 +54,9 @@ before(async () => {
   sql = connect({ url: database.url, connections_max: 2 })
   // One unit of energy for each TRX of stake.
   await sql`update pool set total_limit = 1000, total_weight = 1000`
+  await sql`
+    insert into price (resource, min_amount, max_amount, price_sun, changed_by)
+    values ('energy', 1, 1000, 1, 'shipped')`
 })
 
 /** A signer with a log of its own, which is empty when none is given. */
@@ -111,21 +114,22 @@ async function attemptFor(subject: string, id = newName('attempt')): Promise<str
 async function order({
   state = 'pending',
   hold = true,
-  amount_sun = 1_000n,
+  amount_sun = 10_000n,
   energy = 50,
+  fee_sun = 0n,
 } = {}): Promise<string> {
   const id = newName('order')
   await sql`
     insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
-      amount_sun, tx_id,
+      amount_sun, fee_sun, tx_id,
                         due_at, created_at)
     values (${id}, 'anna', 'energy', ${bob.address}, ${energy}, false, ${state},
-      false, ${amount_sun}, 'shown',
+      false, ${amount_sun + fee_sun}, ${fee_sun}, 'shown',
             ${now}, ${now})`
   if (!hold) return id
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-    values (${`order:${id}`}, 'hold', 'customer:anna', 'revenue', 1000, ${now})`
+    values (${`order:${id}`}, 'hold', 'customer:anna', 'revenue', ${10_000n + fee_sun}, ${now})`
   return id
 }
 
@@ -133,7 +137,7 @@ async function order({
 const resolve = (order_id: string, kind: 'capture' | 'release') => sql`
   insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
   values (${`order:${order_id}/${kind}`}, ${kind}, ${`order:${order_id}`}, 'customer:anna',
-          'revenue', 1000, ${now})`
+          'revenue', 10000, ${now})`
 
 type DelegateInput = { subject?: string; amount?: number; stake_sun?: bigint; by?: Wallet }
 
@@ -162,7 +166,7 @@ async function reclaiming(): Promise<string> {
   return attempt
 }
 
-async function activating({ ordered = true } = {}): Promise<string> {
+async function activating({ ordered = true, fee_sun = 1_400_000n } = {}): Promise<string> {
   const id = newName('activation')
   const attempt = await attemptFor(`activate:${id}`)
   // One is under way for an address at a time.
@@ -170,7 +174,7 @@ async function activating({ ordered = true } = {}): Promise<string> {
   await sql`
     insert into activation (id, address, state, attempt_id, made_at)
     values (${id}, ${bob.address}, 'activating', ${attempt}, ${now})`
-  const order_id = await order()
+  const order_id = await order({ fee_sun })
   if (ordered)
     await sql`update orders set activation_id = ${id}, activate = true where id = ${order_id}`
   return attempt
@@ -273,7 +277,10 @@ test('an open order, or one owed after a fork, is delivered; an unpaid one is no
   const cases: [string, RegExp][] = [
     [await order({ hold: false }), /not paid for/],
     [await order({ amount_sun: 0n }), /not paid for/],
-    [await order({ amount_sun: 1_001n }), /not paid for/],
+    [await order({ amount_sun: 10_001n }), /not paid for/],
+    [await order({ amount_sun: 9_999n }), /costs less than any price in force/],
+    [await order({ energy: 200_000 }), /costs less than any price in force/],
+    [await order({ energy: 3_000_001 }), /costs less than any price in force/],
     [paidBack, /not paid for/],
     [uncharged, /not paid for/],
     [await order({ state: 'failed' }), /no order that is open or owed/],

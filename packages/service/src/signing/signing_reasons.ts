@@ -1,7 +1,8 @@
 // Why a transaction of ours may be signed, worked out from the rows: an attempt asks for it, and
 // what it is for stands in the tables of the market and the treasury, is paid for there, and says
 // the same as the bytes. Anyone who can write one row, an attempt, a delegation or a deposit, gets
-// no signature for it. One statement looks at a whole batch.
+// no signature for it. Nor is less signed for than a price in force: prices are written by neither
+// the API nor the workers. One statement looks at a whole batch.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../database/sql.ts'
@@ -24,6 +25,8 @@ export type Reason = {
   subject: string
   /** Whether nothing is to be signed, by the switch and by the last record about it. */
   stopped: boolean
+  /** Whether no money may leave: the check of the books has found what nobody has accepted. */
+  books_broken: boolean
   /** What names the attempt as its own: delegate, reclaim, activate or refund, and whose. */
   purpose: string | null
   of: string | null
@@ -35,6 +38,8 @@ export type Reason = {
   /** Delegations: whether the order wants this much there, is open or owed, and is paid for. */
   order_wants: boolean | null
   order_paid: boolean | null
+  /** Delegations: whether the order cost what a price in force then says, or its quote. */
+  order_priced: boolean | null
   /** Delegations: the most that the amount may stake. */
   most_sun: bigint | null
   /** Activations: whether an order names it that is paid for. */
@@ -56,14 +61,14 @@ export function reasonsOf(
       coalesce((select stopped from signing), true) or coalesce((
         select (after ->> 'stopped')::boolean from operator_action where subject = 'signing'
         order by number desc limit 1), false) as stopped,
+      exists (select 1 from books_finding
+        where accepted_at is null or accepted_at < found_at) as books_broken,
       case when d.id is not null then 'delegate' when r.id is not null then 'reclaim'
-           when c.id is not null then 'activate'
-             when p.tx_id is not null then 'refund' end as purpose,
+        when c.id is not null then 'activate' when p.tx_id is not null then 'refund' end as purpose,
       coalesce(d.id, r.id, c.id, p.tx_id) as of,
       coalesce(d.state, r.state, c.state, p.state) as of_state,
-      coalesce(d.wallet, r.wallet) as wallet,
+      coalesce(d.wallet, r.wallet) as wallet, coalesce(d.resource, r.resource) as resource,
       coalesce(d.receiver, r.receiver, c.address, p.from_address) as receiver,
-      coalesce(d.resource, r.resource) as resource,
       coalesce(d.stake_sun, r.stake_sun, p.amount_sun) as sun,
       o.state in ('new', 'pending', 'success') and o.address = d.receiver
         and case d.resource when 'energy' then o.energy else o.bandwidth end >= (
@@ -76,28 +81,28 @@ export function reasonsOf(
           where s.id = split_part(o.external_id, '/', 1) and s.address = o.address
             and o.energy <= plan.energy_per_transaction and o.bandwidth = 0
             and (plan.activation_fee_sun + plan.initial_price_sun = 0
-                 or exists (select 1 from transfer where id = 'subscription:' || s.id
-                   and kind = 'hold')))
+              or exists (
+                select 1 from transfer where id = 'subscription:' || s.id and kind = 'hold')))
         when 'direct_recharge' then hold.amount_sun >= o.amount_sun and o.amount_sun > 0
-          and exists (select 1 from deposit as q
-          where o.external_id = 'deposit:' || q.tx_id and q.tx_id = substr(o.external_id, 9)
-            and q.position = 0 and q.from_address = o.address and q.amount_sun = o.amount_sun)
+          and exists (select 1 from deposit as q where o.external_id = 'deposit:' || q.tx_id
+            and q.tx_id = substr(o.external_id, 9) and q.position = 0
+            and q.from_address = o.address and q.amount_sun = o.amount_sun)
         else hold.amount_sun >= o.amount_sun and o.amount_sun > 0
       end and case o.state when 'success' then resolved.kind is not distinct from
                 case when o.amount_sun > 0 then 'capture' end
               else resolved.id is null end as order_paid,
+      is_priced(o) and (o.state = 'success' or o.created_at > a.made_at - interval '1 day')
+        as order_priced,
       trunc(2000000 * d.amount::numeric * pool.total_weight / nullif(pool.total_limit,
         0)) + 2000000 as most_sun,
-      exists (
-        select 1 from orders as w left join transfer as h on h.id = 'order:' || w.id
-          and h.kind = 'hold'
+      exists (select 1 from orders as w
+          left join transfer as h on h.id = 'order:' || w.id and h.kind = 'hold'
         where w.activation_id = c.id and w.activate and w.address = c.address
           and case w.customer_id
-            when 'subscriptions' then exists (
-              select 1 from subscription as s
+            when 'subscriptions' then exists (select 1 from subscription as s
               where s.id = split_part(w.external_id, '/', 1) and s.address = w.address
                 and s.activate_address)
-            else h.amount_sun >= w.amount_sun and w.amount_sun > 0 end) as wanted,
+            else h.amount_sun >= w.amount_sun and pays_fee(w) end) as wanted,
       p.solid_at is not null and p.position = 0 and p.customer_id is null
         and p.to_address = ${recharge_address}
         and exists (select 1 from transfer as t
@@ -132,6 +137,9 @@ const STATES: Readonly<Record<string, string>> = {
   refund: 'refunding',
 }
 
+/** No money leaves while it is so; what was sold is delivered and taken back all the same. */
+const BOOKS_BROKEN = 'the check of the books has found what no operator has accepted'
+
 /** Why it may not be signed; undefined when it may. `fee_sun`: what of a deposit does not go
  *  back. */
 export function objection(
@@ -146,6 +154,7 @@ export function objection(
   if (reason.subject !== `${purpose}:${of}`)
     return `the attempt is for ${reason.subject}, and ${purpose}:${of} has it`
   if (of_state !== STATES[purpose]) return `${purpose}:${of} is ${of_state}`
+  if (reason.books_broken && (purpose === 'refund' || purpose === 'activate')) return BOOKS_BROKEN
   if (operation.receiver !== reason.receiver)
     return `it is for ${reason.receiver}, and not for ${operation.receiver}`
   if (purpose === 'activate')
@@ -166,11 +175,12 @@ export function objection(
 }
 
 function objectionToOrder(
-  { order_wants, order_paid, most_sun }: Reason,
+  { order_wants, order_paid, order_priced, most_sun }: Reason,
   { sun }: Operation,
 ): string | undefined {
   if (!order_wants) return 'no order that is open or owed wants this much there'
   if (!order_paid) return 'its order is not paid for'
+  if (!order_priced) return 'its order costs less than any price in force when it was made'
   if (most_sun === null || sun > most_sun) return `${sun} sun is far more than its amount needs`
   return undefined
 }
