@@ -327,6 +327,61 @@ job('a root of another history is found out', { clicks: 2, seconds: 1 }, async (
   await page.getByRole('status').filter({ hasText: '2020-01-01' }).waitFor()
 })
 
+/** What the search finds for a text, in the order in which it is shown. */
+async function found(text: string): Promise<string[]> {
+  const field = page.getByRole('combobox', { name: 'Search' })
+  await field.fill('')
+  await page.locator('#found').waitFor({ state: 'hidden' })
+  await field.fill(text)
+  const options = page.getByRole('listbox').getByRole('option')
+  await options
+    .filter({ hasText: /Customer|Order|Deposit|Wallet|Nothing found/ })
+    .first()
+    .waitFor()
+  return options.allInnerTexts()
+}
+
+inBrowser(
+  'a customer, an order, a deposit and a wallet are found by whatever is known',
+  async () => {
+    page = desk
+    await page.goto(home)
+    const id = await buy('found in the console')
+    const [order] = await sandbox.sql<{ address: string; hash: string; customer_id: string }>`
+    select address, tx_id as hash, customer_id from orders where id = ${id}`
+    const { address, hash, customer_id } = order!
+    const [{ deposit_address }] = (await sandbox.sql<{ deposit_address: string }>`
+    select deposit_address from customer where id = ${customer_id}`) as [
+      { deposit_address: string },
+    ]
+    const [{ tx_id }] = (await sandbox.sql<{ tx_id: string }>`
+    select tx_id from deposit where to_address = ${deposit_address}
+    order by block_number limit 1`) as [{ tx_id: string }]
+    const [{ wallet }] = (await sandbox.sql<{ wallet: string }>`
+    select wallet from delegation where order_id = ${id}`) as [{ wallet: string }]
+    for (const text of [customer_id, 'sandb', deposit_address])
+      assert.match((await found(text)).join(), /sandbox\s+Customer/, text)
+    for (const text of [id, 'found in the console', address, hash])
+      assert.ok(
+        (await found(text)).some((one) => /^found in the console\s+Order/.test(one)),
+        text,
+      )
+    assert.match((await found(tx_id))[0]!, /Deposit, credited/)
+    assert.match((await found(wallet))[0]!, /Wallet/)
+    assert.deepEqual(await found('of nobody at all'), ['Nothing found'])
+    await found(hash)
+    await page.keyboard.press('Enter')
+    await heading(/^Order\b/).waitFor()
+    await page.goto(`${home}/orders?service=bandwidth`)
+    await page.getByText('No order fits this filter.').waitFor()
+    await page.goto(`${home}/orders?address=${address}&state=success&service=energy`)
+    await page.getByRole('link', { name: 'found in the console' }).waitFor()
+    await page.goto(`${home}/record?made_by=nobody`)
+    await page.getByLabel('Changed by').waitFor()
+    assert.equal(await rows('Record').count(), 0)
+  },
+)
+
 job('an order is proved', { clicks: 2, seconds: 1 }, async (hands) => {
   const id = await buy(`proved with the ${hands.name}`)
   // What is proved is sealed first: that takes some seconds.

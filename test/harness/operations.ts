@@ -44,6 +44,7 @@ export async function runMostOperations(
   await watchAlertsStep({ sql: world.sql, clock: { now: () => world.now } }).run()
   const reason = ['--reason', 'a test']
   const run: string[][] = [
+    ['find', address],
     ...[
       'status',
       'figures show',
@@ -55,6 +56,7 @@ export async function runMostOperations(
       'actions prove',
       'customers list',
       'orders list',
+      'orders list --service energy',
       'delegations list',
     ].map(split),
     ...['subscriptions list', 'pool show', 'pool forecast', 'chain show', 'signer status'].map(

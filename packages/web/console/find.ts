@@ -1,15 +1,42 @@
-// What was typed or pasted into the search field: an order's id, or a customer's own id for one.
+// What was typed or pasted into the search field: a name, an id, an address, a transaction on the
+// chain, or a customer's own id for an order.
 
 import { run } from '../console_calls/calls.ts'
 import type { Finding } from '../frame/face.ts'
 import { shortText } from '../parts/address.tsx'
 import { path } from '../paths/console.ts'
+import { nameText } from '../words/name.ts'
 import { named, say } from '../words/words.ts'
 
-type Order = { id: string; service: string; state: string }
+type Kind = 'customer' | 'order' | 'deposit' | 'wallet'
+type Found = {
+  kind: Kind
+  id: string
+  customer_id: string | null
+  name: string | null
+  state: string | null
+}
+
+const HREF: Record<Kind, (found: Found) => string> = {
+  customer: ({ id }) => path.customer(id),
+  order: ({ id }) => path.order(id),
+  // What nobody has is decided where money is looked after.
+  deposit: ({ customer_id }) => (customer_id === null ? path.money : path.customer(customer_id)),
+  wallet: ({ id }) => path.wallet(id),
+}
+
+const kindText: Record<Kind, () => string> = {
+  customer: () => say('find.customer'),
+  order: () => say('find.order'),
+  deposit: () => say('find.deposit'),
+  wallet: () => say('find.wallet'),
+}
 
 export async function find(text: string): Promise<readonly Finding[]> {
-  const { id, service, state } = await run<Order>('orders show', { order: text })
-  const what = `${named('service', service)}, ${named('state', state)}`
-  return [{ href: path.order(id), title: shortText(id), what: `${say('order.one')}, ${what}` }]
+  const found = await run<Found[]>('find', { text })
+  return found.map((one) => {
+    const { kind, id, name, state } = one
+    const what = [kindText[kind](), state && named('state', state)].filter(Boolean).join(', ')
+    return { href: HREF[kind](one), title: name === null ? shortText(id) : nameText(name), what }
+  })
 }

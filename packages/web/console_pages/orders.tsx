@@ -5,6 +5,7 @@ import { trx, useRun } from '../console_calls/calls.ts'
 import { Title } from '../frame/title.tsx'
 import { Address, shortText } from '../parts/address.tsx'
 import { Answer, Empty } from '../parts/answer.tsx'
+import { type FilterField, FilterForm, filterOf } from '../parts/list.tsx'
 import { Money } from '../parts/money.tsx'
 import { State } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
@@ -26,11 +27,29 @@ type Order = {
 }
 
 const LIMIT = 25
+const STATES = ['new', 'pending', 'success', 'failed']
+const SERVICES = ['energy', 'bandwidth', 'resource_bundle', 'activate_address']
+const FILTERS = ['state', 'service', 'customer', 'address', 'since', 'until'] as const
+
+function filterFields(): FilterField[] {
+  const choices = (family: 'state' | 'service', names: string[]) =>
+    names.map((value) => ({ value, text: named(family, value) }))
+  return [
+    { name: 'state', label: say('state'), choices: choices('state', STATES) },
+    { name: 'service', label: say('service'), choices: choices('service', SERVICES) },
+    { name: 'customer', label: say('filter.customer') },
+    { name: 'address', label: say('receiver') },
+    { name: 'since', label: say('filter.since'), type: 'date' },
+    { name: 'until', label: say('filter.until'), type: 'date' },
+  ]
+}
 
 export default function Orders() {
   const { query } = useLocation()
   const open = query.open === 'true'
+  const filter = filterOf(query, FILTERS)
   const wanted = {
+    ...filter,
     limit: LIMIT,
     ...(open && { open }),
     ...(query.before && { before: query.before }),
@@ -38,7 +57,7 @@ export default function Orders() {
   const orders = useRun<Order[]>('orders list', wanted, {
     patch: (known, { type }) => (type === 'tick' ? 'again' : known),
   })
-  const filter = open ? '&open=true' : ''
+  const same = new URLSearchParams({ ...filter, ...(open && { open: 'true' }) })
   return (
     <>
       <Title title={say('orders.all')} />
@@ -47,11 +66,12 @@ export default function Orders() {
           {say(open ? 'orders.show_all' : 'orders.show_open')}
         </a>
       </p>
+      <FilterForm fields={filterFields()} filter={filter} path={path.orders} />
       <Answer question={orders} lines={12}>
         {(rows) =>
           rows.length === 0 ? (
             <Empty>
-              <p>{say('orders.none_here')}</p>
+              <p>{say(same.size > 0 ? 'orders.none_filtered' : 'orders.none_here')}</p>
             </Empty>
           ) : (
             <>
@@ -63,7 +83,7 @@ export default function Orders() {
               />
               {rows.length === LIMIT && (
                 <p class="pager">
-                  <a href={`${path.orders}?before=${rows.at(-1)!.id}${filter}`}>
+                  <a href={`${path.orders}?before=${rows.at(-1)!.id}&${same}`}>
                     {say('list.older')}
                   </a>
                 </p>

@@ -7,6 +7,7 @@ import { useLocation } from 'preact-iso/router'
 import { useRun } from '../console_calls/calls.ts'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
+import { FilterForm, filterOf } from '../parts/list.tsx'
 import { Shape } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
@@ -29,15 +30,20 @@ const LIMIT = 25
 
 export default function Record() {
   const { query } = useLocation()
+  const filter = filterOf(query, ['made_by'])
   const page = { limit: LIMIT, ...(query.before && { before: Number(query.before) }) }
-  const actions = useRun<Action[]>('actions list', page)
+  const fields = [{ name: 'made_by', label: say('record.by') }]
+  const actions = useRun<Action[]>('actions list', { ...page, ...filter })
   const proofs = useRun<Proof[]>('actions prove', page)
   return (
     <>
       <Title title={say('record')} />
-      <Answer question={proofs} lines={1}>
-        {(rows) => <Verdict proofs={rows} actions={actions.answer.value ?? []} />}
-      </Answer>
+      <FilterForm fields={fields} filter={filter} path={path.record} />
+      {filter.made_by === undefined && (
+        <Answer question={proofs} lines={1}>
+          {(rows) => <Verdict proofs={rows} actions={actions.answer.value ?? []} />}
+        </Answer>
+      )}
       <Answer question={actions} lines={12}>
         {(rows) => (
           <>
@@ -49,7 +55,11 @@ export default function Record() {
             />
             {rows.length === LIMIT && (
               <p class="pager">
-                <a href={`${path.record}?before=${rows.at(-1)!.number}`}>{say('list.older')}</a>
+                <a
+                  href={`${path.record}?${new URLSearchParams({ ...filter, before: String(rows.at(-1)!.number) })}`}
+                >
+                  {say('list.older')}
+                </a>
               </p>
             )}
           </>

@@ -36,10 +36,11 @@ function useSearch({ pages, find }: Pick<Face, 'pages' | 'find'>) {
   /** Whether what is shown is all there is for the text, or was chosen among. */
   const is_settled = useRef(false)
 
-  function show(things: readonly Finding[]) {
+  /** Nothing is said of what is asked for still. */
+  function show(things: readonly Finding[], { is_all }: { is_all: boolean }) {
     found.value = things.slice(0, SHOWN_MAX)
     chosen.value = things.length > 0 ? 0 : -1
-    is_open.value = text.value.trim() !== ''
+    is_open.value = text.value.trim() !== '' && (is_all || things.length > 0)
   }
   /** Those of the newest text alone are shown. */
   async function search(): Promise<readonly Finding[]> {
@@ -49,14 +50,14 @@ function useSearch({ pages, find }: Pick<Face, 'pages' | 'find'>) {
     const there = text.value.trim() === '' ? [] : await find(text.value.trim()).catch(() => [])
     const all = [...there, ...here]
     if (mine !== asked.current) return []
-    show(all)
+    show(all, { is_all: true })
     is_settled.current = true
     return all
   }
   function type(typed: string) {
     text.value = typed
     is_settled.current = false
-    show(pagesFound(pages, typed))
+    show(pagesFound(pages, typed), { is_all: false })
     clearTimeout(timer.current)
     timer.current = setTimeout(search, WAIT_MS)
   }

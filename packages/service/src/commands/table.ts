@@ -23,6 +23,7 @@ import type { Operation } from '../operation/operation.ts'
 import { customerOperations, limitOperations } from '../operators/customers.ts'
 import { depositWalletOperations } from '../operators/deposit_wallet.ts'
 import { depositOperations } from '../operators/deposits.ts'
+import { findOperations } from '../operators/find.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import {
@@ -48,6 +49,7 @@ import { operatorOperations, sessionOperations, userOperations } from '../user_o
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
+  ...findOperations,
   ...processOperations,
   ...actionOperations,
   ...figureOperations,

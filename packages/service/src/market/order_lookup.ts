@@ -8,11 +8,18 @@ import type { Delegation } from '../pool/delegations.ts'
 import { ORDER_COLUMNS } from './forms.ts'
 import type { Order } from './orders.ts'
 
+export const ORDER_SERVICES = [
+  'energy',
+  'bandwidth',
+  'resource_bundle',
+  'activate_address',
+] as const
 export const ORDER_STATES = ['new', 'pending', 'success', 'failed'] as const
 
 type OrderFilter = {
   customer?: string | undefined
   state?: string | undefined
+  service?: string | undefined
   open: boolean
   address?: string | undefined
   since?: Date | undefined
@@ -37,12 +44,13 @@ type OrderRow = Pick<
 
 export async function listOrders(sql: Sql, wanted: OrderFilter): Promise<OrderRow[]> {
   const { customer = null, state = null, open, address = null, since = null, until = null } = wanted
-  const { before = null, limit } = wanted
+  const { service = null, before = null, limit } = wanted
   return sql<OrderRow>`
     select id, created_at, state, service, address, energy, bandwidth, amount_sun, customer_id,
       external_id from orders
     where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null
       or state = ${state})
+      and (${service}::text is null or service = ${service})
       and (not ${open}::boolean or state in ('new', 'pending')) and (${address}::text is null
         or address = ${address})
       and (${since}::timestamptz is null or created_at >= ${since})

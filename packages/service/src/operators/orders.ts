@@ -11,6 +11,7 @@ import {
   DELEGATION_STATES,
   listDelegations,
   listOrders,
+  ORDER_SERVICES,
   ORDER_STATES,
   showOrder,
 } from '../market/order_lookup.ts'
@@ -91,6 +92,7 @@ export const orderOperations = [
     body: Type.Object({
       customer: optional(text('CUSTOMER', 'only of this customer')),
       state: optional(oneOf(ORDER_STATES, 'only in this state')),
+      service: optional(oneOf(ORDER_SERVICES, 'only of this service')),
       open: flag('only those that are neither a success nor failed'),
       address: optional(address('only for this receiver')),
       ...period,
