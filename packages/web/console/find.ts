@@ -9,7 +9,7 @@ import { nameText } from '../words/name.ts'
 import { named, say } from '../words/words.ts'
 
 type Kind = 'customer' | 'order' | 'deposit' | 'wallet'
-type Found = {
+type Hit = {
   kind: Kind
   id: string
   customer_id: string | null
@@ -17,7 +17,7 @@ type Found = {
   state: string | null
 }
 
-const HREF: Record<Kind, (found: Found) => string> = {
+const HREF: Record<Kind, (found: Hit) => string> = {
   customer: ({ id }) => path.customer(id),
   order: ({ id }) => path.order(id),
   // What nobody has is decided where money is looked after.
@@ -33,7 +33,7 @@ const kindText: Record<Kind, () => string> = {
 }
 
 export async function find(text: string): Promise<readonly Finding[]> {
-  const found = await run<Found[]>('find', { text })
+  const found = await run<Hit[]>('find', { text })
   return found.map((one) => {
     const { kind, id, name, state } = one
     const what = [kindText[kind](), state && named('state', state)].filter(Boolean).join(', ')

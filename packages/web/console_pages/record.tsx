@@ -34,6 +34,8 @@ export default function Record() {
   const page = { limit: LIMIT, ...(query.before && { before: Number(query.before) }) }
   const fields = [{ name: 'made_by', label: say('record.by') }]
   const actions = useRun<Action[]>('actions list', { ...page, ...filter })
+  const older = (rows: readonly Action[]) =>
+    new URLSearchParams({ ...filter, before: String(rows.at(-1)!.number) })
   const proofs = useRun<Proof[]>('actions prove', page)
   return (
     <>
@@ -55,11 +57,7 @@ export default function Record() {
             />
             {rows.length === LIMIT && (
               <p class="pager">
-                <a
-                  href={`${path.record}?${new URLSearchParams({ ...filter, before: String(rows.at(-1)!.number) })}`}
-                >
-                  {say('list.older')}
-                </a>
+                <a href={`${path.record}?${older(rows)}`}>{say('list.older')}</a>
               </p>
             )}
           </>

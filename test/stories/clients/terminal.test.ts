@@ -75,7 +75,7 @@ const NOT_TRIED = new Map([
   ['receipts get', 'prints a signed document'],
 ])
 
-type Listed = { id: string; tx_id: string; number: number }
+type ListItem = { id: string; tx_id: string; number: number }
 
 /** A command's result as a program reads it. */
 async function read(line: readonly string[]): Promise<Record<string, unknown>> {
@@ -84,8 +84,8 @@ async function read(line: readonly string[]): Promise<Record<string, unknown>> {
   return JSON.parse(out.startsWith('{\n') ? out : out.split('\n')[0]!) as Record<string, unknown>
 }
 
-const first = async (...list: string[]) => (await read([...list, 'list'])) as unknown as Listed
-const made = async (name: string, ...line: string[]) => (await read(line))[name] as Listed
+const first = async (...list: string[]) => (await read([...list, 'list'])) as unknown as ListItem
+const made = async (name: string, ...line: string[]) => (await read(line))[name] as ListItem
 
 /** What is typed for each command, in this order. Names, ids and URLs are as long as may be. */
 async function linesToTry(): Promise<Map<string, readonly (readonly string[])[]>> {
@@ -234,7 +234,7 @@ test('help fits, too, and so does each line of a stream', async () => {
   assert.match(printed, /subscription\.|aml_check\./)
 })
 
-test('what a list has shortened is whole with --wide, without a terminal, and when typed', async () => {
+test('what is shortened is whole with --wide, without a terminal, and when typed', async () => {
   const { id, params } = (await read(['orders', 'list'])) as unknown as {
     id: string
     params: { address: string }

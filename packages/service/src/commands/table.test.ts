@@ -45,7 +45,7 @@ const WORDS: Record<string, string> = {
   pool: 'show forecast',
   chain: 'show',
   signer: 'stop go status',
-  wallets: 'show check permit forbid stake sign broadcast generate',
+  wallets: 'show check permit forbid stake sign address broadcast generate',
   lists: 'show update preview import revert diff schedule',
   aml:
     'show replay report state days changes allow deny withdraw entries ' +
@@ -178,6 +178,7 @@ const RUN_ELSEWHERE = [
   'wallets forbid',
   'wallets stake',
   'wallets sign',
+  'wallets address',
   'wallets broadcast',
   'wallets generate',
   'lists update',

@@ -236,6 +236,18 @@ test('a wallet stakes with the key of its owner, and no more than it has', async
   assert.match(answer, /1500000000/, 'it is staked')
 })
 
+test('the address of a hot key is told, and nothing of the key', async (t) => {
+  const { type } = await operator(t)
+  const told = await type(`${hot.key}\n`, 'wallets', 'address')
+  assert.deepEqual([told.code, told.out.includes(hot.address)], [0, true], told.err)
+  assert.ok(!(told.out + told.err).includes(hot.key))
+  for (const wrong of ['', hot.key.slice(1), `0x${hot.key}`]) {
+    const { code, out, err } = await type(wrong, 'wallets', 'address')
+    assert.deepEqual([code, out], [2, ''])
+    assert.match(err, /no key: 64 hexadecimal/)
+  }
+})
+
 test('a wallet for deposits is made offline, and its words go into one file alone', async (t) => {
   const { file, type } = await operator(t)
   const made = await type('', 'wallets', 'generate', file, '--json')

@@ -102,6 +102,12 @@ async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
   return first!
 }
 
+/** What was read from standard input. Throws misuse when it is no key. */
+function privateKey(given: string): string {
+  if (/^[0-9a-f]{64}$/.test(given)) return given
+  throw misuse('Standard input has no key: 64 hexadecimal characters.')
+}
+
 const PreparedUpdate = { tx_id: Text, expires_at: Moment, says: Type.Array(Text), raw_data: Text }
 type Valid = { head: BlockHead; hours: number }
 
@@ -354,9 +360,7 @@ export const walletOperations = [
     },
     async handle({ secret: key = '', body: { transaction } }) {
       const { tx_id, says, expires_at } = describe(transaction)
-      if (!/^[0-9a-f]{64}$/.test(key))
-        throw misuse('Standard input has no key: 64 hexadecimal characters.')
-      const signatures = [...new Set([...transaction.signatures, sign(tx_id, key)])]
+      const signatures = [...new Set([...transaction.signatures, sign(tx_id, privateKey(key))])]
       return {
         value: {
           tx_id,
@@ -368,6 +372,19 @@ export const walletOperations = [
         documents: { transaction: carriedText({ ...transaction, signatures }) },
       }
     },
+  }),
+  local({
+    path: '/operator/wallets/address',
+    summary: 'print the address of a private key, which is read from standard input',
+    description:
+      'It asks no node, needs no network, and prints nothing of the key. For the hot key of ' +
+      'wallets permit --hot-key.',
+    body: NOTHING,
+    reply: Type.Object({ address: Text }),
+    cli: {
+      before: async (_, terminal) => ({ body: {}, secret: (await terminal.readInput()).trim() }),
+    },
+    handle: async ({ secret: key = '' }) => ({ value: { address: addressOf(privateKey(key)) } }),
   }),
   local({
     path: '/operator/wallets/broadcast',
