@@ -386,8 +386,9 @@ test('a refused one is given up after minutes, others never, none without a node
   assert.equal((await look(world, refused)).state, 'new', 'the chain stands still')
   world.mine(120)
   while (await step(world, 'follow').run());
-  await step(world, 'judge').run()
+  assert.equal(await step(world, 'judge').run(), true, 'one is enough to go on')
   assert.equal((await look(world, refused)).state, 'dead')
+  assert.equal(await step(world, 'judge').run(), false)
   assert.equal((await look(world, id)).state, 'new', 'nobody has refused it')
   await step(world, 'sign').run()
   assert.equal((await look(world, id)).state, 'signed')

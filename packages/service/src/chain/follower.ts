@@ -179,7 +179,6 @@ async function nextPortion(
   const side = solid.number >= first ? 'solid' : 'head'
   if (side === 'head' && newest) return [newest]
   const last = Math.min(side === 'solid' ? solid.number : head.number, at.head_number + PORTION)
-  if (last < first) return []
   const asked: Promise<Block[]>[] = []
   for (let from = first; from <= last; from += AT_ONCE)
     asked.push(node.blocks(from, Math.min(last, from + AT_ONCE - 1), side))

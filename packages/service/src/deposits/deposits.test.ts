@@ -148,7 +148,7 @@ test('what an order was placed for does not go back', async (t) => {
   assert.deepEqual(await movesIn(sql), ['received -> returning'])
 })
 
-test('a fork takes back what was in its blocks, is not solid, and did not come again', async (t) => {
+test('a fork takes back what is not solid, was in its blocks and is not there again', async (t) => {
   const sql = await databaseWithDeposits(t)
   const forget = (blocks: number[], ...present: string[]) =>
     sql.begin((tx) => forgetMissing(tx, blocks, { present, now }))

@@ -173,15 +173,27 @@ test('what comes back is on the document of the month in which it came', async (
     '3 credit_note 1 2026-11 -0.23',
   ])
   assert.deepEqual(await ledger.findings(), [])
+  const months = await monthsToCompare(ledger.sql, {})
+  assert.deepEqual(
+    months.map(({ month }) => month),
+    ['2026-10-01', '2026-11-01'],
+  )
+  for (const month of months) assert.equal(await wrongMonth(ledger.sql, month), undefined)
 })
 
 test('a document names the kinds of what was charged, and sums each at its price', async (t) => {
   const ledger = await Ledger.of(t)
   const made_at = after(-DAY_MS)
+  await ledger.sql`
+    insert into orders (id, customer_id, service, address, energy, activate, to_delegate,
+      amount_sun, due_at, created_at)
+    values ('order', ${ledger.customer_id}, 'energy', 'bob', 65000, false, true, 0, ${made_at},
+      ${made_at})`
   for (const [id, sun] of [
     ['1', 2_000_000n],
     ['2', 2_000_000n],
-    ['3', 3_000_000n],
+    // No order has it, though one is called as its end is.
+    ['00order', 3_000_000n],
   ] as const)
     await ledger.charge(id, sun, made_at)
   await ledger.move('s/a/7', 5_000_000n, made_at)
@@ -210,7 +222,21 @@ test('nobody gets a document of a month in which nothing was charged', async (t)
   assert.deepEqual(await ledger.issue(), [])
 })
 
-test('a month is put right once: all of its invoice is taken back, and another one made', async (t) => {
+test('one sun is invoiced, and months are compared of those who have their invoice', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql, customer_id } = ledger
+  await ledger.charge('1', 1n, after(-DAY_MS))
+  ledger.now = after(DAY_MS)
+  assert.deepEqual((await ledger.issue()).map(shortly), ['1 invoice  2026-10 0.000001'])
+  const compared = async (last_issued: string) => {
+    await sql`update invoice_progress set month = '2026-10-01', customer_id = ${last_issued}`
+    return (await monthsToCompare(sql, {})).length
+  }
+  assert.equal(await compared(customer_id), 1)
+  assert.equal(await compared('0'), 0)
+})
+
+test('a month is put right once: its invoice is taken back, and another one made', async (t) => {
   const ledger = await Ledger.of(t)
   const { sql } = ledger
   await ledger.charge('1', 2_000_000n, after(-DAY_MS))
@@ -225,12 +251,13 @@ test('a month is put right once: all of its invoice is taken back, and another o
   assert.deepEqual(await months({ month: '2026-11' }), [])
   const again = () => sql.begin((tx) => reissue(tx, month!, ledger.now))
   assert.deepEqual(await again(), [], 'nothing is wrong')
-  // Somebody writes an entry into a month that is over.
+  // Somebody writes entries into a month that is over.
   await ledger.move('s/b/7', 1_000_000n, after(-DAY_MS))
+  await ledger.move('s/b/7/back', -500_000n, after(-DAY_MS))
   const wrong = await wrongMonth(sql, month!)
   assert.deepEqual(
-    [wrong?.number, wrong?.invoiced_sun, wrong?.charged_sun],
-    [1n, 7_000_000n, 8_000_000n],
+    [wrong?.number, wrong?.invoiced_sun, wrong?.charged_sun, wrong?.returned_sun],
+    [1n, 7_000_000n, 7_500_000n, 0n],
   )
   assert.equal((await again()).length, 2)
   assert.equal(await wrongMonth(sql, month!), undefined)
@@ -239,7 +266,7 @@ test('a month is put right once: all of its invoice is taken back, and another o
   assert.deepEqual(documents.map(shortly), [
     '1 invoice  2026-10 7',
     '2 credit_note 1 2026-10 -7',
-    '3 invoice 1 2026-10 8',
+    '3 invoice 1 2026-10 7.5',
   ])
   assert.deepEqual(
     documents[1]!.lines.map(({ service, count, unit_price, total }) => [
@@ -256,7 +283,7 @@ test('a month is put right once: all of its invoice is taken back, and another o
   assert.equal(documents[2]!.issuer, 'The house')
 })
 
-test('a credit note gives back no more than its invoice has left, and that one alone', async (t) => {
+test('a credit note gives back no more than its own invoice has left', async (t) => {
   const ledger = await Ledger.of(t)
   const { sql, customer_id } = ledger
   for (const made_at of [after(-DAY_MS), after(DAY_MS)])

@@ -8,12 +8,17 @@ import { sealWith } from '../customers/seal.ts'
 import { brokenConstraint, type Sql } from '../database/sql.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
-import { idMaker, systemRandom } from '../lib/ids.ts'
+import { firstIdAt, idMaker, systemRandom } from '../lib/ids.ts'
+import { reportKeys } from './forms.ts'
 import {
+  changeKey,
+  countKeys,
+  countKeysSince,
   issueKey,
   isToken,
   keysOfTokens,
   listKeys,
+  lockKey,
   type NewKey,
   resealSecrets,
   revokeKey,
@@ -187,4 +192,105 @@ test('a sealed secret that was moved to another key does not open', async (t) =>
       where id = ${two.key_id}`
   const [key] = await keysOfTokens(sql, [tokenHash(two.token)])
   assert.throws(() => seal.open(key!.sealed_secret, sealContext(two.key_id)))
+})
+
+const made_at = new Date('2026-10-08T15:26:32Z')
+
+type Row = {
+  id: string
+  made_by?: string
+  cap?: bigint
+  spends_from?: string
+  revoked?: boolean
+  expires_at?: Date
+}
+
+async function insertKeys(sql: Sql, customer_id: string, rows: readonly Row[]): Promise<void> {
+  for (const one of rows)
+    await sql`
+      insert into api_key (id, customer_id, name, token_hash, sealed_secret, secret_made_at,
+        require_v2, created_at, made_by_key, daily_cap_sun, spends_from, spending_counted_from,
+        revoked_at, expires_at)
+      values (${one.id}, ${customer_id}, ${one.id}, ${tokenHash(one.id)}, '', ${made_at},
+        false, ${made_at}, ${one.made_by ?? null}, ${one.cap ?? null}, ${one.spends_from ?? null},
+        ${one.cap === undefined ? null : '2026-01-01'}, ${one.revoked ? made_at : null},
+        ${one.expires_at ?? null})`
+}
+
+test('a cap that is put on a key is on all that it has made, and on no other', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  await insertKeys(sql, customer_id, [
+    { id: 'root' },
+    { id: 'made', made_by: 'root' },
+    { id: 'made lower', made_by: 'root', cap: 50n, spends_from: 'root' },
+    { id: 'made higher', made_by: 'root', cap: 500n },
+    { id: 'made by made', made_by: 'made' },
+    { id: 'made, revoked', made_by: 'root', revoked: true },
+    { id: 'made by revoked', made_by: 'made, revoked' },
+    { id: 'other' },
+    { id: 'made by other', made_by: 'other' },
+  ])
+  await sql.begin(async (tx) => {
+    const key = (await lockKey(tx, 'root'))!
+    await changeKey(tx, key, { daily_cap_sun: 100n, at: made_at })
+  })
+  const rows = await sql<{ id: string; text: string }>`
+    select id, concat_ws(' ', daily_cap_sun, spends_from, spending_counted_from) as text
+    from api_key`
+  const [today, before] = ['2026-10-09', '2026-01-01']
+  assert.deepEqual(Object.fromEntries(rows.map(({ id, text }) => [id, text])), {
+    root: `100 ${today}`,
+    made: `100 root ${today}`,
+    'made lower': `50 root ${before}`,
+    'made higher': `100 root ${today}`,
+    'made by made': `100 root ${today}`,
+    'made, revoked': '',
+    'made by revoked': `100 root ${today}`,
+    other: '',
+    'made by other': '',
+  })
+})
+
+test('keys are counted while they can be used, and by the moment they were made', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const [customer_id, other_id] = [await customer(sql), await customer(sql)]
+  const since = new Date('2026-10-07T15:26:32Z')
+  const first = firstIdAt(since)
+  const later = new Date(made_at.getTime() + 1)
+  await insertKeys(sql, customer_id, [
+    { id: first },
+    { id: `${first}-later`, expires_at: later },
+    { id: '0 expired', expires_at: made_at },
+    { id: '0 revoked', revoked: true },
+  ])
+  await insertKeys(sql, other_id, [{ id: `${first}-other` }])
+  await sql.begin(async (tx) => {
+    assert.equal(await countKeys(tx, customer_id, made_at), 2)
+    assert.equal(await countKeysSince(tx, customer_id, since), 2)
+    assert.equal(await countKeysSince(tx, other_id, since), 1)
+  })
+})
+
+test('keys are listed newest first, page by page, by who has them and who made them', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const [customer_id, other_id] = [await customer(sql), await customer(sql)]
+  await insertKeys(sql, customer_id, [
+    { id: '1' },
+    { id: '2', made_by: '1' },
+    { id: '3', made_by: '2' },
+    { id: '4', made_by: '1' },
+  ])
+  await insertKeys(sql, other_id, [{ id: '5' }])
+  const listed = async (wanted: Omit<Parameters<typeof reportKeys>[1], 'day' | 'limit'>) => {
+    const found = await reportKeys(sql, { limit: 3, day: '2026-10-08', ...wanted })
+    return found.map(({ id }) => id).join('')
+  }
+  assert.equal(await listed({}), '543')
+  assert.equal(await listed({ before: '3' }), '21')
+  assert.equal(await listed({ customer_id }), '432')
+  assert.equal(await listed({ customer_id, before: '2' }), '1')
+  assert.equal(await listed({ made_by_key: '1' }), '42')
+  assert.equal(await listed({ ids: ['1', '5'] }), '51')
+  assert.equal(await listed({ ids: ['1', '5'], customer_id }), '1')
 })

@@ -46,7 +46,7 @@ export async function recordCustomerAction(
   action: CustomerAction,
 ): Promise<void> {
   const { actor, before, after, ends = ENDING.test(action.action) } = action
-  if (before !== null && after !== null && printJson(before) === printJson(after)) return
+  if (after !== null && printJson(before) === printJson(after)) return
   const a_day_ago = new Date(made_at.getTime() - DAY_MS)
   if (!ends && (await hasChangedMuch(tx, actor, a_day_ago)))
     throw new TooManyRequests(AGAIN_SECONDS)

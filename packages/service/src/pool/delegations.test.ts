@@ -164,7 +164,8 @@ test('one that is being taken back already, since a restore, is not taken twice'
     const { sql } = await freshDatabase(t)
     await insert(sql, { id: 'active', state: 'active' })
     await sql`
-      insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, made_at)
+      insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at,
+        made_at)
       values ('found', 'reclaim:active', '{}', ${state}, 'found', '', now(), now(), now())`
     await confirmUntil(sql, over_at)
     assert.equal(await reclaimIn(sql).run(), true)

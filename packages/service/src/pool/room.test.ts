@@ -219,7 +219,7 @@ test('a wallet that is stopped has no room, and others have theirs', async (t) =
   )
 })
 
-test('what waits is looked at again when a survey has found more room, and only then', async (t) => {
+test('what waits is looked at again only when a survey has found more room', async (t) => {
   const { sql, node, wallets } = await makeWorld(t, { pool_trx: [100_000] })
   const survey = () =>
     surveyStep({
