@@ -210,6 +210,7 @@ create table aml_watch (
   made_at timestamptz not null,
   label_set integer not null,
   check_id text,
+  moved_number bigint,
   constraint aml_watch_pkey primary key (customer_id, address),
   constraint aml_watch_check foreign key (check_id) references aml_check(id)
 );

@@ -19,7 +19,7 @@ import {
   DEFAULT_RETENTION_DAYS,
   rescreenStep,
   retainStep,
-  tellFreezesStep,
+  watchBlocksStep,
 } from './checks/watches.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
 import { customerKinds } from './customers/forms.ts'
@@ -589,7 +589,7 @@ function screeningSteps(
     screenStep(answering),
     askProvidersStep(answering),
     rescreenStep({ sql, clock, new_id, generations }),
-    tellFreezesStep({ sql: steps_sql }),
+    watchBlocksStep({ sql: steps_sql }),
     foldCountsStep({ sql: steps_sql }),
     pruneIndexStep(flow),
     ...(download ? [refreshStep({ sql, clock, download })] : []),

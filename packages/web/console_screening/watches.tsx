@@ -1,4 +1,4 @@
-// Addresses that are screened again whenever the labels change, and those whose level has changed.
+// Addresses that are screened again whenever what is known changes, and whose level has changed.
 
 import { useRun } from '../console_calls/calls.ts'
 import { Rows } from '../console_calls/rows.tsx'

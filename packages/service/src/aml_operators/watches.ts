@@ -1,4 +1,4 @@
-// Who is screened again whenever the labels change, for which customer.
+// Who is screened again whenever what is known of them changes, for which customer.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
@@ -17,7 +17,7 @@ const Watch = Type.Object({ customer_id: Text, address: Text })
 export const watchOperations = [
   change({
     path: '/operator/aml/watch',
-    summary: 'screen an address again whenever the labels change, for a customer, at no price',
+    summary: 'screen an address again whenever what is known changes, for a customer, at no price',
     body: WatchBody,
     reply: Watch,
     cli: { operands: ['customer', 'address'] },

@@ -8,9 +8,9 @@ import {
   levelChanges,
   rescreenStep,
   retainStep,
-  tellFreezesStep,
   unwatch,
   watch,
+  watchBlocksStep,
 } from './watches.ts'
 
 type Note = { type: string; subject: string; data: string }
@@ -104,7 +104,7 @@ test('a watched address is screened again when its issuer freezes it', async (t)
 test('who watches an address is told of its freezes, each once', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, clock } = world
-  world.process.steps.push(tellFreezesStep({ sql }))
+  world.process.steps.push(watchBlocksStep({ sql }))
   const [anna, bert] = [await world.customer(10), await world.customer(10)]
   const [shop, other] = [world.person(), world.person()]
   for (const customer_id of [anna, bert])

@@ -1,6 +1,6 @@
-// After the answer: addresses that are screened again whenever the labels change, and how long
-// evidence is kept. A new answer stands beside the one that it supersedes; the old one never
-// changes.
+// After the answer: addresses that are screened again whenever what is known of them changes
+// (labels, freezes, money that moved to or from them), and each day; and how long evidence is kept.
+// A new answer stands beside the one that it supersedes; the old one never changes.
 
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
@@ -80,27 +80,42 @@ const AT_ONCE = 100
 /** Addresses that a customer may watch. */
 const WATCHES_MAX = 1_000
 
+/** For this long after one answer, money that moves brings no other. */
+const MOVES_REST_MS = 60_000
+const DAY_MS = 86_400_000
+
 /** Places checks of watched addresses that were last screened under older labels, in a process that
- *  lags behind as well, or before an issuer's last word on them; and of those that no index was
- *  there for. */
+ *  lags behind as well, before an official list named them or an issuer's last word on them, before
+ *  money moved to or from them, or a day ago; and of those that no index was there for. */
 export function rescreenStep(needs: Needs): Step {
-  const { sql, generations } = needs
+  const { sql, clock, generations } = needs
   return {
     name: 'rescreen',
     rest_ms: 10_000,
-    after: ['index'],
+    after: ['index', 'watch_blocks'],
     async run() {
       const label_set = generations.current()?.label_set
       if (label_set === undefined) return false
+      const now = clock.now()
+      const [rested, day_ago] = [later(clock, -MOVES_REST_MS), later(clock, -DAY_MS)]
       return sql.begin(async (tx) => {
         const due = await tx<Watch>`
           select w.${WATCH_COLUMNS}
           from aml_watch as w left join aml_check as c on c.id = w.check_id
           where w.label_set < ${label_set} or (c.state = 'failed' and c.error = 'index_stale')
+            or (c.state in ('completed', 'failed') and (c.created_at <= ${day_ago}
+              or (w.moved_number > coalesce(c.index_number, c.solid_number)
+                and c.created_at <= ${rested})))
             or (c.state = 'completed' and (c.label_set < least(w.label_set, ${label_set})
               or exists (
               select 1 from flow_freeze as f where f.address = w.address
-                and f.number > c.index_number)))
+                and f.number > c.index_number)
+              or (not c.blacklist and exists (
+              select 1 from list_entry as e join label_set_version as m using (version_id)
+              where e.address = w.address and e.kind = 'authority'
+                and m.label_set = (select max(number) from label_set)
+                and (e.valid_from is null or e.valid_from <= ${now})
+                and (e.valid_to is null or e.valid_to > ${now})))))
           order by w.label_set, w.customer_id, w.address
             limit ${AT_ONCE} for update of w skip locked`
         for (const { customer_id, address, check_id } of due) {
@@ -121,11 +136,11 @@ export function rescreenStep(needs: Needs): Step {
 
 type WatchedFreeze = { address: Address; token: string; frozen: boolean; block: StoredBlock }
 
-/** Tells those who watch an address that a token's issuer has frozen it, or has lifted that: what
- *  confirmed blocks say, each read once. */
-export function tellFreezesStep({ sql }: Pick<Needs, 'sql'>): Step {
+/** Reads what confirmed blocks say of watched addresses, each block once: tells of freezes and of
+ *  their ends, and notes that money moved, for which an address is screened again. */
+export function watchBlocksStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
-    name: 'tell_freezes',
+    name: 'watch_blocks',
     rest_ms: 3_000,
     after: ['follow', 'confirm'],
     before: ['publish'],
@@ -136,9 +151,27 @@ export function tellFreezesStep({ sql }: Pick<Needs, 'sql'>): Step {
             kind === 'destroyed' ? [] : [{ address, token, frozen: kind === 'added', block }],
           ),
         )
+        await noteMoves(tx, blocks)
         await noteFreezes(tx, freezes)
       }),
   }
+}
+
+/** Notes on watched addresses the newest block that moved money to or from them. */
+async function noteMoves(tx: Tx, blocks: readonly StoredBlock[]): Promise<void> {
+  const newest = new Map<Address, number>()
+  for (const { number, contents } of blocks)
+    for (const { from, to, amount } of contents.moves) {
+      if (amount === 0n || from === to) continue
+      newest.set(from, number)
+      newest.set(to, number)
+    }
+  if (newest.size === 0) return
+  await tx`
+    update aml_watch as w set moved_number = m.number
+    from unnest(${[...newest.keys()]}::text[], ${[...newest.values()]}::bigint[])
+      as m (address, number)
+    where w.address = m.address`
 }
 
 async function noteFreezes(tx: Tx, freezes: readonly WatchedFreeze[]): Promise<void> {

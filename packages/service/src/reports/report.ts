@@ -213,7 +213,8 @@ function blacklistPart({ blacklisted_by, bars }: Facts): string {
   const rows = [
     ...(bars?.labels ?? []).map(
       ({ list, entity, reference }) =>
-        `${escaped(list)}: ${escaped(entity)} ${escaped(reference)} (label set ${escaped(bars!.label_set)})`,
+        `${escaped(list)}: ${escaped(entity)} ${escaped(reference)} ` +
+        `(label set ${escaped(bars!.label_set)})`,
     ),
     ...(bars?.frozen ?? []).map(
       ({ token, block }) => `Token ${escaped(token)}: frozen since block ${escaped(block)}`,

@@ -71,14 +71,14 @@ export async function readBarsThen(sql: Sql, party: Party, then: BarsPlace): Pro
   return { ...then, ...lists, address, frozen, entries }
 }
 
-type Listed = Pick<Bars, 'label_set' | 'label_set_sha256' | 'labels'>
+type ListReading = Pick<Bars, 'label_set' | 'label_set_sha256' | 'labels'>
 
 /** What official lists say, in a set or in the newest. */
 async function readListed(
   sql: Sql | Tx,
   addresses: readonly Address[],
   { at, label_set }: { at: Date; label_set: number | null },
-): Promise<Listed> {
+): Promise<ListReading> {
   const rows = await sql<
     Omit<LabelEntry, 'address'> & { number: number; sha256: string; address: Address | null }
   >`
@@ -101,10 +101,10 @@ async function readListed(
   return { label_set: number, label_set_sha256: sha256, labels }
 }
 
-type Frozen = Pick<Bars, 'first_block' | 'last_block'> & { frozen: Map<Address, Freeze[]> }
+type FreezeReading = Pick<Bars, 'first_block' | 'last_block'> & { frozen: Map<Address, Freeze[]> }
 
 /** What tokens' freeze lists say of addresses, as far as the log goes. */
-async function readFrozen(sql: Sql | Tx, addresses: readonly Address[]): Promise<Frozen> {
+async function readFrozen(sql: Sql | Tx, addresses: readonly Address[]): Promise<FreezeReading> {
   const rows = await sql<{
     first_block: bigint | null
     last_block: bigint | null
