@@ -57,7 +57,8 @@ export const orderColumns = (): Column<ListedOrder>[] => [
     is_minor: true,
     cell: (order) => {
       const ms = deliveryMs(order)
-      return ms === undefined ? '' : spanText(ms)
+      // Times are of whole seconds.
+      return ms === undefined ? '' : ms === 0 ? `< ${spanText(1_000)}` : spanText(ms)
     },
   },
   {

@@ -52,6 +52,8 @@ const CASES: Record<string, Case> = {
       await world.settle()
       await at.json('signer', 'stop', '--reason', 'a laptop is gone')
       await world.advance(3_600 + 660)
+      await world.solidify()
+      await world.solidify()
     },
     end: signAgain,
   },
@@ -302,3 +304,27 @@ async function lastTwo({ sql }: World, alert: string): Promise<string[]> {
     .slice(-2)
     .map(({ type }) => type.replace('alert.', ''))
 }
+
+test('a chain that is put hours ahead raises nothing, and status ends well', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 10 })
+  const at = await worldOperator(world)
+  const wrong: string[] = []
+  const looks = async () => {
+    const { code, out } = await at.type('status')
+    if (code !== 0) wrong.push(out.slice(out.indexOf('alerts')))
+  }
+  await buy({ world, anna })
+  await world.settle()
+  world.scene.wait(2 * 3_600)
+  // Until what is over is taken back, block by block.
+  for (let blocks = 0; blocks < 25; blocks++) {
+    await world.drain()
+    await looks()
+    world.scene.mine(1)
+    world.wait(3)
+  }
+  assert.deepEqual(wrong, [])
+  const [row] = await world.sql<{ state: string }>`select state from delegation`
+  assert.equal(row!.state, 'ended')
+})

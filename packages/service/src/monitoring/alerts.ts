@@ -11,6 +11,9 @@ type AlertNeeds = { sql: Sql; now: Date }
 /** Fewer transactions than this are soon used up; at CARRIES_MIN the wallet sells nothing. */
 const WALLET_CARRIES_MIN = 200
 
+/** A reclaim is in a block long before. */
+const BLOCKS_FOR_RECLAIM = 20
+
 /** A backup is made every day, and takes its time. */
 const BACKUP_HOURS_MAX = 25
 
@@ -111,15 +114,20 @@ export const ALERTS: Record<
   attempt_unknown: ({ sql }) => sql`
     select min(expires_at) as since,
       format('transactions of which it is not known whether a block has them: %s', count(*)) as what
-    from attempt, chain where state in ('signed', 'sent')
-      and expires_at < head_time - interval '5 minutes' having count(*) > 0`,
+    from attempt where state in ('signed', 'sent')
+      -- Nothing is known of the blocks after that one.
+      and expires_at < (select time - interval '5 minutes' from block, chain
+        where number = confirmed_number) having count(*) > 0`,
   delegation_overdue: ({ sql }) => sql`
     select min(d.expires_at) as since, format('delegations that should have been taken back: %s',
       count(*)) as what
     from delegation as d
     -- Each by its index: there are very many whose hour is not over.
     where (d.state = 'active' or d.state = 'reclaiming')
-      and d.expires_at < (select head_time - interval '10 minutes' from chain)
+      -- It is due by the confirmed block, and there have been some since: a chain that stood still
+      -- goes on at a later time.
+      and d.expires_at < (select time - interval '10 minutes' from block, chain
+        where number = confirmed_number - ${BLOCKS_FOR_RECLAIM}::bigint)
     having count(*) > 0`,
   books_broken: ({ sql }) => sql`
     select min(found_at) as since,
