@@ -35,6 +35,8 @@ test('the first page and the reference have no barriers, wide and narrow', { ski
       .first()
       .click()
     await page.getByRole('button', { name: 'Execute', exact: true }).waitFor()
+    assert.deepEqual(await barriers(page), [], `/docs ${width}, a call is open`)
+    assert.equal(await isTooWide(page), false, `/docs ${width}, a call is open`)
   }
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
   await context.close()

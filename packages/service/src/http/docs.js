@@ -53,6 +53,22 @@ const withHeading =
       React.createElement(Calls, props),
     )
 
+/** What the reader gives no name, and what scrolls without the keyboard reaching it. */
+const MENDED = [
+  ['.body-param__text', 'aria-label', 'Body'],
+  ['.examples-select-element', 'aria-label', 'Example'],
+  ['.content-type', 'aria-label', 'Type of the content'],
+  ['pre.microlight', 'tabindex', '0'],
+]
+
+/** Calls are drawn when they are opened: each gets what it lacks then. */
+function mend() {
+  for (const [selector, name, value] of MENDED)
+    for (const element of field('reader').querySelectorAll(`${selector}:not([${name}])`))
+      element.setAttribute(name, value)
+}
+new MutationObserver(mend).observe(field('reader'), { childList: true, subtree: true })
+
 if (!globalThis.crypto?.subtle) field('insecure').hidden = false
 
 SwaggerUIBundle({
