@@ -110,7 +110,8 @@ export function rescreenStep(needs: Needs): Step {
               or exists (
               select 1 from flow_freeze as f where f.address = w.address
                 and f.number > c.index_number)
-              or (not c.blacklist and exists (
+              or (not c.blacklist and coalesce(c.label_set, 0) < (select max(number) from label_set)
+                and exists (
               select 1 from list_entry as e join label_set_version as m using (version_id)
               where e.address = w.address and e.kind = 'authority'
                 and m.label_set = (select max(number) from label_set)
