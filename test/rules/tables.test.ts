@@ -32,7 +32,7 @@ const TABLES: Record<string, string> = {
   receipts: 'signing_key',
   screening: 'policy',
   deposits: 'deposit deposit_outflow deposit_resolution holding',
-  treasury: 'approval_rule correction correction_proposal',
+  treasury: 'approval_rule correction correction_proposal operation_proposal',
   users: 'service_user user_link user_session',
   sign_in: 'answered_challenge passkey recovery_code sign_in user_password',
   subscriptions: 'plan subscription subscription_supply subscription_use',

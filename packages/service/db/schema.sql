@@ -301,6 +301,7 @@ create table approval_rule (
   second text not null,
   from_sun bigint not null,
   set_by text not null,
+  summed boolean default false not null,
   constraint approval_rule_pkey primary key (since),
   constraint approval_rule_from check (from_sun >= 0),
   constraint approval_rule_second check (second in ('none', 'name', 'role'))
@@ -1021,6 +1022,25 @@ create table offer (
   constraint offer_has_one_row check (one),
   constraint offer_quote_seconds check (quote_seconds_max = 0 or quote_seconds_max >= 5 and quote_seconds_max <= 300)
 );
+
+create table operation_proposal (
+  id text not null,
+  action text not null,
+  body jsonb not null,
+  reason text,
+  proposed_at timestamptz not null,
+  proposed_by text not null,
+  proposed_role text not null,
+  ends_at timestamptz not null,
+  approved_at timestamptz,
+  approved_by text,
+  approved_role text,
+  used_at timestamptz,
+  constraint operation_proposal_pkey primary key (id),
+  constraint operation_proposal_approval_whole check (num_nulls(approved_at, approved_by, approved_role) in (0, 3)),
+  constraint operation_proposal_approved_first check (used_at is null or approved_at is not null)
+);
+create index operation_proposal_by_time on operation_proposal (proposed_at);
 
 create table operator_action (
   number bigint not null,

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { correct } from 'penstock-service/treasury/corrections.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'
+import { linkFor } from '../../harness/users.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const WHY = ['--reason', 'lost in an outage']
@@ -149,4 +151,99 @@ test('where the rule says so, the second is another role of the database', async
   } finally {
     await drop()
   }
+})
+
+test('many small corrections are one: of a day, by whomever and for whomever', async (t) => {
+  const { world, anna, at } = await underRule(t)
+  const bert = await world.customer()
+  const credit = (to: Customer, id: string, by: string) =>
+    at.json<{ made_at: string | null }>(
+      ...['customers', 'credit', to.id, '0.999999', '--id', id, '--by', by, ...WHY],
+    )
+  for (let i = 0; i < 5; i++) assert.ok((await credit(anna, `${i}`, 'ada')).made_at, `${i}`)
+  assert.equal((await credit(anna, 'sixth', 'ada')).made_at, null)
+  assert.equal((await credit(anna, 'by another', 'bea')).made_at, null)
+  assert.equal((await credit(bert, 'for another', 'cleo')).made_at, null)
+  assert.equal(await anna.balance(), 14.999995)
+  // What a second has approved is not counted, and a day later nothing of this is.
+  assert.equal((await give(at, 'sixth', 'bea')).code, 0)
+  world.wait(24 * 3_600 + 1)
+  assert.ok((await credit(bert, 'next day', 'ada')).made_at)
+  assert.deepEqual(await broken(at), [])
+})
+
+test('of ten at once that come to more together, no more are made than may be', async (t) => {
+  const { anna, at, world } = await underRule(t)
+  const operators = await Promise.all(Array.from({ length: 10 }, () => worldOperator(world)))
+  const made = await Promise.all(
+    operators.map((one, i) => propose(one, anna, 'credit', '1', `at once ${i}`)),
+  )
+  assert.equal(made.filter(({ made_at }) => made_at !== null).length, 4)
+  assert.deepEqual(await broken(at), [])
+})
+
+test('a correction around the rule is found in the minute after it was set, too', async (t) => {
+  const { world, anna, at } = await underRule(t)
+  await at.json('approvals', 'set', 'name', '--from', '4', ...WHY)
+  world.wait(1)
+  const wanted = { id: 'alone', customer_id: anna.id, amount_sun: 6_000_000n, reason: 'none' }
+  const made = { made_at: world.now, made_by: 'mallory', invoice_number: null }
+  await world.sql.begin((tx) => correct(tx, { ...wanted, ...made }))
+  assert.ok((await broken(at)).includes('C12'))
+})
+
+/** The id that something was proposed under. */
+function proposedAs({ code, err }: { code: number; err: string }): string {
+  assert.equal(code, 1, err)
+  return /approvals allow (\S+)\. Then do the same again/.exec(err)![1]!
+}
+
+test('each other door wants a second operator, too, and a looser rule', async (t) => {
+  const { world, anna, at } = await underRule(t)
+  const { user_id } = await linkFor(world, { customer_id: anna.id })
+  const finance = await linkFor(world, { customer_id: anna.id, role: 'finance' })
+  const doors = [
+    ['keys', 'issue', anna.id, '--scope', 'read'],
+    ['users', 'recover', user_id],
+    ['prices', 'set', 'energy', '32000-200000=0.000001', '--replace', '--yes'],
+    ['approvals', 'set', 'none'],
+    ['approvals', 'set', 'name', '--from', '6'],
+  ]
+  const why = ['--by', 'ada', ...WHY]
+  for (const door of doors) {
+    const words = door.join(' ')
+    const id = proposedAs(await at.type(...door, ...why))
+    // The same again proposes nothing anew, nor may who has proposed it allow it.
+    assert.equal(proposedAs(await at.type(...door, ...why)), id)
+    assert.match((await at.type('approvals', 'allow', id, '--by', 'ADA')).err, /cannot allow it/)
+    // Another's yes is for the one who asked, for that alone, and once.
+    assert.equal((await at.type('approvals', 'allow', id, '--by', 'bea')).code, 0, words)
+    assert.notEqual(proposedAs(await at.type(...door, '--by', 'mallory', ...WHY)), id)
+    if (words.startsWith('approvals')) continue
+    const done = await at.type(...door, ...why)
+    assert.equal(done.code, 0, `${words}: ${done.err}`)
+    assert.notEqual(proposedAs(await at.type(...door, ...why)), id)
+  }
+  // Whoever is no owner is recovered by one alone; a stricter rule needs nobody else.
+  assert.equal((await at.type('users', 'recover', finance.user_id, ...why)).code, 0)
+  assert.equal((await at.type('approvals', 'set', 'name', '--from', '1', ...why)).code, 0)
+  world.wait(1)
+  const off = await at.type('approvals', 'set', 'none', ...why)
+  assert.equal(off.code, 0, off.err)
+  world.wait(1)
+  assert.equal((await at.type('keys', 'issue', anna.id, '--scope', 'read', ...why)).code, 0)
+  const listed = await at.json<{ used_at: string | null }[]>('approvals', 'operations')
+  assert.equal(listed.filter(({ used_at }) => used_at !== null).length, 4)
+})
+
+test('an allowance ends with the hour of its proposal', async (t) => {
+  const { world, anna, at } = await underRule(t)
+  const door = ['keys', 'issue', anna.id, '--scope', 'read', '--by', 'ada', ...WHY]
+  const id = proposedAs(await at.type(...door))
+  assert.equal((await at.type('approvals', 'allow', id, '--by', 'bea')).code, 0)
+  world.wait(3_600)
+  const anew = proposedAs(await at.type(...door))
+  assert.notEqual(anew, id)
+  world.wait(3_600)
+  assert.match((await at.type('approvals', 'allow', anew, '--by', 'bea')).err, /hour is over/)
 })

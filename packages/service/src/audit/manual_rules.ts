@@ -86,23 +86,30 @@ function wrongResolutions(tx: Tx): Promise<Finding[]> {
 }
 
 /** Corrections that nobody else has approved, though the rule of their time wanted it, and
- *  approvals of corrections that were not made. The minute after a change of the rule is left out:
- *  what was begun before it ends by the rule before. */
+ *  approvals of corrections that were not made. A correction is judged by the rule of its time and
+ *  by what was corrected in the day before it; by older rules alone, and not in the minute after
+ *  they changed. */
 function wrongApprovals(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`
     select 'correction ' || c.id as subject,
       format('%s sun, and nobody else has approved it', c.amount_sun) as found
     from correction as c
       cross join lateral (
-        select second, from_sun from approval_rule where since <= c.made_at
+        select second, from_sun, summed from approval_rule where since <= c.made_at
         order by since desc limit 1) as rule
       left join correction_proposal as p on p.id = c.id and p.approved_at = c.made_at
         and (p.customer_id, p.amount_sun) = (c.customer_id, c.amount_sun)
-    where rule.second <> 'none' and abs(c.amount_sun) >= rule.from_sun
+      cross join lateral (
+        select sum(abs(o.amount_sun)) as sun from correction as o
+        where rule.summed and (o.made_at, o.id) < (c.made_at, c.id)
+          and o.made_at > c.made_at - interval '24 hours' and not exists (
+            select 1 from correction_proposal as q
+            where q.id = o.id and q.approved_at is not null)) as before
+    where rule.second <> 'none' and abs(c.amount_sun) + coalesce(before.sun, 0) >= rule.from_sun
       and (p.id is null or (rule.second = 'role' and p.approved_role = p.proposed_role))
-      and not exists (
+      and (rule.summed or not exists (
         select 1 from approval_rule as changed
-        where changed.since between c.made_at - interval '1 minute' and c.made_at)
+        where changed.since between c.made_at - interval '1 minute' and c.made_at))
     union all
     select 'proposal ' || p.id, format('%s has approved it, and it was not made', p.approved_by)
     from correction_proposal as p

@@ -7,12 +7,18 @@ import { change, LIMIT, limit, look, reasonOf } from '../operation/operation.ts'
 import {
   approveCorrection,
   correctOrPropose,
+  isLooser,
   listProposals,
   readApprovalRule,
   SECONDS,
   setApprovalRule,
 } from '../treasury/approvals.ts'
 import { listCorrections } from '../treasury/corrections.ts'
+import {
+  allowOperation,
+  listOperationProposals,
+  type OperationProposal as Proposed,
+} from '../treasury/second_operators.ts'
 import {
   flag,
   Moment,
@@ -47,6 +53,23 @@ const RequestedCorrection = Type.Object({
   ends_at: OrNull(Moment),
 })
 const Rule = Type.Object({ second: Text, from_sun: Sun })
+const OperationProposal = Type.Object({
+  id: Text,
+  action: Text,
+  body: Text,
+  reason: OrNull(Text),
+  proposed_at: Moment,
+  proposed_by: Text,
+  ends_at: Moment,
+  approved_at: OrNull(Moment),
+  approved_by: OrNull(Text),
+  used_at: OrNull(Moment),
+})
+
+function proposalShown(proposal: Proposed): Static<typeof OperationProposal> {
+  const { proposed_role: _, body, ...shown } = proposal
+  return { ...shown, body: JSON.stringify(body) }
+}
 
 /** One correction, by the sign of what it does to the account. */
 const correcting = (word: 'credit' | 'debit', summary: string) =>
@@ -134,25 +157,30 @@ export const correctionOperations = [
 export const approvalOperations = [
   look({
     path: '/operator/approvals/show',
-    summary: 'which corrections want a second operator',
+    summary: 'what wants a second operator',
     body: NOTHING,
     reply: Rule,
-    handle: async ({ sql }) => ({ value: await readApprovalRule(sql) }),
+    handle: async ({ sql, clock }) => ({ value: await readApprovalRule(sql, clock.now()) }),
   }),
   change({
     path: '/operator/approvals/set',
     role: 'admin',
     careful: true,
-    summary: 'which corrections want a second operator, from now on',
+    summary: 'what wants a second operator, from now on',
     description:
-      'none: no correction. name: an operator of another name (--by) approves. role: one who has ' +
-      'also logged into the database as another role.',
+      'none: nothing. name: an operator of another name (--by) approves. role: one who has also ' +
+      'logged into the database as another role. It is for corrections that together come to ' +
+      '--from within a day, for deposits that are credited by hand, keys and owners of ' +
+      'customers, prices outside their bounds, and for a rule that asks for less.',
     body: Type.Object({
       second: oneOf([...SECONDS], 'who must approve'),
-      from_sun: optional(sun('AMOUNT', 'corrections of so much, either way (0: every one)')),
+      from_sun: optional(sun('AMOUNT', 'corrections of a day of so much, either way (0: each)')),
     }),
     reply: Rule,
     cli: { operands: ['second'] },
+    async second({ sql, at, body: { second, from_sun = 0 } }) {
+      return isLooser({ second, from_sun: BigInt(from_sun) }, await readApprovalRule(sql, at))
+    },
     async handle({ tx, at, by, body: { second, from_sun = 0 } }) {
       const rule = { second, from_sun: BigInt(from_sun) }
       const { result, actions } = await setApprovalRule(tx, rule, { at, by })
@@ -197,6 +225,32 @@ export const approvalOperations = [
       return {
         result: { value: correction, note: 'Done.' },
         actions: [{ subject: `correction:${id}`, before: null, after }],
+      }
+    },
+  }),
+  look({
+    path: '/operator/approvals/operations',
+    summary: 'what else was proposed that wants a second operator, newest first',
+    body: Type.Object({ limit }),
+    reply: Type.Array(OperationProposal),
+    handle: async ({ sql, body: { limit = LIMIT } }) => ({
+      value: (await listOperationProposals(sql, { limit })).map(proposalShown),
+    }),
+  }),
+  change({
+    path: '/operator/approvals/allow',
+    careful: true,
+    summary: 'let another operator do what he has proposed: he does it again, within the hour',
+    body: Type.Object({ id: text('ID', 'that it was proposed under') }),
+    reply: OperationProposal,
+    cli: { operands: ['id'] },
+    async handle({ tx, at, by, body: { id } }) {
+      const proposal = await allowOperation(tx, { id, at, by })
+      const { action, body, proposed_by } = proposal
+      const after = { action, body, proposed_by }
+      return {
+        result: { value: proposalShown(proposal), note: `${proposed_by} can do it now, once.` },
+        actions: [{ subject: `proposal:${id}`, before: null, after }],
       }
     },
   }),

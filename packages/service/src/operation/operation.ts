@@ -12,10 +12,12 @@ import { perform } from '../events/changes.ts'
 import type { Download } from '../labels/lists.ts'
 import type { Change, Operator } from '../ledger/actions.ts'
 import { type Clock, readMoment } from '../lib/clock.ts'
-import { misuse } from '../lib/fault.ts'
+import { misuse, refusal } from '../lib/fault.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import { sunOf } from '../lib/json.ts'
 import type { Node } from '../node/node.ts'
+import { readApprovalRule } from '../treasury/approvals.ts'
+import { proposeOperation, useAllowance } from '../treasury/second_operators.ts'
 import type { HouseRole } from '../users/roles.ts'
 import type { OwnWallets } from '../wallets/permissions.ts'
 import { bodyReader } from '../wire/body.ts'
@@ -184,6 +186,13 @@ type Description<Body extends TObject, Reply extends TSchema, Extras extends TOb
   cli?: Cli<Body, Reply, Extras>
 }
 
+/** Whether an operation, with this body, wants a second operator where the rule is for two. */
+type SecondNeed<Body extends TObject> = (asked: {
+  sql: Sql
+  at: Date
+  body: Static<Body>
+}) => Promise<boolean> | boolean
+
 type None = TObject<Record<never, never>>
 /** Who changes something, when and why: the same as in the record. */
 export type Authorship = { by: string; at: Date; reason: string | null }
@@ -205,22 +214,56 @@ export function look<Body extends TObject, Reply extends TSchema, Extras extends
  *  it says it has done. */
 export function change<Body extends TObject, Reply extends TSchema, Extras extends TObject = None>(
   spec: Description<Body, Reply, Extras> & {
+    second?: SecondNeed<Body>
     handle(
       asked: Needs & Authorship & { tx: Tx; body: Static<Body> },
     ): Promise<Change<Answer<Static<Reply>>>>
   },
 ): Operation {
-  return entry({ ...spec, changes: true }, (needs, { body, operator }) =>
-    performAndPublish(needs as Needs, { operator, action: wordsOf(spec) }, (tx, at) =>
-      spec.handle({
-        ...(needs as Needs),
-        tx,
-        at,
-        by: operator.made_by,
-        reason: operator.reason,
-        body: body as Static<Body>,
-      }),
-    ),
+  return entry({ ...spec, changes: true }, async (needs, { body, operator }) => {
+    const allowance = await allowanceOf(needs as Needs, spec, { body, operator })
+    return performAndPublish(
+      needs as Needs,
+      { operator, action: wordsOf(spec) },
+      async (tx, at) => {
+        if (allowance !== undefined) await useAllowance(tx, allowance, at)
+        return spec.handle({
+          ...(needs as Needs),
+          tx,
+          at,
+          by: operator.made_by,
+          reason: operator.reason,
+          body: body as Static<Body>,
+        })
+      },
+    )
+  })
+}
+
+/** What a second operator has allowed of this; undefined: it wants none. Where it does and nobody
+ *  has, it is proposed. Throws Refused then. */
+async function allowanceOf<Body extends TObject>(
+  needs: Needs,
+  spec: { path: string; second?: SecondNeed<Body> },
+  { body, operator }: { body: unknown; operator: Operator },
+): Promise<string | undefined> {
+  const { sql, clock, new_id } = needs
+  const at = clock.now()
+  if (!spec.second || (await readApprovalRule(sql, at)).second === 'none') return undefined
+  if (!(await spec.second({ sql, at, body: body as Static<Body> }))) return undefined
+  const action = wordsOf(spec)
+  const intention = { action, body: JSON.stringify(body), by: operator.made_by }
+  const found = await performAndPublish(needs, { operator, action }, async (tx) => {
+    const proposal = { id: new_id(), reason: operator.reason, at }
+    const result = await proposeOperation(tx, intention, proposal)
+    const { id, is_new } = result
+    const recorded = { subject: `proposal:${id}`, before: null, after: { action, body } }
+    return { result, actions: is_new ? [recorded] : [] }
+  })
+  if (found.allowed) return found.id
+  throw refusal(
+    `That wants a second operator: penstock approvals allow ${found.id}. Then do the same again, ` +
+      'within the hour.',
   )
 }
 
@@ -232,6 +275,7 @@ export function undertaking<
   Extras extends TObject = None,
 >(
   spec: Description<Body, Reply, Extras> & {
+    second?: SecondNeed<Body>
     handle(
       asked: Needs &
         Omit<Authorship, 'at'> &
@@ -242,17 +286,28 @@ export function undertaking<
     ): Promise<Answer<Static<Reply>>>
   },
 ): Operation {
-  return entry({ ...spec, changes: true }, (needs, { body, operator, ...attached }) =>
-    spec.handle({
+  return entry({ ...spec, changes: true }, async (needs, { body, operator, ...attached }) => {
+    const allowance = await allowanceOf(needs as Needs, spec, { body, operator })
+    let is_used = allowance === undefined
+    return spec.handle({
       ...(needs as Needs),
       ...attached,
       by: operator.made_by,
       reason: operator.reason,
       body: body as Static<Body>,
       record: (work) =>
-        performAndPublish(needs as Needs, { operator, action: wordsOf(spec) }, work),
-    }),
-  )
+        performAndPublish(
+          needs as Needs,
+          { operator, action: wordsOf(spec) },
+          async (tx, made_at) => {
+            if (!is_used) await useAllowance(tx, allowance!, made_at)
+            const done = await work(tx, made_at)
+            is_used = true
+            return done
+          },
+        ),
+    })
+  })
 }
 
 /** Declares an operation that needs no database, and records nothing there. */

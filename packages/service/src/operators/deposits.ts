@@ -243,6 +243,7 @@ export const depositOperations = [
     body: Resolve,
     reply: ResolvedDeposit,
     cli: { operands: ['tx_id'], node: 'solid' },
+    second: ({ body }) => body.credit !== undefined,
     async handle({ body, record, reason: given_reason, by, ...needs }) {
       const { sent_by: sender, tx_id, ...rest } = body
       const sent_by = sender === undefined ? {} : { sent_by: transactionId(sender) }

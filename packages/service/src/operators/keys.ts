@@ -338,6 +338,7 @@ export const keyOperations = [
     body: Type.Object({ customer, ...LIMITS }),
     reply: IssuedKey,
     cli: { operands: ['customer'] },
+    second: () => true,
     handle: async ({ tx, at, body, ...needs }) => addKey(tx, needs, { ...body, at }),
   }),
   look({
@@ -375,6 +376,7 @@ export const keyOperations = [
     }),
     reply: RotatedKey,
     cli: { operands: ['key'] },
+    second: () => true,
     handle: async ({ tx, body: { overlap_hours = 24, key }, ...needs }) =>
       renewSecret(tx, needs, { key, overlap_hours }),
   }),

@@ -127,6 +127,7 @@ const prices = [
     }),
     reply: Tiers,
     cli: { operands: ['resource', 'tiers'], read: { tiers: readTier } },
+    second: ({ body }) => body.yes === true,
     async handle({ tx, body, by, at }) {
       const { resource, tiers = [], replace = false, yes = false } = body
       if (tiers.length === 0)

@@ -40,7 +40,7 @@ export type Handover =
 const LIFE_MS = 600_000
 /** Of one network, of those that one provider may give somebody, and of all, within that time. */
 export const NETWORK_MAX = 10
-export const WIDE_NETWORK_MAX = 100
+const WIDE_NETWORK_MAX = 100
 export const ALL_MAX = 1_000
 const ENDED_AT_ONCE = 100
 

@@ -1,6 +1,6 @@
 // How soon somebody who guesses comes to a password: by the library zxcvbn-ts, which knows the
-// common ones, what repeats or runs on, and what keyboards lay side by side. Its words take 30 MB, so
-// they are loaded when the first password is chosen (docs/decisions/0026-common-passwords.md).
+// common ones, what repeats or runs on, and what keyboards lay side by side. Its words take 30 MB,
+// so they are loaded when the first password is chosen (docs/decisions/0026-common-passwords.md).
 
 import type { ZxcvbnFactory } from '@zxcvbn-ts/core'
 

@@ -1,5 +1,5 @@
-// A second pair of eyes for corrections: from an amount on, one operator proposes and another one
-// approves.
+// A second pair of eyes for corrections: where all that was corrected within a day without one
+// comes to an amount, whoever did it and for whom, one operator proposes and another one approves.
 //
 //   -> proposed -> approved (the correction is made) | expired (an hour later; proposed anew)
 //
@@ -16,7 +16,7 @@ import { type Correction, correct, findCorrection, isSame } from './corrections.
 /** Who must approve: nobody, somebody of another name, or of another name and role. */
 export const SECONDS = ['none', 'name', 'role'] as const
 
-/** `from_sun`: for corrections of so much, either way. */
+/** `from_sun`: from where on corrections of a day come to so much, either way. */
 export type ApprovalRule = { second: (typeof SECONDS)[number]; from_sun: bigint }
 
 export type Proposal = {
@@ -49,27 +49,42 @@ const PROPOSAL_COLUMNS = columnsOf<Proposal>()([
   'invoice_number',
 ])
 
-const PROPOSAL_MS = 3_600_000
+export const PROPOSAL_MS = 3_600_000
+const COUNTED_MS = 24 * 3_600_000
 
-export async function readApprovalRule(sql: Query): Promise<ApprovalRule> {
+/** The rule as of a time. What was begun before a change ends by the rule before. */
+export async function readApprovalRule(sql: Query, at: Date): Promise<ApprovalRule> {
   const [rule] = await sql<ApprovalRule>`
-    select second, from_sun from approval_rule order by since desc limit 1`
+    select second, from_sun from approval_rule where since <= ${at} order by since desc limit 1`
   return rule ?? { second: 'none', from_sun: 0n }
 }
 
-/** In force at once. */
+/** Nobody else corrects, or changes the rule, until the transaction ends: sums are of all. */
+const lockCorrections = (tx: Tx) => tx`select pg_advisory_xact_lock(720461514)`
+
+/** Whether a rule lets more through than the one in force. */
+export function isLooser(rule: ApprovalRule, than: ApprovalRule): boolean {
+  const strictness = ({ second }: ApprovalRule) => SECONDS.indexOf(second)
+  if (than.second === 'none') return false
+  return strictness(rule) < strictness(than) || rule.from_sun > than.from_sun
+}
+
+/** In force at once, for all that is begun from then on. */
 export async function setApprovalRule(
   tx: Tx,
   { second, from_sun }: ApprovalRule,
   { at, by }: { at: Date; by: string },
 ): Promise<Change<ApprovalRule>> {
-  const before = await readApprovalRule(tx)
+  await lockCorrections(tx)
+  const before = await readApprovalRule(tx, at)
   const after = { second, from_sun }
   if (before.second === second && before.from_sun === from_sun)
     return { result: after, actions: [] }
   await tx`
-    insert into approval_rule (since, second, from_sun, set_by)
-    values (${at}, ${second}, ${from_sun}, ${by})`
+    insert into approval_rule (since, second, from_sun, set_by, summed)
+    select greatest(${at}::timestamptz, max(made_at) + interval '1 millisecond'), ${second},
+      ${from_sun}, ${by}, true
+    from correction`
   return { result: after, actions: [{ subject: 'approvals', before, after }] }
 }
 
@@ -84,10 +99,22 @@ export type CorrectionOutcome =
 export async function correctOrPropose(tx: Tx, wanted: Correction): Promise<CorrectionOutcome> {
   const before = await findCorrection(tx, wanted)
   if (before) return { correction: before, made: false }
-  const { second, from_sun } = await readApprovalRule(tx)
+  await lockCorrections(tx)
+  const { second, from_sun } = await readApprovalRule(tx, wanted.made_at)
   const sun = wanted.amount_sun < 0n ? -wanted.amount_sun : wanted.amount_sun
-  if (second === 'none' || sun < from_sun) return correct(tx, wanted)
+  const before_sun = second === 'none' ? 0n : await uncheckedSun(tx, wanted.made_at)
+  if (second === 'none' || before_sun + sun < from_sun) return correct(tx, wanted)
   return propose(tx, wanted)
+}
+
+/** What was corrected in the day before, by whomever and for whomever, that nobody else has
+ *  approved. */
+async function uncheckedSun(tx: Tx, at: Date): Promise<bigint> {
+  const [sum] = await tx<{ sun: bigint }>`
+    select coalesce(sum(abs(amount_sun)), 0)::bigint as sun from correction as c
+    where made_at > ${new Date(at.getTime() - COUNTED_MS)} and not exists (
+      select 1 from correction_proposal as p where p.id = c.id and p.approved_at is not null)`
+  return sum!.sun
 }
 
 /** -> proposed */
@@ -134,7 +161,7 @@ export async function approveCorrection(
   if (at >= proposal.ends_at) throw refusal('Its hour is over: it must be proposed again.')
   if (nameOf(by) === nameOf(proposed_by))
     throw refusal('The operator who has proposed it cannot approve it.')
-  const { second } = await readApprovalRule(tx)
+  const { second } = await readApprovalRule(tx, at)
   if (second === 'role' && role === proposal.proposed_role)
     throw refusal(`The role ${role} of the database has proposed it, and cannot approve it.`)
   await tx`
@@ -149,7 +176,7 @@ export async function approveCorrection(
 }
 
 /** Two spellings of one name are one operator. */
-const nameOf = (by: string) => by.trim().toLowerCase()
+export const nameOf = (by: string) => by.trim().toLowerCase()
 
 /** Newest first; `open`: only those that can still be approved. */
 export async function listProposals(

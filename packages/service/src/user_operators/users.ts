@@ -71,6 +71,13 @@ const inWords = (thrown: unknown): never => {
   throw thrown instanceof Fault ? refusal(`${thrown.message}.`) : thrown
 }
 
+/** Whether a user may let others in: who becomes one takes all that is there. */
+async function isHighest(sql: Sql, id: string): Promise<boolean> {
+  const [found] = await sql`
+    select 1 from service_user where id = ${id} and role in ('owner', 'admin')`
+  return found !== undefined
+}
+
 async function requireUser(tx: Tx, id: string, of_house: boolean): Promise<UserReport> {
   const user = await lockUser(tx, { id })
   if (!user || (user.customer_id === null) !== of_house)
@@ -135,6 +142,7 @@ const operationsOf = (of_house: boolean) => {
       body: Type.Object({ user }),
       reply: WithLink,
       cli: { operands: ['user'] },
+      second: ({ sql, body }) => isHighest(sql, body.user),
       async handle({ tx, body, ...needs }) {
         const found = await requireUser(tx, body.user, of_house)
         await forgetProofs(tx, found.id)
