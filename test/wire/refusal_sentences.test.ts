@@ -302,27 +302,191 @@ const MORE: Row[] = [
       poor.call(NEW, { service: 'energy', params: { address: bob, amount: 65_000, duration: 1 } }),
     ),
   ],
+  [
+    10,
+    'Invalid network address: params.address must be an address of the network with a right ' +
+      'checksum (one of its characters is wrong), not the text "TRX9aJKRHkVTAuz4dUMwcyCJuiaXh4vYpM"',
+    'params.address',
+    buy({ address: 'TRX9aJKRHkVTAuz4dUMwcyCJuiaXh4vYpM' }),
+  ],
+  [
+    11,
+    'Invalid energy amount: params.amounts.energy is missing (there is params.amounts.enrgy)',
+    'params.amounts.energy',
+    buy({ amount: undefined, amounts: { enrgy: 65_000 } }),
+  ],
+  [
+    2,
+    'Invalid types: types[1] must be a type of event, such as "order.succeeded" (see the docs), ' +
+      'not the text "order.succeded"',
+    'types[1]',
+    call('/v1/events/list', { types: ['order.failed', 'order.succeded'] }),
+  ],
+  [
+    21,
+    'This subscription cannot be stopped: it has ended already',
+    'id',
+    async (scene) => {
+      const id = await subscribed(scene, { duration: 1, transactions_limit: 0 })
+      await scene.rich.call('/v1/subscription/stop', { id })
+      return scene.rich.call('/v1/subscription/stop', { id })
+    },
+  ],
+  [
+    21,
+    'This subscription cannot be stopped: it has a limit of transactions, and ends with them or ' +
+      'its days',
+    'id',
+    async (scene) => {
+      const id = await subscribed(scene, { duration: 1, transactions_limit: 5 })
+      return scene.rich.call('/v1/subscription/stop', { id })
+    },
+  ],
+  [
+    71,
+    'This quote has expired',
+    undefined,
+    async (scene) => {
+      const id = await quoted(scene)
+      scene.world.wait(5)
+      return scene.rich.call('/v1/quote/accept', { id })
+    },
+  ],
+  [
+    71,
+    'This quote was used for another transaction',
+    undefined,
+    async (scene) => {
+      const id = await quoted(scene)
+      await scene.rich.call('/v1/quote/accept', { id, external_id: 'one' })
+      return scene.rich.call('/v1/quote/accept', { id, external_id: 'other' })
+    },
+  ],
+  [
+    72,
+    'There are 20 webhooks already',
+    undefined,
+    async ({ rich }) => {
+      const url = 'https://shop.example/hook'
+      for (let i = 0; i < 20; i++) await rich.call('/v1/webhook/new', { url })
+      return rich.call('/v1/webhook/new', { url })
+    },
+  ],
+  [
+    72,
+    'Too many codes wait: try again in some minutes',
+    undefined,
+    async ({ rich }) => {
+      for (let i = 0; i < 10; i++) await rich.call('/v1/pairing/new', { name: 'a program' })
+      return rich.call('/v1/pairing/new', { name: 'a program' })
+    },
+  ],
+  [
+    74,
+    'This transaction is not delivered',
+    undefined,
+    async ({ rich, bob }) => {
+      const params = { address: bob, amount: 65_000, duration: 1 }
+      await rich.call(NEW, { service: 'energy', params, external_id: 'late' })
+      return rich.call('/v1/receipt', { external_id: 'late' })
+    },
+  ],
+  [
+    74,
+    'That key is revoked',
+    undefined,
+    async ({ rich }) => {
+      const made = await rich.get<{ key: { id: string } }>('/v1/key/new', {
+        name: 'short',
+        scopes: ['read'],
+      })
+      await rich.call('/v1/key/revoke', { id: made.key.id })
+      return rich.call('/v1/key/change', { id: made.key.id, name: 'other' })
+    },
+  ],
+  [
+    76,
+    /^The oldest event that is kept has the number \d+$/,
+    undefined,
+    withoutEvents(({ rich }) => rich.call('/v1/events/list', { after: 0 })),
+  ],
+  [
+    76,
+    'That is not kept any more',
+    undefined,
+    withoutEvents(({ rich }) => rich.call('/v1/event/check', { number: 1 })),
+  ],
+  [500, 'Internal server error', undefined, broken('/v1/balance')],
+  [500, 'Internal server error', undefined, broken('/v1/transactions/list')],
   [70, 'There is no such key', undefined, call('/v1/key/revoke', { id: 'x' })],
   [70, /^There is no such/, undefined, call('/v1/webhook/remove', { id: 'x' })],
-  [73, /^A key does not change itself$/, undefined, ({ rich }) => changeSelf(rich)],
+  [73, 'A key does not change itself: name another key', 'id', ({ rich }) => changeSelf(rich)],
   [
     73,
-    'That key would be wider than the one that asks',
-    undefined,
+    'That key would be wider than the one that asks: by scopes',
+    'scopes',
     async ({ world }) =>
       (await world.customer({ scopes: ['manage'] })).call('/v1/key/new', {
         name: 'wide',
         scopes: ['buy'],
       }),
   ],
-  [75, 'Only https is called', undefined, call('/v1/webhook/new', { url: 'http://a.example/' })],
   [
     75,
-    'That address is not public',
-    undefined,
+    'Only https is called: url must be an https URL, not the text "http://a.example/"',
+    'url',
+    call('/v1/webhook/new', { url: 'http://a.example/' }),
+  ],
+  [
+    75,
+    'That address is not public: url must be the URL of a host that is reached from everywhere, ' +
+      'not the text "https://10.0.0.1/"',
+    'url',
     call('/v1/webhook/new', { url: 'https://10.0.0.1/' }),
   ],
 ]
+
+const quoteBody = ({ bob }: Scene) => ({
+  seconds: 5,
+  service: 'energy',
+  params: { address: bob, amount: 65_000, duration: 1 },
+})
+
+async function quoted(scene: Scene): Promise<string> {
+  const { id } = await scene.rich.get<{ id: string }>('/v1/quote/new', quoteBody(scene))
+  return id
+}
+
+/** A subscription of an address of its own. */
+async function subscribed({ world, rich }: Scene, params: object): Promise<string> {
+  const address = world.person(`receiver-${Object.values(params).join('-')}`, 1).address
+  const { id } = await rich.get<{ id: string }>('/v1/subscription/start', {
+    subscription_id: 'unlimited_energy',
+    params: { address, ...params },
+  })
+  return id
+}
+
+/** While the oldest events are away, as they are when they are too old. */
+function withoutEvents(ask: (scene: Scene) => Promise<Reply>): Row[3] {
+  return async (scene) => {
+    await scene.world.drain()
+    await scene.world.sql`delete from event where customer_id = ${scene.rich.id}`
+    return ask(scene)
+  }
+}
+
+/** While the tables are away. */
+function broken(path: string): Row[3] {
+  return async ({ world, rich }) => {
+    const { sql } = world
+    await rich.call('/v1/balance')
+    await sql`alter schema public rename to away`
+    const reply = await rich.call(path)
+    await sql`alter schema away rename to public`
+    return reply
+  }
+}
 
 /** While the account of the poor customer is away, which no way of the service does. */
 function withoutWallet(ask: Row[3]): Row[3] {
@@ -377,10 +541,25 @@ test('every code says what is wrong with what was sent, and where it is explaine
   }
   const shown = new Map<number, number>()
   for (const [code] of rows) shown.set(code, (shown.get(code) ?? 0) + 1)
-  // Shown where they come about: stories of subscriptions, quotes, keys and webhooks.
-  const elsewhere = [21, 71, 72, 74, 76, 500]
-  for (const { code } of CODES)
-    assert.ok(elsewhere.includes(code) || shown.get(code)! >= 2, `${code} is asked for twice`)
+  for (const { code } of CODES) assert.ok(shown.get(code)! >= 2, `${code} is asked for twice`)
+})
+
+test('what is off sale is named, and nothing is advised that would be refused', async (t) => {
+  const { world, rich, nina } = await sceneOf(t)
+  await world.sql`update service set on_sale = false where name = 'activate_address'`
+  world.mine()
+  await world.drain()
+  const params = { address: nina, amount: 65_000, duration: 1 }
+  const off = 'Service unavailable: the activation of the address is off sale'
+  const energy = { service: 'energy', params: { ...params, activate_address: true } }
+  for (const path of [NEW, '/v1/quote/new']) {
+    assert.equal((await rich.call(path, energy)).error, off)
+    const { code, error } = await rich.call(path, { service: 'energy', params })
+    assert.equal(code, 24)
+    assert.match(error!, /activations are off sale/)
+    assert.doesNotMatch(error!, /activate_address/)
+  }
+  assert.equal((await rich.call('/v1/calculate', params)).error, off)
 })
 
 test('no secret and little text of the caller is repeated, and nothing that steers', async (t) => {

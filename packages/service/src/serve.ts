@@ -31,7 +31,7 @@ import { nameServers } from './names/names.ts'
 import { httpTransport, type Node, tronNode } from './node/node.ts'
 import type { ReportSources } from './processes/report.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
-import { startApi } from './program/api.ts'
+import { publicUrl, startApi } from './program/api.ts'
 import { requireRights } from './program/rights.ts'
 import { hasApi, hasCallers, hasConsole, hasSteps } from './program/roles.ts'
 import { keysAtStart } from './program/sealing_keys.ts'
@@ -332,8 +332,7 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
   retention_days: config.retention_days,
   about: {
     version: about.version,
-    public_url:
-      config.public_url ?? (config.port > 0 ? `http://localhost:${config.port}` : undefined),
+    public_url: publicUrl(config),
     issuer: config.invoice_issuer,
   },
   event_days: config.event_days,

@@ -490,7 +490,13 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         name: 'id',
         type: 'text',
         help: "",
-        needed: true,
+        needed: false,
+      },
+      {
+        name: 'external_id',
+        type: 'text',
+        help: "Beside id, or instead of it; when both are given, both must match",
+        needed: false,
       },
       {
         name: 'limit',

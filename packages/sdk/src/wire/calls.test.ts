@@ -178,7 +178,24 @@ test('a refusal after a try without an answer proves nothing; a refusal alone do
     cause: { code: 'ECONNREFUSED' },
   })
   const nobody = scripted([() => Promise.reject(refused_connection)])
-  await assert.rejects(nobody.penstock.orders.create(PURCHASE), ConnectionError)
+  await assert.rejects(nobody.penstock.orders.create(PURCHASE), {
+    name: 'ConnectionError',
+    message: 'It was not sent: ECONNREFUSED',
+  })
+})
+
+test('of a name with several addresses all must have refused, or a purchase may be made', async () => {
+  const all = (...codes: string[]): Reply => {
+    const errors = codes.map((code) => Object.assign(new Error(code), { code }))
+    const cause = new AggregateError(errors)
+    return () => Promise.reject(Object.assign(new TypeError('fetch failed'), { cause }))
+  }
+  const nobody = scripted([all('ECONNREFUSED', 'ECONNREFUSED')])
+  const thrown = await nobody.penstock.orders.create(PURCHASE).catch((one: unknown) => one)
+  assert.ok(thrown instanceof ConnectionError)
+  assert.equal(thrown.message, 'It was not sent')
+  const one = scripted([all('ECONNREFUSED', 'ECONNRESET')])
+  await assert.rejects(one.penstock.orders.create(PURCHASE), UnknownOutcome)
 })
 
 test('cut, late, half an answer, 500 and a failing proxy leave a purchase unknown', async () => {

@@ -299,10 +299,13 @@ export class Caller {
       return { status, headers: answered, text: await response.text() }
     } catch (cause) {
       const fields = { code: 0, retryable: true, cause }
-      const error = late
-        ? new TimeoutError(`No answer within ${timeout_ms} ms`, fields)
-        : new ConnectionError(`No whole answer came${reasonOf(cause)}`, fields)
-      return { error, refused: wasNeverSent(cause) }
+      if (late) {
+        const error = new TimeoutError(`No answer within ${timeout_ms} ms`, fields)
+        return { error, refused: false }
+      }
+      const refused = wasNeverSent(cause)
+      const what = refused ? 'It was not sent' : 'No whole answer came'
+      return { error: new ConnectionError(`${what}${reasonOf(cause)}`, fields), refused }
     } finally {
       clearTimeout(timer)
       if (!open) signal?.removeEventListener('abort', end)
@@ -420,9 +423,15 @@ function reasonOf(thrown: unknown): string {
 
 /** Nobody listened, or there is no such name, as runtimes say it that say it at all. */
 function wasNeverSent(thrown: unknown): boolean {
-  const { code, cause } = thrown as { code?: unknown; cause?: { code?: unknown } }
-  return /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused)$/.test(String(cause?.code ?? code))
+  const { code, cause } = thrown as { code?: unknown; cause?: { code?: unknown; errors?: unknown } }
+  // Of a name with several addresses each may have refused.
+  const tried: unknown = cause?.errors
+  if (Array.isArray(tried) && tried.length > 0)
+    return tried.every((one) => NEVER_SENT.test(String((one as { code?: unknown }).code)))
+  return NEVER_SENT.test(String(cause?.code ?? code))
 }
+
+const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused)$/
 
 /** What `Retry-After` asks for: seconds, or a date. */
 function retryAfterMs(headers: Headers | undefined): number | undefined {

@@ -765,7 +765,9 @@ export type Endpoints = {
   /** The transactions that a subscription has served, newest first */
   '/v1/subscription/uses': {
     body: {
-      id: string
+      id?: string | undefined
+      /** Beside id, or instead of it; when both are given, both must match */
+      external_id?: string | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */

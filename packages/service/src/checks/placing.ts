@@ -224,7 +224,8 @@ function judge(wanted: NewCheck, state: PlacementState, new_id: NewId): CheckPla
   }
   if (wanted.refusal) return wanted.refusal
   const price = state.prices.get(wanted.type)
-  if (!price?.on_sale) return ServiceUnavailable()
+  if (!price?.on_sale)
+    return ServiceUnavailable().because(`screening of the type ${wanted.type} is off sale`, 'type')
   const today = wanted.type === 'hash' ? state.today.get(customer_id) : undefined
   if (today && isTooMuch(today))
     return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')

@@ -75,10 +75,21 @@ type Printer = ReturnType<typeof eventPrinter>
 
 export function routes({ sql, kinds, streams }: Needs): Endpoint[] {
   const print = eventPrinter(kinds)
-  return [eventsList(sql, print), eventCheck(sql, print), eventStream(sql, streams)]
+  const known = new Set(kinds.map(({ type }) => type))
+  return [eventsList(sql, print, known), eventCheck(sql, print), eventStream(sql, streams, known)]
 }
 
-const eventsList = (sql: Sql, print: Printer): Endpoint =>
+/** Throws 2 for a type that there is not: a misspelt one would wait for ever. */
+function requireTypes(types: readonly string[] = [], known: ReadonlySet<string>): void {
+  const wrong = types.findIndex((type) => !known.has(type))
+  if (wrong >= 0)
+    throw InvalidParams('types', 'Invalid types').at(
+      `types[${wrong}]`,
+      'a type of event, such as "order.succeeded" (see the docs)',
+    )
+}
+
+const eventsList = (sql: Sql, print: Printer, known: ReadonlySet<string>): Endpoint =>
   endpoint({
     path: '/v1/events/list',
     auth: 'signature',
@@ -97,13 +108,14 @@ const eventsList = (sql: Sql, print: Printer): Endpoint =>
     faults: [
       ...LIST_REFUSALS,
       refuses(InvalidParams, '`after` is no number, or stands beside `before`', 'after'),
-      refuses(InvalidParams, '`types` is no list of types', 'types'),
+      refuses(InvalidParams, '`types` is no list of types that there are', 'types'),
       refuses(InvalidParams, '`subject` is no subject', 'subject'),
       refuses(TooOld, 'Events after that number are not kept any more'),
     ],
     examples: [{ summary: 'All there is, from the first event on', body: { after: 0, limit: 3 } }],
     async handle({ body, customer }) {
       const { after, limit, types, subject } = body
+      requireTypes(types, known)
       const { customer_id } = customer
       const before = readPlace(body.before)
       if (after !== undefined && before !== undefined)
@@ -145,7 +157,7 @@ const eventCheck = (sql: Sql, print: Printer): Endpoint =>
     },
   })
 
-const eventStream = (sql: Sql, streams: EventStreams): Endpoint =>
+const eventStream = (sql: Sql, streams: EventStreams, known: ReadonlySet<string>): Endpoint =>
   streamEndpoint({
     path: '/v1/events/stream',
     scope: 'read',
@@ -168,7 +180,7 @@ const eventStream = (sql: Sql, streams: EventStreams): Endpoint =>
     item: EventForm,
     faults: [
       refuses(InvalidParams, '`after` is no number', 'after'),
-      refuses(InvalidParams, '`types` is no list of types', 'types'),
+      refuses(InvalidParams, '`types` is no list of types that there are', 'types'),
       refuses(InvalidParams, '`subject` is no subject', 'subject'),
       refuses(InvalidParams, '`tests` is neither true nor false', 'tests'),
       refuses(TooOld, 'Events after that number are not kept any more'),
@@ -176,6 +188,7 @@ const eventStream = (sql: Sql, streams: EventStreams): Endpoint =>
     ],
     async open({ body, customer }, gone) {
       const { types, subject, tests = false } = body
+      requireTypes(types, known)
       const after = body.after === undefined ? undefined : BigInt(body.after)
       if (after !== undefined) await requireKept(sql, customer.customer_id, after)
       return streams.open({ customer, after, types, subject, tests }, gone)

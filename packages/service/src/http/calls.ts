@@ -150,7 +150,8 @@ export async function answerCall(door: Door, call: Call): Promise<AnsweredCall> 
     const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
     customer = await door.entry.admit(call, bytes)
     if (customer) door.entry.mayAsk(call, customer)
-    if (endpoint.mutating && door.mayChange?.() === false) throw ServiceUnavailable()
+    if (endpoint.mutating && door.mayChange?.() === false)
+      throw ServiceUnavailable().because('nothing is changed now: what only reads is answered')
     const answer = await inTurn(door.turns, call, customer, () =>
       handled(door, call, { customer, bytes }),
     )

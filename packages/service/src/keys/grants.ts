@@ -64,7 +64,11 @@ type LimitsInForce = Pick<
 >
 
 /** Whether a key of these limits could do anything that one of the other limits cannot. */
-export function isWider(limits: LimitsInForce, than: LimitsInForce): boolean {
+export const isWider = (limits: LimitsInForce, than: LimitsInForce): boolean =>
+  widerLimit(limits, than) !== undefined
+
+/** The limit by which it could. */
+function widerLimit(limits: LimitsInForce, than: LimitsInForce): keyof LimitsInForce | undefined {
   const { allowed_networks, daily_cap_sun, expires_at } = limits
   const scopes = than.scopes ?? UNNAMED_SCOPES
   const same_scopes = (limits.scopes ?? UNNAMED_SCOPES).every((scope) => scopes.includes(scope))
@@ -76,15 +80,32 @@ export function isWider(limits: LimitsInForce, than: LimitsInForce): boolean {
     than.daily_cap_sun === null || (daily_cap_sun !== null && daily_cap_sun <= than.daily_cap_sun)
   const same_end =
     than.expires_at === null || (expires_at !== null && expires_at <= than.expires_at)
-  const as_careful =
-    (limits.require_v2 || !than.require_v2) &&
-    (limits.require_external_id || !than.require_external_id)
-  return !(same_scopes && same_networks && same_cap && same_end && as_careful)
+  if (!same_scopes) return 'scopes'
+  if (!same_networks) return 'allowed_networks'
+  if (!same_cap) return 'daily_cap_sun'
+  if (!same_end) return 'expires_at'
+  if (than.require_v2 && !limits.require_v2) return 'require_v2'
+  return than.require_external_id && !limits.require_external_id ? 'require_external_id' : undefined
 }
 
-function requireNarrow(limits: LimitsInForce, asking: KeyRow): void {
-  if (isWider(limits, asking))
-    throw Forbidden('wider', 'That key would be wider than the one that asks')
+/** What the wire calls a limit. */
+const FIELD_OF = {
+  scopes: 'scopes',
+  allowed_networks: 'networks',
+  daily_cap_sun: 'daily_cap',
+  expires_at: 'ends_at',
+  require_v2: 'require_v2',
+  require_external_id: 'require_external_id',
+} as const satisfies Record<keyof LimitsInForce, string>
+
+/** `param`: the field that names a key as it is; left out: the limit that is asked for. */
+function requireNarrow(limits: LimitsInForce, asking: KeyRow, param?: string): void {
+  const wider = widerLimit(limits, asking)
+  if (wider === undefined) return
+  throw Forbidden('wider', 'That key would be wider than the one that asks').because(
+    `by ${FIELD_OF[wider]}`,
+    param ?? FIELD_OF[wider],
+  )
 }
 
 /** Makes a key; what is not given is as the asking key has it. Throws InvalidParams, Forbidden and
@@ -193,8 +214,9 @@ export async function giveUpKey(
 async function lockOther(tx: Tx, asks: Customer, id: string): Promise<[KeyRow, KeyRow]> {
   const [asking, key] = await lockAsked(tx, asks, [id])
   if (key!.revoked_at) throw Conflict('revoked', 'That key is revoked')
-  if (key!.id === asking.id) throw Forbidden('self', 'A key does not change itself')
-  requireNarrow(key!, asking)
+  if (key!.id === asking.id)
+    throw Forbidden('self', 'A key does not change itself').because('name another key', 'id')
+  requireNarrow(key!, asking, 'id')
   return [asking, key!]
 }
 

@@ -263,3 +263,16 @@ test('a stray bigint or nothing at all does not print', () => {
   assert.throws(() => printJson({ amount_sun: 5n }), TypeError)
   assert.throws(() => printJson(undefined), TypeError)
 })
+
+test('a complaint names the byte where the fault begins', () => {
+  const bytesOf = (text: string) => Buffer.from(text)
+  for (const [bytes, byte] of [
+    [bytesOf('{"a":"ж\\x"}'), 8],
+    [bytesOf('{"a":"b\\u12"}'), 7],
+    [bytesOf('{"a":"\\ud83d\\ude00 \\n \\ud800 b"}'), 22],
+    [bytesOf('{"a":"\\\\u0000 \\u0000 b"}'), 14],
+    [Buffer.concat([bytesOf('["'), Buffer.from([0xe2, 0x28]), bytesOf('"]')]), 2],
+    [Buffer.concat([bytesOf('["\ufffdж'), Buffer.from([0xff]), bytesOf('"]')]), 7],
+  ] as const)
+    assert.throws(() => parseJson(bytes), { byte }, `${bytes}`)
+})

@@ -52,20 +52,17 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/** How many of the bytes are UTF-8 up to the first that is none. */
+const REPLACEMENT = '\ufffd'
+
+/** How many of the bytes are UTF-8 up to the first character that is none. */
 function validBytes(bytes: Uint8Array): number {
-  let [valid, invalid] = [0, bytes.length]
-  while (valid + 1 < invalid) {
-    const middle = (valid + invalid) >> 1
-    // What is cut off in the middle of a character is no fault of it: `stream` waits for the rest.
-    const decodes = () =>
-      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, middle), { stream: true })
-    try {
-      decodes()
-      valid = middle
-    } catch {
-      invalid = middle
-    }
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
+  let valid = 0
+  for (const piece of text.split(REPLACEMENT)) {
+    valid += Buffer.byteLength(piece)
+    // Somebody may have sent the very character that stands for those that are none.
+    if (Buffer.from(bytes.subarray(valid, valid + 3)).toString('hex') !== 'efbfbd') return valid
+    valid += 3
   }
   return valid
 }
@@ -218,7 +215,7 @@ class Reader {
       sofar += text.slice(from, i)
       if (unit === QUOTE) {
         if (!sofar.isWellFormed() || sofar.includes('\0'))
-          this.refuseJson('a character that is not taken', i)
+          this.refuseJson('a character that is not taken', oddEscape(text, start))
         this.at = i + 1
         return sofar
       }
@@ -231,16 +228,18 @@ class Reader {
   }
 
   escape(): string {
+    const begun_at = this.at - 1
     const letter = this.text[this.at] ?? ''
+    if (letter === '') this.refuse('unexpected end', this.text.length)
     this.at += 1
     if (letter === 'u') {
       HEX4.lastIndex = this.at
-      if (!HEX4.test(this.text)) this.refuse('invalid escape')
+      if (!HEX4.test(this.text)) this.refuse('invalid escape', begun_at)
       const unit = Number.parseInt(this.text.slice(this.at, this.at + 4), 16)
       this.at += 4
       return String.fromCharCode(unit)
     }
-    return ESCAPES[letter] ?? this.refuse('invalid escape')
+    return ESCAPES[letter] ?? this.refuse('invalid escape', begun_at)
   }
 
   number(): number | OtherNumber {
@@ -258,6 +257,19 @@ class Reader {
     }
     if (value > Number.MAX_SAFE_INTEGER) return new OtherNumber(text.slice(start, this.at))
     return text[start] === '-' && value !== 0 ? -value : value
+  }
+}
+
+/** Each escape of a text, that of a character that is not taken in `odd`: zero, and the half of a
+ *  pair. */
+const EVERY_ESCAPE = /\\u(?:d[89ab]..\\u(?=d[c-f])....|(?<odd>0000|d[89a-f]..)|....)|\\[^u]/gi
+
+/** Where the first of them stands, from a place on. */
+function oddEscape(text: string, from: number): number {
+  EVERY_ESCAPE.lastIndex = from
+  for (;;) {
+    const found = EVERY_ESCAPE.exec(text)
+    if (!found || found.groups?.odd !== undefined) return found?.index ?? from
   }
 }
 

@@ -21,6 +21,7 @@ test('a secret is left out, wherever in a text it stands, with its prefix and wi
     [`0x${HEX.toUpperCase()}`, '0x…'],
     [HEX + HEX, '…'],
     [XPRV, '…'],
+    ['postgres://anna:hunter2@db.example/x', 'postgres://anna:…@db.example/x'],
   ] as const) {
     assert.equal(withoutSecrets(text), shown)
     assert.equal(withoutSecrets(`before "${text}", after`), `before "${shown}", after`)

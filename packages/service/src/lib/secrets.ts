@@ -36,12 +36,16 @@ const WALLET_WORDS_MIN = 11
 /** Words of a wallet in any language, where somebody typed nothing else. */
 const ONLY_WORDS = /^\s*(\p{L}+\s+){11}/u
 
+/** The password of an address, as in `postgres://name:password@host`. */
+const PASSWORD = /(:\/\/[^\s/:@]*):[^\s/@]+@/g
+
 /** The text without what could be a secret in it. */
 export function withoutSecrets(text: string, { field = '', hideOwn }: Place = {}): string {
   if (SECRET_FIELDS.test(field)) return LEFT_OUT
   const without = hideOwn ? hideOwn(text) : text
   const plain = without
     .replace(PREFIXED, `$1_${LEFT_OUT}`)
+    .replace(PASSWORD, `$1:${LEFT_OUT}@`)
     .replace(EXTENDED, LEFT_OUT)
     .replace(RANDOM[0]!, (run) => (isRandom(run) && !isHex(run) ? LEFT_OUT : run))
     .replace(RANDOM[1]!, (run) => (isRandom(run) && !isHex(run) ? LEFT_OUT : run))

@@ -3,7 +3,7 @@
 // the rest.
 
 import type { Fault } from '../lib/fault.ts'
-import { type Json, OtherNumber } from '../lib/json.ts'
+import { type Json, type JsonObject, OtherNumber } from '../lib/json.ts'
 import type { Resource } from '../node/node.ts'
 import { amountRefusal, type Prices, tierFor } from '../prices/prices.ts'
 import { InvalidParams } from '../wire/endpoint.ts'
@@ -67,7 +67,7 @@ function readAmounts(
     const is_amount = typeof given === 'number' && given > 0
     if (!is_amount || !tierFor(prices, resource, given))
       refusal ??= usable
-        ? amountRefusal(prices, resource, source?.[0] ?? missingOf(service, resource))
+        ? amountRefusal(prices, resource, source?.[0] ?? missingOf(service, resource, amounts))
         : amountRefusal(prices, resource, 'params.amounts').at('params.amounts', 'an object')
     if (!is_amount) throw refusal
     read[resource] = given
@@ -76,8 +76,10 @@ function readAmounts(
 }
 
 /** Which field is missing when there is none with an amount. */
-const missingOf = (service: Service, resource: Resource) =>
-  service === 'resource_bundle' ? `params.amounts.${resource}` : 'params.amount'
+const missingOf = (service: Service, resource: Resource, amounts: JsonObject | undefined) =>
+  service === 'resource_bundle' || Object.keys(amounts ?? {}).length > 0
+    ? `params.amounts.${resource}`
+    : 'params.amount'
 
 export type PurchaseBody = {
   service: Service

@@ -9,9 +9,9 @@ import type { Address } from 'penstock-tron/address.ts'
 import { addressWord, numberWord } from 'penstock-tron/tokens.ts'
 import { Outage } from '../lib/fault.ts'
 import type { ConstantCall } from '../node/node.ts'
-import { charge, isOnSale, type Prices, tierFor } from '../prices/prices.ts'
+import { charge, isOnSale, offSale, type Prices, tierFor } from '../prices/prices.ts'
 import type { ReadNode } from '../reads/reads.ts'
-import type { Receiver } from '../receivers/receivers.ts'
+import { chainSilent, type Receiver } from '../receivers/receivers.ts'
 import { ServiceUnavailable } from '../wire/endpoint.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 
@@ -41,7 +41,7 @@ export type Estimate = {
 /** An outage of the chain, said as the wire says it. */
 export async function orUnavailable<T>(asking: Promise<T>): Promise<T> {
   return asking.catch((thrown: unknown) => {
-    if (thrown instanceof Outage) throw ServiceUnavailable()
+    if (thrown instanceof Outage) throw chainSilent()
     throw thrown
   })
 }
@@ -63,7 +63,9 @@ export async function estimateTransfer(
   const tiers = current.tiers.filter((tier) => tier.resource === 'energy')
   const [lowest, highest] = [tiers[0], tiers.at(-1)]
   const on_sale = isOnSale(current, 'energy', sender === 'inactive')
-  if (!lowest || !highest || sender === 'unknown' || !on_sale) throw ServiceUnavailable()
+  if (sender === 'unknown') throw chainSilent()
+  if (!on_sale) throw offSale(current, 'energy')
+  if (!lowest || !highest) throw ServiceUnavailable().because('no amount of energy has a price')
   const amount = Math.max(Number(energy), lowest.min_amount)
   const { price_sun } = tierFor(current, 'energy', amount) ?? highest
   return {

@@ -22,9 +22,16 @@ import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { activationsLeft, insertActivations } from '../pool/activations.ts'
-import { isOnSale, type Prices, priceOf, tierFor, untieredRefusal } from '../prices/prices.ts'
+import {
+  isOnSale,
+  offSale,
+  type Prices,
+  priceOf,
+  tierFor,
+  untieredRefusal,
+} from '../prices/prices.ts'
 import { purchaseReader } from '../reads/reads.ts'
-import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
+import { chainSilent, type Receiver, type ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 import type { Service } from './amounts.ts'
 import { ORDER_COLUMNS, purchaseRecord } from './forms.ts'
@@ -42,11 +49,15 @@ export const AddressAlreadyActivated: FaultKind = fault(
   'Address is already activated',
 )
 
-/** The refusal of an address without an account, and what to do. */
-export const notActivated = (sub?: string): Fault =>
+/** The refusal of an address without an account, and what to do about it while activations are on
+ *  sale. */
+export const notActivated = ({ on_sale }: Pick<Prices, 'on_sale'>, sub?: string): Fault =>
   AddressNotActivated(sub).because(
-    'the address has no account on the chain: send params.activate_address as true, or buy the ' +
-      'service activate_address for it first',
+    on_sale.has('activate_address')
+      ? 'the address has no account on the chain: send params.activate_address as true, or buy ' +
+          'the service activate_address for it first'
+      : 'the address has no account on the chain, and activations are off sale: it gets one with ' +
+          'the first TRX that somebody sends it',
     'params.address',
   )
 
@@ -314,24 +325,19 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   const on_sale =
     purchase.internal !== undefined ||
     (isOnSale(prices, service, activates) && (!activates || state.activations_left > 0))
-  if (!on_sale || receiver === 'unknown' || !state.chain_answers || !deliverable) {
+  if (!on_sale) return offSale(prices, service)
+  if (receiver === 'unknown' || !state.chain_answers) return chainSilent()
+  if (!deliverable)
     return ServiceUnavailable().because(
-      !on_sale
-        ? activates && prices.on_sale.has(service)
-          ? 'the activation of the address is off sale'
-          : `${service} is off sale`
-        : receiver === 'unknown' || !state.chain_answers
-          ? 'the chain does not answer'
-          : 'so much cannot be delivered now; /v1/pool-forecast says how much can',
+      'so much cannot be delivered now; /v1/pool-forecast says how much can',
     )
-  }
   if (!purchase.within_limit)
     return ServiceUnavailable('open_orders', 'As many orders as are allowed are open already')
   const no_wallet = purchase.internal ? undefined : purse.refuseWallet(purchase)
   const refused = no_wallet ?? refuseReceiver(receiver)
   if (refused) return refused
   if (service === 'activate_address' && active) return alreadyActivated('params.address')
-  if (!active && !purchase.activate) return notActivated()
+  if (!active && !purchase.activate) return notActivated(prices)
   const costs = purchase.internal
     ? { amount_sun: purchase.internal.agreed_sun, fee_sun: 0n }
     : priced(purchase, active)

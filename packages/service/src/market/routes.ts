@@ -13,11 +13,12 @@ import {
   InvalidBandwidthAmount,
   InvalidEnergyAmount,
   isOnSale,
+  offSale,
   type Prices,
   priceOf,
 } from '../prices/prices.ts'
 import { keyReader, type Reads } from '../reads/reads.ts'
-import type { ReceiverReader } from '../receivers/receivers.ts'
+import { chainSilent, type ReceiverReader } from '../receivers/receivers.ts'
 import {
   type Endpoint,
   EXTERNAL_ID_REFUSALS,
@@ -202,10 +203,10 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
         [['amount', body.amount], ...(type === 'energy' ? [['energy', body.energy] as const] : [])],
         current,
       )
-      if (!isOnSale(current, type, false)) throw ServiceUnavailable().because(`${type} is off sale`)
+      if (!isOnSale(current, type, false)) throw offSale(current, type)
       const state = await receiver(address, keyReader(customer))
-      if (state === 'unknown' || !isOnSale(current, type, state === 'inactive'))
-        throw ServiceUnavailable()
+      if (state === 'unknown') throw chainSilent()
+      if (!isOnSale(current, type, state === 'inactive')) throw offSale(current, type)
       const refused = state === 'barred' ? undefined : refuseReceiver(state, 'address')
       if (refused) throw refused
       const price_sun = priceOf(current, type, amount)

@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
 import { recently } from '../lib/recent.ts'
 import type { Resource } from '../node/node.ts'
+import { ServiceUnavailable } from '../wire/endpoint.ts'
 
 export const InvalidEnergyAmount: FaultKind = fault(
   11,
@@ -50,6 +51,12 @@ const onSale = (switched: ReadonlySet<string>): ReadonlySet<string> =>
 /** Whether it can be bought: the service, and the activation that it takes along, if it does. */
 export const isOnSale = ({ on_sale }: Prices, service: string, activates: boolean): boolean =>
   on_sale.has(service) && (!activates || on_sale.has('activate_address'))
+
+/** The refusal of what is off sale: the service itself, or the activation that it takes along. */
+export const offSale = ({ on_sale }: Prices, service: string): Fault =>
+  ServiceUnavailable().because(
+    on_sale.has(service) ? 'the activation of the address is off sale' : `${service} is off sale`,
+  )
 
 const CENT_SUN = 10_000n
 

@@ -67,6 +67,13 @@ const connectionLimits = ({ connections_max, connections_per_address }: ApiConfi
   per_address_max: connections_per_address ?? DEFAULT_CONNECTION_LIMITS.per_address_max,
 })
 
+/** Where customers find this service, as far as it knows. */
+export const publicUrl = ({
+  public_url,
+  port,
+}: Pick<ApiConfig, 'public_url' | 'port'>): string | undefined =>
+  public_url ?? (port > 0 ? `http://localhost:${port}` : undefined)
+
 /** Listens when it can serve. */
 export async function startApi(
   config: ApiConfig,
@@ -95,7 +102,7 @@ export async function startApi(
       mounts,
       pages,
       known_tokens,
-      public_url: config.public_url,
+      public_url: publicUrl(config),
       mayChange: () => !watching.wentBack(),
       isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },

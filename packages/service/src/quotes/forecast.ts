@@ -96,7 +96,7 @@ export const forecastRoute = ({
       const { forecast_shown } = await readOffer(sql)
       if (!forecast_shown) throw ServiceUnavailable('forecast', 'There are no forecasts')
       const [now, ...later] = await poolForecast(sql, { resource, hours })
-      if (!now) throw ServiceUnavailable()
+      if (!now) throw ServiceUnavailable().because('the pool was not looked at yet')
       const between = minutesBetween(hours)
       const points = later.filter(({ minutes }) => minutes % between === 0)
       const largest_order = largestOrder(now.free, await prices(), resource)

@@ -35,11 +35,12 @@ import {
   InvalidBandwidthAmount,
   InvalidEnergyAmount,
   isOnSale,
+  offSale,
   type Prices,
   priceOf,
 } from '../prices/prices.ts'
 import { keyReader, type Reads } from '../reads/reads.ts'
-import type { ReceiverReader } from '../receivers/receivers.ts'
+import { chainSilent, type ReceiverReader } from '../receivers/receivers.ts'
 import {
   type Customer,
   type Endpoint,
@@ -168,14 +169,13 @@ async function priceAsked(needs: Needs, asked: QuoteInput, customer: Customer) {
     needs.receiver(asked.address, keyReader(customer)),
   ])
   const activates = receiver === 'inactive' && activate
-  if (!isOnSale(prices, service, activates))
-    throw ServiceUnavailable().because(`${service} is off sale`)
-  if (receiver === 'unknown') throw ServiceUnavailable().because('the chain does not answer')
+  if (!isOnSale(prices, service, activates)) throw offSale(prices, service)
+  if (receiver === 'unknown') throw chainSilent()
   const refused = refuseReceiver(receiver)
   if (refused) throw refused
   const active = receiver === 'active'
   if (service === 'activate_address' && active) throw alreadyActivated('params.address')
-  if (!active && !activate) throw notActivated()
+  if (!active && !activate) throw notActivated(prices)
   const fee_sun = active ? 0n : prices.activation_sun
   const energy_sun = energy > 0n ? priceOf(prices, 'energy', Number(energy)) : 0n
   const bandwidth_sun = bandwidth > 0n ? priceOf(prices, 'bandwidth', Number(bandwidth)) : 0n

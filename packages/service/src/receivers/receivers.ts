@@ -6,15 +6,19 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Outage } from '../lib/fault.ts'
+import { type Fault, Outage } from '../lib/fault.ts'
 import type { AccountState, Node } from '../node/node.ts'
 import { type FollowedBlocks, NO_BLOCKS } from '../reads/followed.ts'
 import type { Reader } from '../reads/read_budget.ts'
 import type { Reads } from '../reads/reads.ts'
+import { ServiceUnavailable } from '../wire/endpoint.ts'
 import { BoundedMap } from './bounded_map.ts'
 
 /** 'barred': the policy forbids to sell to it; 'ours': the service acts for it itself. */
 export type Receiver = 'active' | 'inactive' | 'contract' | 'barred' | 'ours' | 'unknown'
+
+/** The refusal of what cannot be judged without the chain. */
+export const chainSilent = (): Fault => ServiceUnavailable().because('the chain does not answer')
 
 const REMEMBERED_MAX = 200_000
 const BLOCK_MS = 3_000

@@ -52,9 +52,12 @@ export async function stopSubscription(
       from subscription as s join plan on plan.id = plan_id
       where s.id = ${id} for update of s`
     if (!running) throw SubscriptionNotFound()
-    if (hasEnded(running)) throw CannotStop().because('it has ended already')
+    if (hasEnded(running)) throw CannotStop().because('it has ended already', 'id')
     if (hasLimit(running))
-      throw CannotStop().because('it has a limit of transactions, and ends with them or its days')
+      throw CannotStop().because(
+        'it has a limit of transactions, and ends with them or its days',
+        'id',
+      )
     const end = { ...running, state: 'stopped', reason: null, at: clock.now() } as const
     await endSubscriptions(tx, [end])
     await recordCustomerAction(tx, end.at, {

@@ -399,11 +399,14 @@ const uses = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     scope: 'read',
     summary: 'The transactions that a subscription has served, newest first',
     body: Type.Object({
-      id: Type.String({
-        minLength: 1,
-        maxLength: 64,
-        fault: () => InvalidParams('id', 'Invalid id'),
-      }),
+      id: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 64,
+          fault: () => InvalidParams('id', 'Invalid id'),
+        }),
+      ),
+      external_id: Names.properties.external_id,
       ...listFields(undefined, USE_PLACE_LENGTH_MAX),
     }),
     reply: listOf(
@@ -415,15 +418,13 @@ const uses = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
         charged: Money({ description: 'TRX' }),
       }),
     ),
-    faults: [
-      refuses(InvalidParams, '`id` is missing or is not text', 'id'),
-      ...LIST_REFUSALS,
-      refuses(SubscriptionNotFound, 'The customer has no such subscription'),
-    ],
+    faults: [...NOT_NAMED, ...LIST_REFUSALS],
     examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
-    async handle({ body: { id, before, limit }, customer: { customer_id } }) {
+    async handle({ body, customer: { customer_id } }) {
+      const { before, limit } = body
+      const named = readNames(body.id, body.external_id)
       const place = readUsePlace(before)
-      await findSubscription(sql, { customer_id, id, external_id: null })
+      const { id } = await findSubscription(sql, { ...named, customer_id })
       const rows = await listUses(sql, { subscription_id: id, place, limit: rowsFor(limit) })
       const print = (use: UseRow) => ({
         tx_id: use.tx_id,

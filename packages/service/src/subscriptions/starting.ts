@@ -10,9 +10,9 @@ import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { notActivated } from '../market/placing.ts'
-import { isOnSale, type Prices } from '../prices/prices.ts'
+import { isOnSale, offSale, type Prices } from '../prices/prices.ts'
 import { purchaseReader } from '../reads/reads.ts'
-import type { Receiver, ReceiverReader } from '../receivers/receivers.ts'
+import { chainSilent, type Receiver, type ReceiverReader } from '../receivers/receivers.ts'
 import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../wire/endpoint.ts'
 import { InvalidAddress, InvalidDuration } from '../wire/reading.ts'
 import { printStarted } from './forms.ts'
@@ -198,7 +198,9 @@ function judge({ wanted, plan, receiver, prices }: Terms, state: PlacementState)
     )
   const activates = receiver === 'inactive' && wanted.activate_address
   const on_sale = isOnSale(prices, 'subscription', activates)
-  if (!on_sale || !state.can_supply || receiver === 'unknown') return ServiceUnavailable()
+  if (!on_sale) return offSale(prices, 'subscription')
+  if (receiver === 'unknown') return chainSilent()
+  if (!state.can_supply) return ServiceUnavailable().because('no more can be supplied now')
   const refused = purse.refuseWallet(wanted) ?? refuseReceiver(receiver)
   if (refused) return refused
   if (running?.customer_id === wanted.customer_id) {
@@ -212,7 +214,8 @@ function judge({ wanted, plan, receiver, prices }: Terms, state: PlacementState)
       'a subscription of theirs supplies it',
       'params.address',
     )
-  if (receiver === 'inactive' && !wanted.activate_address) return notActivated('subscription')
+  if (receiver === 'inactive' && !wanted.activate_address)
+    return notActivated(prices, 'subscription')
   if (state.at_limit)
     return ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
   // Where the plan includes nothing, the first transaction is held for too, before it is supplied.

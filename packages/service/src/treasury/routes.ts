@@ -61,7 +61,8 @@ export function routes({ sql, prices, recharge_address }: Needs): Endpoint[] {
       async handle() {
         const { tiers, on_sale } = await prices()
         const rates = tiers.filter((tier) => tier.resource === 'energy').map(printEnergyTier)
-        if (!on_sale.has('direct_recharge') || rates.length === 0) throw ServiceUnavailable()
+        if (!on_sale.has('direct_recharge') || rates.length === 0)
+          throw ServiceUnavailable().because('direct recharge is off sale')
         return { address: recharge_address, rates }
       },
     }),

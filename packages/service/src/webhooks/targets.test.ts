@@ -259,5 +259,8 @@ test('with an allowance plain http and its addresses may be called, and still no
   assert.ok(readTarget('http://127.0.0.1:3000/hook', rules))
   assert.ok(readTarget('http://localhost:3000/hook', rules))
   assert.throws(() => readTarget('http://10.0.0.1/', rules), { code: 75 })
+  // No bare name leads to this machine; into a private network one may.
+  assert.throws(() => readTarget('http://x/', rules), { code: 75, key: 'url_refused.address' })
+  assert.ok(readTarget('http://receiver/', { networks: ['10.1.0.0/16'] }))
   assert.throws(() => readTarget('http://user@127.0.0.1/', rules), { code: 75 })
 })

@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type FaultKind, fault } from '../lib/fault.ts'
+import { isLoopback } from '../lib/networks.ts'
 
 export const UrlRefused: FaultKind = fault(75, 'url_refused', 'This URL cannot be called')
 
@@ -84,6 +85,12 @@ export function isPrivate(address: string): boolean {
   return judged
 }
 
+const refusedUrl = (sub: 'scheme' | 'port' | 'address', sentence: string, must: string) =>
+  UrlRefused(sub, sentence).at('url', must)
+
+const HTTPS = 'an https URL'
+const PUBLIC = 'the URL of a host that is reached from everywhere'
+
 /** The URL as it will be called. Throws UrlRefused, with what is wrong as its sub-key, for one that
  *  is never called whatever its name resolves to. */
 export function readTarget(text: string, { networks, own_host }: Rules): URL {
@@ -91,16 +98,24 @@ export function readTarget(text: string, { networks, own_host }: Rules): URL {
   const host = bareHost(url)
   const secure = url.protocol === 'https:'
   if (!secure && !(url.protocol === 'http:' && networks.length > 0))
-    throw UrlRefused('scheme', 'Only https is called')
+    throw refusedUrl('scheme', 'Only https is called', HTTPS)
   if (url.username !== '' || url.password !== '')
-    throw UrlRefused('scheme', 'User names and passwords in a URL are not sent')
+    throw refusedUrl(
+      'scheme',
+      'User names and passwords in a URL are not sent',
+      'a URL without them',
+    )
   if (url.port !== '' && Number(url.port) < PORT_MIN)
-    throw UrlRefused('port', `The port is that of the scheme, or ${PORT_MIN} or above`)
-  if (host === own_host) throw UrlRefused('address', 'That is this service itself')
+    throw refusedUrl(
+      'port',
+      'That port is not called',
+      `a URL with the port of its scheme, or one from ${PORT_MIN} to 65535`,
+    )
+  if (host === own_host) throw refusedUrl('address', 'That is this service itself', PUBLIC)
   if (isIP(host) !== 0 && !mayCall(host, networks, secure))
-    throw UrlRefused('address', 'That address is not public')
-  if (isIP(host) === 0 && !isPublicName(host) && networks.length === 0)
-    throw UrlRefused('address', 'That name is not a public one')
+    throw refusedUrl('address', 'That address is not public', PUBLIC)
+  if (isIP(host) === 0 && !isPublicName(host) && !mayBePrivate(host, networks))
+    throw refusedUrl('address', 'That name is not a public one', PUBLIC)
   return url
 }
 
@@ -108,7 +123,11 @@ function parsed(text: string): URL {
   const url = text.length <= URL_LENGTH_MAX ? URL.parse(text) : null
   // What the parser would drop or turn is refused: anyone who reads the text sees another URL.
   if (!url || /[\s\\\p{Cc}]/u.test(text) || url.hash !== '' || url.hostname === '')
-    throw UrlRefused('scheme', `A URL of at most ${URL_LENGTH_MAX} characters, without a fragment`)
+    throw refusedUrl(
+      'scheme',
+      'That is no URL that can be called',
+      `a URL of at most ${URL_LENGTH_MAX} characters, without blanks and without a fragment`,
+    )
   return url
 }
 
@@ -118,5 +137,13 @@ export const bareHost = ({ hostname }: URL): string =>
   hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 
 const SPECIAL_NAMES = /(^|\.)(localhost|local|internal|lan|home|corp|arpa|onion|test|invalid)$/i
+
+/** Whether a name that is no public one may lead into networks that were allowed. The names of this
+ *  machine are all that leads to itself. */
+const mayBePrivate = (host: string, networks: readonly string[]) =>
+  networks.length > 0 &&
+  (host.includes('.') ||
+    host === 'localhost' ||
+    !networks.every((one) => isLoopback(one.split('/')[0]!)))
 
 const isPublicName = (host: string) => host.includes('.') && !SPECIAL_NAMES.test(host)

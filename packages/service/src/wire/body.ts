@@ -81,7 +81,8 @@ function reader(node: Node, path: string | undefined): Read {
   for (const keyword of Object.keys(node))
     if (!ANNOTATIONS.includes(keyword) && !enforced.includes(keyword))
       throw new Error(`the keyword ${keyword} would not be enforced on ${kind} parameters`)
-  const fails = () => fault().at(path, mustBe(kind, node))
+  const fails = (sent?: Json) =>
+    fault().at(path, node.format === 'address' ? addressRule(sent) : mustBe(kind, node))
   switch (kind) {
     case 'object':
       return objectReader(node, path, fails)
@@ -116,9 +117,16 @@ function mustBe(kind: string, node: Node): string {
   }
 }
 
+const ADDRESS_FORM = /^T[1-9A-HJ-NP-Za-km-z]{33}$/
+
+/** What an address must be, by what was sent instead. */
+export const addressRule = (sent: Json | undefined): string =>
+  typeof sent === 'string' && ADDRESS_FORM.test(sent)
+    ? 'an address of the network with a right checksum (one of its characters is wrong)'
+    : 'an address of the network, 34 characters that begin with T'
+
 /** A text that must be more than text: what it must be. */
 const FORMAT_RULES: Readonly<Record<string, string>> = {
-  address: 'an address of the network, 34 characters that begin with T',
   moment: 'a day or a time in UTC, such as 2026-11-01 or 2026-11-01T12:00:00Z',
 }
 
@@ -145,9 +153,9 @@ function wordsText(words: readonly unknown[]): string {
   return `one of ${shown.join(', ')}${more}`
 }
 
-function checked(fits: (value: Json | undefined) => boolean, fails: () => Fault): Read {
+function checked(fits: (value: Json | undefined) => boolean, fails: (sent?: Json) => Fault): Read {
   return (value) => {
-    if (!fits(value)) throw fails()
+    if (!fits(value)) throw fails(value)
     return value
   }
 }
@@ -191,7 +199,7 @@ function arrayReader(node: Node, path: string | undefined, fails: () => Fault): 
   }
 }
 
-function stringReader(node: Node, fails: () => Fault): Read {
+function stringReader(node: Node, fails: (sent?: Json) => Fault): Read {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = node
   const pattern = node.pattern === undefined ? undefined : new RegExp(node.pattern, 'u')
   const isOfFormat = node.format === undefined ? () => true : FORMATS[node.format]

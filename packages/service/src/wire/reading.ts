@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import { readMoment } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, type JsonObject, OtherNumber, sunOf } from '../lib/json.ts'
+import { addressRule } from './body.ts'
 import { InvalidParams } from './endpoint.ts'
 
 export const InvalidAddress: FaultKind = fault(
@@ -23,11 +24,9 @@ export const InvalidDuration: FaultKind = fault(
 export const isAbsent = (value: Json | undefined): boolean =>
   value === undefined || value === null || value === ''
 
-const ADDRESS_RULE = 'an address of the network, 34 characters that begin with T'
-
 /** An address of the network. Throws 10, with `sub` where there are several. */
 export function readAddress(value: Json | undefined, param: string, sub?: string): Address {
-  if (!isAddress(value)) throw InvalidAddress(sub).at(param, ADDRESS_RULE)
+  if (!isAddress(value)) throw InvalidAddress(sub).at(param, addressRule(value))
   return value
 }
 
