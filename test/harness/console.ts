@@ -13,6 +13,7 @@ import { refusal } from 'penstock-service/lib/fault.ts'
 import { idMaker } from 'penstock-service/lib/ids.ts'
 import { type Log, silentLog } from 'penstock-service/lib/log.ts'
 import type { Operation } from 'penstock-service/operation/operation.ts'
+import { signInOn } from 'penstock-service/sign_in/routes.ts'
 import { consoleFace } from 'penstock-service/users/faces.ts'
 import type { HouseRole } from 'penstock-service/users/roles.ts'
 import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
@@ -73,7 +74,8 @@ export async function worldConsole(
   const clock = { now: () => world.now }
   const random = repeatable('cli')
   const face = consoleFace(CONSOLE_URL.origin)
-  const { sign_in, deposit_address } = world.app
+  const { deposit_address } = world.app
+  const sign_in = signInOn(sql, world.app.sign_in)
   const key = new Uint8Array(Buffer.from(SEALING_KEY, 'hex'))
   const live = new ConsoleLive({
     sql,

@@ -37,7 +37,7 @@ export async function startedConsole(
   const random = systemRandom
   const new_id = idMaker(clock, random)
   const seal = sealWith({ current: 'k1', keys: { k1: new Uint8Array(32) } }, random)
-  const sessions = sessionReader({ sql, clock })
+  const sessions = sessionReader({ sql, clock, seal })
   const network = async () => 'sandbox'
   const common = { sql, clock, random, new_id, seal, wake: () => {} }
   const brandName = async () => 'Penstock'

@@ -1553,6 +1553,8 @@ create table user_session (
   ip text not null,
   browser text not null,
   ended_at timestamptz,
+  mark text,
+  step_up_mark text,
   constraint user_session_pkey primary key (id),
   constraint user_session_token_once unique (token_hash),
   constraint user_session_user foreign key (user_id) references service_user(id),

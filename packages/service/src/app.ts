@@ -383,7 +383,7 @@ function signInOf(
   { brand, ...parts }: Pick<App, 'new_id' | 'seal'> & Pick<Web, 'brand'>,
 ): App['sign_in'] {
   const { sql, clock, random, wake } = world
-  const sessions = sessionReader({ sql, clock })
+  const sessions = sessionReader({ sql, clock, seal: parts.seal })
   const network = networkReader(world.node)
   const passwords = passwordHasher(random, world.password_cost)
   const own = { passwords, totp_codes: totpCodes(parts.seal) }

@@ -17,7 +17,7 @@ import { appCloser } from '../limits/close_app.ts'
 import { figuresReader } from '../monitoring/figures.ts'
 import type { Node } from '../node/node.ts'
 import { listening } from '../program/listen.ts'
-import type { SignInNeeds } from '../sign_in/routes.ts'
+import { type SignInNeeds, signInOn } from '../sign_in/routes.ts'
 import { consoleFace, originOf, type SessionLengths } from '../users/faces.ts'
 import { brandReader } from '../web/brand.ts'
 import { consolePages, type Web } from '../web/pages.ts'
@@ -68,7 +68,7 @@ export async function startConsole(
   parts: ConsoleParts,
 ): Promise<RunningConsole> {
   const { sql, clock, log, random } = parts
-  const { sign_in } = parts.app
+  const sign_in = signInOn(sql, parts.app.sign_in)
   const face = consoleFace(config.console_url, config.console_sessions)
   const figures = figuresReader({ sql, clock })
   const live = new ConsoleLive({

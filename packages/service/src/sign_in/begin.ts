@@ -2,6 +2,7 @@
 // signed in by a link that does so at once. And the last one.
 
 import { type Static, type TSchema, Type } from 'typebox'
+import type { Seal } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
 import { eventBounds } from '../events/events.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -38,6 +39,7 @@ export type Needs = {
   clock: Clock
   random: Random
   new_id: NewId
+  seal: Seal
   sessions: SessionReader
   face: Face
   /** What the pages call the house, and the chain that it sells on. */

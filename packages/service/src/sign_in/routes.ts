@@ -3,7 +3,7 @@
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
-import { pruneSessionsStep } from '../users/sessions.ts'
+import { pruneSessionsStep, sessionReader } from '../users/sessions.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
 import { begin, end, link } from './begin.ts'
 import { pruneChallengesStep } from './challenges.ts'
@@ -14,6 +14,12 @@ import { type Needs, passkey, password, recovery, stepUpRoute } from './proofs.t
 import { pruneTriesStep } from './tries.ts'
 
 export type SignInNeeds = Needs
+
+/** The same on other connections: the house's people are seen on those of the console alone. */
+export const signInOn = (
+  sql: Sql,
+  needs: Omit<SignInNeeds, 'face'>,
+): Omit<SignInNeeds, 'face'> => ({ ...needs, sql, sessions: sessionReader({ ...needs, sql }) })
 
 export const signInRoutes = (needs: SignInNeeds): Endpoint[] => [
   begin(needs, {

@@ -1,11 +1,14 @@
 // Sessions: a user's being signed in, as a row. The token is 256 random bits that only the browser
 // has; its SHA-256 finds the row. A session that was read within the last second is used from
-// memory, as keys are, so one that is ended lasts up to a second longer in other processes.
+// memory, as keys are, so one that is ended lasts up to a second longer in other processes. Each
+// has marks that only the sealing key makes: a row that somebody else has written, or whose user,
+// role or end he has changed, is no session, and a proof of presence of his is none.
 //
 //   (open) -> (ended): signed out, ended by somebody, its user changed or removed
 //   (open) -> (over): by the clock: too long since it was used, or since it was begun
 
 import { hash } from 'node:crypto'
+import type { Seal } from '../customers/seal.ts'
 import { batched } from '../database/batch.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Clock, later } from '../lib/clock.ts'
@@ -37,7 +40,40 @@ export type Session = {
 /** From where somebody signs in. */
 export type Place = { ip: string; browser: string }
 
-export type Needs = { sql: Sql; clock: Clock; random: Random; new_id: NewId }
+export type Needs = { sql: Sql; clock: Clock; random: Random; new_id: NewId; seal: Seal }
+
+/** A session's row with the marks that show that it is of our making. */
+type MarkedRow = Session & { token_hash: string; mark: string | null; step_up_mark: string | null }
+
+/** What of a session says who is signed in. */
+type Identity = Pick<
+  MarkedRow,
+  'id' | 'token_hash' | 'user_id' | 'customer_id' | 'role' | 'ends_at'
+>
+
+/** What its marks are of. They are made again with its token: a mark of before is none. */
+const identityText = (of: Identity): string =>
+  JSON.stringify([of.id, of.token_hash, of.user_id, of.customer_id, of.role, of.ends_at])
+const stepUpText = ({ id, token_hash }: Pick<Identity, 'id' | 'token_hash'>, until: Date | null) =>
+  JSON.stringify([id, token_hash, until])
+
+/** Each face has marks of its own: one of the portal is none of the console. */
+const purposeOf = ({ customer_id }: Pick<Session, 'customer_id'>) =>
+  customer_id === null ? 'session of the house' : 'session of a customer'
+
+const marksOf = (seal: Seal, of: Identity, stepped_up_until: Date | null) => ({
+  mark: seal.mark(identityText(of), purposeOf(of)),
+  step_up_mark: seal.mark(stepUpText(of, stepped_up_until), purposeOf(of)),
+})
+
+/** The session as it is believed: undefined when somebody else has made it, and without a proof of
+ *  presence that somebody else has noted. */
+function believed(seal: Seal, row: MarkedRow): MarkedRow | undefined {
+  if (!seal.isMark(row.mark, identityText(row), purposeOf(row))) return undefined
+  const text = stepUpText(row, row.stepped_up_until)
+  const is_there = seal.isMark(row.step_up_mark, text, purposeOf(row))
+  return is_there ? row : { ...row, stepped_up_until: null }
+}
 
 /** How long a session may be used as it was read. */
 const FRESH_MS = 1_000
@@ -76,11 +112,16 @@ export async function beginSession(
   const session_id = needs.new_id()
   const ends_at = new Date(now.getTime() + face.life_ms)
   const stepped_up_until = wanted.stepped_up_until ?? new Date(now.getTime() + STEP_UP_MS)
+  const token_hash = userTokenHash(token)
+  const [user] = await tx<Pick<Session, 'customer_id' | 'role'>>`
+    select customer_id, role from service_user where id = ${user_id}`
+  const row = { id: session_id, token_hash, user_id, ends_at, ...user! }
+  const { mark, step_up_mark } = marksOf(needs.seal, row, stepped_up_until)
   await tx`
     insert into user_session (id, token_hash, user_id, made_at, used_at, ends_at,
-      stepped_up_until, ip, browser)
-    values (${session_id}, ${userTokenHash(token)}, ${user_id}, ${now}, ${now}, ${ends_at},
-      ${stepped_up_until}, ${place.ip}, ${place.browser})`
+      stepped_up_until, mark, step_up_mark, ip, browser)
+    values (${session_id}, ${token_hash}, ${user_id}, ${now}, ${now}, ${ends_at},
+      ${stepped_up_until}, ${mark}, ${step_up_mark}, ${place.ip}, ${place.browser})`
   await tx`
     update user_session set ended_at = ${now}
     where user_id = ${user_id} and ended_at is null and id in (
@@ -92,15 +133,26 @@ export async function beginSession(
 /** Notes that the user of a session is there, and gives it a new token. */
 export async function stepUp(
   tx: Tx,
-  needs: Pick<Needs, 'random' | 'clock'>,
+  needs: Pick<Needs, 'random' | 'clock' | 'seal'>,
   session_id: string,
 ): Promise<{ token: string }> {
   const token = newToken(needs)
+  const token_hash = userTokenHash(token)
   const until = new Date(needs.clock.now().getTime() + STEP_UP_MS)
+  const [row] = await tx<MarkedRow>`
+    select s.id, s.token_hash, s.mark, s.step_up_mark, s.user_id, u.customer_id, u.role, s.ends_at,
+      s.stepped_up_until
+    from user_session as s join service_user as u on u.id = s.user_id
+    where s.id = ${session_id} and s.ended_at is null for update of s`
+  const session = row && believed(needs.seal, row)
+  if (!session) return { token }
+  const { stepped_up_until: before } = session
+  const stepped_up_until = before !== null && before > until ? before : until
+  const { mark, step_up_mark } = marksOf(needs.seal, { ...session, token_hash }, stepped_up_until)
   await tx`
-    update user_session set token_hash = ${userTokenHash(token)},
-      stepped_up_until = greatest(stepped_up_until, ${until})
-    where id = ${session_id} and ended_at is null`
+    update user_session set token_hash = ${token_hash}, stepped_up_until = ${stepped_up_until},
+      mark = ${mark}, step_up_mark = ${step_up_mark}
+    where id = ${session_id}`
   return { token }
 }
 
@@ -130,10 +182,11 @@ export type SessionReader = {
   forget(token: string | undefined): void
 }
 
-export function sessionReader({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): SessionReader {
+export function sessionReader(needs: Pick<Needs, 'sql' | 'clock' | 'seal'>): SessionReader {
+  const { sql, clock, seal } = needs
   const known = new Recent<Session | undefined>(FRESH_MS)
   const readRow = batched(BATCH_MAX, async (token_hashes: string[]) => {
-    const rows = await sessionsOf(sql, token_hashes)
+    const rows = (await sessionsOf(sql, token_hashes)).flatMap((row) => believed(seal, row) ?? [])
     const by_hash = new Map(rows.map((row) => [row.token_hash, row]))
     return token_hashes.map((one) => by_hash.get(one))
   })
@@ -168,12 +221,10 @@ const isOpen = (session: Session, { name, idle_ms }: Face, now: Date): boolean =
 export const idleAt = ({ used_at }: Session, { idle_ms }: Pick<Face, 'idle_ms'>): Date =>
   new Date(used_at.getTime() + idle_ms)
 
-function sessionsOf(
-  sql: Sql,
-  token_hashes: readonly string[],
-): Promise<(Session & { token_hash: string })[]> {
-  return sql<Session & { token_hash: string }>`
-    select s.id, s.token_hash, s.user_id, s.made_at, s.used_at, s.ends_at, s.stepped_up_until,
+function sessionsOf(sql: Sql, token_hashes: readonly string[]): Promise<MarkedRow[]> {
+  return sql<MarkedRow>`
+    select s.id, s.token_hash, s.mark, s.step_up_mark, s.user_id, s.made_at, s.used_at, s.ends_at,
+      s.stepped_up_until,
       u.customer_id, u.name, u.sign_in_name, u.role, c.name as customer_name,
       c.state as customer_state, k.daily_cap_sun, k.spends_from
     from user_session as s join service_user as u on u.id = s.user_id

@@ -5,7 +5,7 @@
 //
 // A link leads to each arrow into "joined": it works once, and a new one puts out those before.
 
-import type { Sql, Tx } from '../database/sql.ts'
+import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
 import { HOUSE } from '../events/events.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 import { changeUserKey, endUserKey, openUserKey } from '../keys/user_keys.ts'
@@ -224,7 +224,12 @@ export async function joinUser(
   await requireFreeName(tx, user.id, sign_in_name)
   await tx`
     update service_user set sign_in_name = ${sign_in_name}, joined_at = coalesce(joined_at, ${at})
-    where id = ${user.id}`
+    where id = ${user.id}`.catch((thrown: unknown) => {
+    // Who signs in to another face is not seen from here.
+    if (brokenConstraint(thrown) === 'service_user_sign_in_name_once')
+      throw Conflict('sign_in_name', 'Somebody else has that name')
+    throw thrown
+  })
 }
 
 /** Tells what has become of a user. */
