@@ -1,5 +1,6 @@
-// A process that screens watched addresses from what a database has, for the test that kills it: it
-// stops when the named step has moved something, and says so. The clock stands at the given instant.
+// A process that screens watched addresses from what a database has, for the test that kills it:
+// it stops when the named step has moved something, and says so. The clock stands at the given
+// instant.
 
 import { screenStep } from 'penstock-service/checks/answering.ts'
 import { rescreenStep, watchBlocksStep } from 'penstock-service/checks/watches.ts'

@@ -304,8 +304,9 @@ const MORE: Row[] = [
   ],
   [
     10,
-    'Invalid network address: params.address must be an address of the network with a right ' +
-      'checksum (one of its characters is wrong), not the text "TRX9aJKRHkVTAuz4dUMwcyCJuiaXh4vYpM"',
+    'Invalid network address: params.address must be an address of the network with a ' +
+      'right checksum (one of its characters is wrong), not the text ' +
+      '"TRX9aJKRHkVTAuz4dUMwcyCJuiaXh4vYpM"',
     'params.address',
     buy({ address: 'TRX9aJKRHkVTAuz4dUMwcyCJuiaXh4vYpM' }),
   ],

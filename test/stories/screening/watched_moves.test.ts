@@ -86,7 +86,7 @@ test('dirty money that reaches a watched address is told, when its block is soli
   assert.equal((await answersOf(world, shop)).length, 3)
 })
 
-test('in a minute it is screened again once, and the last answer knows the last block', async (t) => {
+test('in a minute it is screened again once, and the last answer knows all blocks', async (t) => {
   const world = await makeScreeningWorld(t)
   const { mixer, shop } = await watchShop(world)
   await settle(world)

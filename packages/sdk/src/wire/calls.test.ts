@@ -184,7 +184,7 @@ test('a refusal after a try without an answer proves nothing; a refusal alone do
   })
 })
 
-test('of a name with several addresses all must have refused, or a purchase may be made', async () => {
+test('of a name with several addresses all must refuse, or a purchase may be made', async () => {
   const all = (...codes: string[]): Reply => {
     const errors = codes.map((code) => Object.assign(new Error(code), { code }))
     const cause = new AggregateError(errors)

@@ -27,7 +27,8 @@ export function bars(risk_factors: readonly RiskFactor[], factors: readonly Fact
     return `<div class="row"><div class="name">${escaped(label)}</div>
 <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
 <rect class="bar ${escaped(group)}" width="${width}" height="10"/></svg>
-<div class="share">${percent(score)}</div><div class="from">${from ? escaped(from) : ''}</div></div>`
+<div class="share">${percent(score)}</div>
+<div class="from">${from ? escaped(from) : ''}</div></div>`
   })
   const ticks = SCALE.map((at) => `<span class="at-${at}">${at} %</span>`).join('')
   return `<div class="bars" role="img" aria-label="Shares of the money by category">

@@ -120,10 +120,10 @@ ${limitPart(facts, context)}
 (version ${escaped(facts.policy.version)})${labels}.</p>
 <p>Evidence SHA-256: <span class="hash">${escaped(sha256)}</span></p>
 <p>To check it: <code>penstock aml report ${escaped(check_id)} --evidence FILE</code> writes the
-evidence, whose <code>sha256sum</code> is this; <code>penstock aml replay ${escaped(check_id)}</code>
-computes it again from the chain and the lists of then. Who asked, the licences and origins of the
-lists, and the rules in words are from the service's records beside the evidence, and not part of
-this sum.</p>
+evidence, whose <code>sha256sum</code> is this;
+<code>penstock aml replay ${escaped(check_id)}</code> computes it again
+from the chain and the lists of then. Who asked, the licences and origins of the lists, and the
+rules in words are from the service's records beside the evidence, and not part of this sum.</p>
 </footer>
 </main>
 </body>
@@ -179,7 +179,8 @@ const REASONS: Readonly<Record<string, string>> = {
 function askerText({ asked_by }: ReportContext): string {
   if (!asked_by) return ''
   const { customer_name, customer_id } = asked_by
-  return ` by ${customer_name === null ? 'customer' : escaped(customer_name)} (${escaped(customer_id)})`
+  const name = customer_name === null ? 'customer' : escaped(customer_name)
+  return ` by ${name} (${escaped(customer_id)})`
 }
 
 function meanLine({ result: { base_score, raw_score, risk_score, blacklist } }: Facts): string {
@@ -286,7 +287,8 @@ function sourcePart({ lists, notes, index }: Facts, context: ReportContext): str
       : '<td>not kept</td><td></td>'
     const origin = context.lists ? kept : ''
     const count = Number(entries).toLocaleString('en')
-    return `<tr><td>${escaped(title)}</td><td>${escaped(count)}</td><td>${escaped(loaded_at)}</td>${origin}
+    return `<tr><td>${escaped(title)}</td><td>${escaped(count)}</td>
+<td>${escaped(loaded_at)}</td>${origin}
 <td class="hash">${escaped(sha256)}</td></tr>`
   })
   const read_from = context.lists ? '<th>Read from</th><th>Licence</th>' : ''

@@ -42,8 +42,8 @@ function policyPart(policy: Policy): string {
 raised to the highest rule below that applies. Medium risk begins at ${medium_from} points and high
 risk at ${high_from}. A match with an official list, a token issuer's freeze list or a deny entry
 makes it 100.</p>
-<ul>${rules.join('')}<li>The weight of the category: ${escaped(OWN_LABEL)}, in full from a confidence
-of ${full_confidence} on</li></ul>
+<ul>${rules.join('')}<li>The weight of the category: ${escaped(OWN_LABEL)}, in full from a
+confidence of ${full_confidence} on</li></ul>
 <p>Severe categories: ${severe.map(categoryText).join(', ')}.</p></section>`
 }
 
@@ -51,5 +51,6 @@ function ruleText({ share_bp, usd, points }: Floor, words: string): string {
   const share = share_bp === 0 ? '' : `${(share_bp / 100).toFixed(2)} % `
   const both = share !== '' && usd > 0 ? 'and ' : ''
   const amount = usd === 0 ? '' : `${usd.toLocaleString('en')} USD `
-  return `At least ${points} points: at least ${share}${both}${amount}of the money ${escaped(words)}`
+  const least = `${share}${both}${amount}`
+  return `At least ${points} points: at least ${least}of the money ${escaped(words)}`
 }

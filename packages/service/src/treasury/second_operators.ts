@@ -24,7 +24,7 @@ export type OperationProposal = {
   used_at: Date | null
 }
 
-const OPERATION_PROPOSAL_COLUMNS = columnsOf<OperationProposal>()([
+const OPERATION_COLUMNS = columnsOf<OperationProposal>()([
   'id',
   'action',
   'body',
@@ -48,7 +48,7 @@ async function findProposal(
   at: Date,
 ): Promise<OperationProposal | undefined> {
   const [found] = await sql<OperationProposal>`
-    select ${OPERATION_PROPOSAL_COLUMNS} from operation_proposal
+    select ${OPERATION_COLUMNS} from operation_proposal
     where action = ${action} and body = ${body}::jsonb and used_at is null and ends_at > ${at}
       and lower(trim(proposed_by)) = ${nameOf(by)}
     order by proposed_at desc limit 1`
@@ -78,7 +78,7 @@ export async function allowOperation(
   { id, at, by }: { id: string; at: Date; by: string },
 ): Promise<OperationProposal> {
   const [proposal] = await tx<OperationProposal & { role: string }>`
-    select ${OPERATION_PROPOSAL_COLUMNS}, session_user::text as role from operation_proposal
+    select ${OPERATION_COLUMNS}, session_user::text as role from operation_proposal
     where id = ${id} for update`
   if (!proposal) throw refusal(`Nothing is proposed under the id ${id}.`)
   if (proposal.approved_by !== null)
@@ -111,6 +111,6 @@ export function listOperationProposals(
   { limit }: { limit: number },
 ): Promise<OperationProposal[]> {
   return sql<OperationProposal>`
-    select ${OPERATION_PROPOSAL_COLUMNS} from operation_proposal
+    select ${OPERATION_COLUMNS} from operation_proposal
     order by proposed_at desc, id desc limit ${limit}`
 }
