@@ -190,14 +190,21 @@ test('the page signs calls with what was typed, and nothing else that it sends',
     requestInterceptor: (request: SentRequest) => Promise<SentRequest>
   }
   const first_only = { checked: true, value: '' }
+  // What is drawn is looked at in a real browser: test/faces.
+  const reader = { value: '', querySelectorAll: () => [] }
   const fields: Record<string, { value: string; checked?: boolean }> = {
     token: { value: '' },
     secret: { value: '' },
     'first-only': first_only,
+    reader,
+  }
+  class MutationObserver {
+    observe(): void {}
   }
   let started: StartedPage | undefined
   const browser = {
     document: { getElementById: (id: string) => fields[id], baseURI: 'http://api.test/pen/docs' },
+    MutationObserver,
     SwaggerUIBundle: (given: StartedPage) => {
       started = given
     },

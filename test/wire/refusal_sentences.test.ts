@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CODES } from 'penstock-service/http/refusal_codes.ts'
 import { SCOPES } from 'penstock-service/wire/endpoint.ts'
+import { withoutTriggers } from '../harness/without_triggers.ts'
 import { type Customer, makeWorld, type Reply, type World } from '../harness/world.ts'
 
 const NEW = '/v1/transaction/new'
@@ -497,9 +498,12 @@ function withoutWallet(ask: Row[3]): Row[3] {
     const [row] = await sql<{ posted_sun: bigint }>`
       delete from account where id = ${id} returning posted_sun`
     const reply = await ask(scene)
-    await sql`
+    await withoutTriggers(
+      sql,
+      (tx) => tx`
       insert into account (id, may_go_negative, posted_sun)
-        values (${id}, false, ${row!.posted_sun})`
+        values (${id}, false, ${row!.posted_sun})`,
+    )
     return reply
   }
 }

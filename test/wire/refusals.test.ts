@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCOPES } from 'penstock-service/wire/endpoint.ts'
 import { signature } from 'penstock-service/wire/signature.ts'
+import { withoutTriggers } from '../harness/without_triggers.ts'
 import { type Customer, makeWorld, post, type World } from '../harness/world.ts'
 
 const NEW = '/v1/transaction/new'
@@ -104,9 +105,12 @@ async function without(world: World, customer: Customer, work: () => Promise<voi
   try {
     await work()
   } finally {
-    await world.sql`
+    await withoutTriggers(
+      world.sql,
+      (tx) => tx`
       insert into account (id, may_go_negative, posted_sun)
-        values (${account}, false, ${row!.posted_sun})`
+        values (${account}, false, ${row!.posted_sun})`,
+    )
   }
 }
 

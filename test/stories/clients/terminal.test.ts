@@ -148,6 +148,7 @@ async function linesToTry(): Promise<Map<string, readonly (readonly string[])[]>
     ['keys list', []],
     ['keys create', ['m'.repeat(60), '--scopes', 'read']],
     ['keys change', [key, '--daily-cap', '5']],
+    ['keys made', [key]],
     ['keys rotate', [key]],
     ['keys revoke', [key]],
     ['users list', []],

@@ -166,7 +166,10 @@ async function oldKeys(sql: Sql, seal: Seal): Promise<{ first: string; second: s
     await recordActions(tx, { ...by, made_at: new Date() }, [action])
     return rotated
   })
+  // One after the other, however quickly both were made.
   await sql`update signing_key set mark = null`
+  await sql`
+    update signing_key set made_at = made_at - interval '1 second' where id = ${before}`
   await sql`
     insert into signing_key (id, public_key, made_at, retired_at)
     values (${THIEF.kid}, ${THIEF.x}, now(), now())`
