@@ -26,9 +26,11 @@ const BARRED = ['completed', '100.0', 'high', true]
 const sanctioned = (address: Check['address']) =>
   ({ address, category: 'sanctions', kind: 'authority', entity: 'SDN 1' }) as const
 
-/** Asks while the step that computes the index is held: so long lasts a rebuild. */
-async function askWhileHeld(world: ScreeningWorld, wanted: Parameters<ScreeningWorld['ask']>[0]) {
-  const { check } = await world.process.place({
+type CheckRequest = Parameters<ScreeningWorld['ask']>[0]
+
+/** Asks for a check, of an address unless it says otherwise; nothing answers yet. */
+const place = (world: ScreeningWorld, wanted: CheckRequest) =>
+  world.process.place({
     idempotency_key: null,
     type: 'address',
     network: 'TRX',
@@ -36,6 +38,10 @@ async function askWhileHeld(world: ScreeningWorld, wanted: Parameters<ScreeningW
     direction: null,
     ...wanted,
   })
+
+/** Asks while the step that computes the index is held: so long lasts a rebuild. */
+async function askWhileHeld(world: ScreeningWorld, wanted: CheckRequest) {
+  const { check } = await place(world, wanted)
   await world.drainWithout('index')
   return world.check(check.id)
 }
@@ -88,15 +94,7 @@ test('an address is barred by a freeze that the index does not know yet', async 
   world.freeze(shop, true)
   world.mine(20)
   // Recorded, and not indexed: a check that was asked for before the block was solid is answered.
-  const { check } = await world.process.place({
-    customer_id,
-    idempotency_key: null,
-    type: 'address',
-    network: 'TRX',
-    address: shop.address,
-    hash: null,
-    direction: null,
-  })
+  const { check } = await place(world, { customer_id, address: shop.address })
   await world.drainWithout('index')
   // Now the chain has been caught up with.
   await world.drainWithout('index')
@@ -279,15 +277,7 @@ test('answers of the engine before come out as they did, byte for byte', async (
   const policy = await readPolicy(sql, 1)
   const { carried_blocks } = world.options
   const basis = { sql, generation, policy, carried_blocks, bars: undefined }
-  const { check } = await world.process.place({
-    customer_id,
-    idempotency_key: null,
-    type: 'address',
-    network: 'TRX',
-    address: shop.address,
-    hash: null,
-    direction: null,
-  })
+  const { check } = await place(world, { customer_id, address: shop.address })
   const { outcome, evidence, index_number } = await screenAddress(basis, check)
   assert.match(evidence, new RegExp(`"engine":"${ENGINE_BEFORE}"`))
   // As the program before had it.

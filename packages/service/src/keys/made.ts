@@ -74,6 +74,29 @@ const ThingForm = Type.Object({
   ended: Type.Boolean({ description: 'Whether this call has ended it' }),
 })
 
+/** What is said of the subscriptions that end with the key that has started them. */
+export const KEY_REVOKED = 'the key that started it was revoked'
+
+/** Ends the subscriptions that a key has started, whose account it locks; says which. */
+export type EndSubscriptions = (
+  tx: Tx,
+  of: { customer_id: string; key_id: string },
+  end: { reason: string; now: Date },
+) => Promise<readonly unknown[]>
+
+/** The end of a key or of a user. */
+export type MakerEnd = {
+  id: string
+  with_made: boolean
+  /** The subscriptions go on that the keys have started. */
+  keep_subscriptions: boolean
+  at: Date
+}
+
+/** What was found and ended, how many subscriptions ended with it, and what is still to be
+ *  recorded, last of all. */
+export type EvictionReport = { made: Creations; ended_subscriptions: number; record(): void }
+
 /** In the wire's form. */
 export const MadeForm = Type.Object({
   keys: Type.Array(ThingForm),

@@ -38,9 +38,12 @@ import {
 } from './grants.ts'
 import type { Needs as MakerNeeds } from './keys.ts'
 import {
-  type Creations,
+  type EndSubscriptions,
+  type EvictionReport,
   findMade,
+  KEY_REVOKED,
   MadeForm,
+  type MakerEnd,
   printMade,
   WITH_MADE_REFUSED,
   WithMadeField,
@@ -49,18 +52,9 @@ import {
 export type Needs = MakerNeeds & {
   sql: Sql
   wake(step: string): void
-  /** Ends the subscriptions that a key has started, whose account it locks; says which. */
-  endSubscriptions(
-    tx: Tx,
-    of: { customer_id: string; key_id: string },
-    end: { reason: string; now: Date },
-  ): Promise<readonly unknown[]>
+  endSubscriptions: EndSubscriptions
   /** Ends what a key has made: open invitations, and when it is asked for all else. */
-  endMade(
-    tx: Tx,
-    asks: Customer,
-    ending: { id: string; with_made: boolean; keep_subscriptions: boolean; at: Date },
-  ): Promise<{ made: Creations; ended_subscriptions: number; record(): void }>
+  endMade(tx: Tx, asks: Customer, end: MakerEnd): Promise<EvictionReport>
 }
 
 const NO_KEY = refuses(NotFound, 'There is no such key of yours', 'key')
@@ -244,7 +238,7 @@ const revoke = (needs: Needs): Endpoint =>
       const { sql, clock } = needs
       const now = clock.now()
       const of = { customer_id: customer.customer_id, key_id: id }
-      const reason = 'the key that started it was revoked'
+      const reason = KEY_REVOKED
       const { made, ended_subscriptions } = await sql.begin(async (tx) => {
         await requireSeen(tx, customer, id)
         const ending = { id, with_made, keep_subscriptions, at: now }

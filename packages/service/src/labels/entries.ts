@@ -75,16 +75,26 @@ export async function withdrawEntry(
   return rows.length > 0
 }
 
-/** The entries about an address that are in force for a customer at an instant, oldest first. */
+/** The entries that are in force at an instant, oldest first: for each party, those about its
+ *  address for its customer. */
 export async function entriesFor(
   sql: Sql | Tx,
-  of: { address: Address; customer_id: string; at: Date },
-): Promise<Entry[]> {
-  const { address, customer_id, at } = of
-  return sql<Entry>`
+  parties: readonly { address: Address; customer_id: string }[],
+  at: Date,
+): Promise<Entry[][]> {
+  const entries = await sql<Entry>`
     select ${ENTRY_COLUMNS} from aml_entry
-    where address = ${address} and (customer_id is null or customer_id = ${customer_id})
+    where address = any(${parties.map(({ address }) => address)})
+      and (customer_id is null
+        or customer_id = any(${parties.map(({ customer_id }) => customer_id)}))
       and made_at <= ${at} and (expires_at is null or expires_at > ${at})
       and (withdrawn_at is null or withdrawn_at > ${at})
     order by made_at, id`
+  return parties.map(({ address, customer_id }) =>
+    entries.filter(
+      (entry) =>
+        entry.address === address &&
+        (entry.customer_id === null || entry.customer_id === customer_id),
+    ),
+  )
 }

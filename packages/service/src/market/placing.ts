@@ -21,6 +21,7 @@ import { type Actor, recordCustomerActions } from '../ledger/customer_actions.ts
 import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
+import { least } from '../lib/least.ts'
 import { activationsLeft, insertActivations } from '../pool/activations.ts'
 import {
   isOnSale,
@@ -385,11 +386,9 @@ function priced(purchase: PricedPurchase, active: boolean): Cost | Fault {
   const quoted_sun = quote.amount_sun - quote.fee_sun
   if (now instanceof Fault)
     return { amount_sun: quoted_sun + quoted_fee_sun, fee_sun: quoted_fee_sun }
-  const fee_sun = lower(now.fee_sun, quoted_fee_sun)
-  return { amount_sun: lower(now.amount_sun - now.fee_sun, quoted_sun) + fee_sun, fee_sun }
+  const fee_sun = least(now.fee_sun, quoted_fee_sun)
+  return { amount_sun: least(now.amount_sun - now.fee_sun, quoted_sun) + fee_sun, fee_sun }
 }
-
-const lower = (a: bigint, b: bigint) => (a < b ? a : b)
 
 type Cost = { amount_sun: bigint; fee_sun: bigint }
 

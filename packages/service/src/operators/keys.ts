@@ -19,6 +19,7 @@ import {
   rotateSecret,
   sealingKeysMissing,
 } from '../keys/keys.ts'
+import { KEY_REVOKED } from '../keys/made.ts'
 import type { Change } from '../ledger/actions.ts'
 import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
@@ -283,7 +284,7 @@ async function takeKey(
   if (!owner) throw refusal(`There is no key ${key_id}.`)
   // The account is locked before the key, as everywhere; a start that comes later finds the key
   // revoked.
-  const reason = 'the key that started it was revoked'
+  const reason = KEY_REVOKED
   const ended = keep_subscriptions
     ? []
     : await endAll(tx, { ...owner, key_id }, { reason, now: at })

@@ -4,6 +4,7 @@
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
+import { least } from '../lib/least.ts'
 import { recently } from '../lib/recent.ts'
 import type { Resource } from '../node/node.ts'
 import { ServiceUnavailable } from '../wire/endpoint.ts'
@@ -120,7 +121,8 @@ export function leastPriceOf(prices: Prices, amount: bigint): bigint | undefined
   const offers = fitting.map(({ price_sun, min_amount }) =>
     charge(price_sun, amount < min_amount ? min_amount : amount),
   )
-  if (offers.length > 0) return offers.reduce((one, other) => (one < other ? one : other))
+  const [first, ...others] = offers
+  if (first !== undefined) return least(first, ...others)
   return largest && charge(largest.price_sun, amount)
 }
 

@@ -46,7 +46,7 @@ export async function readBars(
   const [lists, freezes, entries] = await Promise.all([
     readListed(sql, addresses, { at, label_set: null }),
     readFrozen(sql, addresses),
-    Promise.all(parties.map((party) => entriesFor(sql, { ...party, at }))),
+    entriesFor(sql, parties, at),
   ])
   return parties.map(({ address }, i) => ({
     address,
@@ -63,10 +63,10 @@ export async function readBars(
 /** What barred an address then. */
 export async function readBarsThen(sql: Sql, party: Party, then: BarsPlace): Promise<Bars> {
   const { address } = party
-  const [lists, frozen, entries] = await Promise.all([
+  const [lists, frozen, [entries = []]] = await Promise.all([
     readListed(sql, [address], then),
     frozenThen(sql, address, then),
-    entriesFor(sql, { ...party, at: then.at }),
+    entriesFor(sql, [party], then.at),
   ])
   return { ...then, ...lists, address, frozen, entries }
 }

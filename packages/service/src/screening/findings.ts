@@ -181,9 +181,9 @@ async function addReadings(
   const paths = ways.map((steps, i) => ({ category: starts[i]!.category, steps }))
   const origins = ways.flatMap((steps) => steps.at(-1)?.transfer.from ?? [])
   const addresses = [screened.address, ...origins]
-  const [named, entries] = await Promise.all([
+  const [named, [entries = []]] = await Promise.all([
     lists.length === 0 ? [] : namedLabels(sql, label_set, addresses),
-    bars?.entries ?? entriesFor(sql, { ...party, at: question.created_at }),
+    bars ? [bars.entries] : entriesFor(sql, [party], question.created_at),
   ])
   return { ...indexed, index, entries, bars, paths, named }
 }

@@ -5,6 +5,7 @@
 import type { StoredBlock } from '../chain/blocks.ts'
 import type { EnergyUse } from '../chain/contents.ts'
 import type { Tx } from '../database/sql.ts'
+import { least } from '../lib/least.ts'
 import { leastPriceOf, type Prices } from '../prices/prices.ts'
 
 /** What says what a next use counts as and costs. */
@@ -44,8 +45,6 @@ export function countUse(
   const priced = beyond(transactions_used + transactions) - beyond(transactions_used)
   return { energy, transactions, priced: price_sun === 0n ? 0 : priced }
 }
-
-const least = (...sums: bigint[]) => sums.reduce((one, other) => (one < other ? one : other))
 
 /** `due_sun`: what it costs. While no energy is on sale, that is what the plan says. */
 export function countUseSun(

@@ -155,15 +155,8 @@ export async function approveCorrection(
     select ${PROPOSAL_COLUMNS}, session_user::text as role from correction_proposal
     where id = ${id} for update`
   if (!proposal) throw refusal(`Nothing is proposed under the id ${id}.`)
-  const { customer_id, amount_sun, reason, proposed_by, approved_by, role } = proposal
-  const { invoice_number } = proposal
-  if (approved_by !== null) throw refusal(`${approved_by} has approved it already.`)
-  if (at >= proposal.ends_at) throw refusal('Its hour is over: it must be proposed again.')
-  if (nameOf(by) === nameOf(proposed_by))
-    throw refusal('The operator who has proposed it cannot approve it.')
-  const { second } = await readApprovalRule(tx, at)
-  if (second === 'role' && role === proposal.proposed_role)
-    throw refusal(`The role ${role} of the database has proposed it, and cannot approve it.`)
+  await requireSecond(tx, proposal, { at, by, verb: 'approve' })
+  const { customer_id, amount_sun, reason, proposed_by, invoice_number } = proposal
   await tx`
     update correction_proposal set approved_at = ${at}, approved_by = ${by},
       approved_role = session_user
@@ -173,6 +166,28 @@ export async function approveCorrection(
   const { correction, made } = await correct(tx, made_now)
   if (!made) throw refusal('It was made before, without an approval.')
   return correction
+}
+
+type Consent = Pick<Proposal, 'ends_at' | 'approved_by' | 'proposed_by' | 'proposed_role'> & {
+  /** That the database sees now. */
+  role: string
+}
+const DONE = { approve: 'approved', allow: 'allowed' } as const
+
+/** Throws Refused when it is too late to consent to a proposal, or this operator may not: who may
+ *  is the same for corrections and for everything else that wants two. */
+export async function requireSecond(
+  tx: Tx,
+  { ends_at, approved_by, proposed_by, proposed_role, role }: Consent,
+  { at, by, verb }: { at: Date; by: string; verb: keyof typeof DONE },
+): Promise<void> {
+  if (approved_by !== null) throw refusal(`${approved_by} has ${DONE[verb]} it already.`)
+  if (at >= ends_at) throw refusal('Its hour is over: it must be proposed again.')
+  if (nameOf(by) === nameOf(proposed_by))
+    throw refusal(`The operator who has proposed it cannot ${verb} it.`)
+  const { second } = await readApprovalRule(tx, at)
+  if (second === 'role' && role === proposed_role)
+    throw refusal(`The role ${role} of the database has proposed it, and cannot ${verb} it.`)
 }
 
 /** Two spellings of one name are one operator. */

@@ -8,7 +8,7 @@
 import { columnsOf } from '../database/columns.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import { refusal } from '../lib/fault.ts'
-import { nameOf, PROPOSAL_MS, readApprovalRule } from './approvals.ts'
+import { nameOf, PROPOSAL_MS, requireSecond } from './approvals.ts'
 
 export type OperationProposal = {
   id: string
@@ -81,14 +81,7 @@ export async function allowOperation(
     select ${OPERATION_COLUMNS}, session_user::text as role from operation_proposal
     where id = ${id} for update`
   if (!proposal) throw refusal(`Nothing is proposed under the id ${id}.`)
-  if (proposal.approved_by !== null)
-    throw refusal(`${proposal.approved_by} has allowed it already.`)
-  if (at >= proposal.ends_at) throw refusal('Its hour is over: it must be proposed again.')
-  if (nameOf(by) === nameOf(proposal.proposed_by))
-    throw refusal('The operator who has proposed it cannot allow it.')
-  const { second } = await readApprovalRule(tx, at)
-  if (second === 'role' && proposal.role === proposal.proposed_role)
-    throw refusal(`The role ${proposal.role} of the database has proposed it, and cannot allow it.`)
+  await requireSecond(tx, proposal, { at, by, verb: 'allow' })
   await tx`
     update operation_proposal set approved_at = ${at}, approved_by = ${by},
       approved_role = session_user

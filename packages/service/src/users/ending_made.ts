@@ -6,7 +6,15 @@
 import type { Tx } from '../database/sql.ts'
 import { recordedKey } from '../keys/forms.ts'
 import { lockKeys, revokeKey } from '../keys/keys.ts'
-import { type Creation, type Creations, findMade, printMade } from '../keys/made.ts'
+import {
+  type Creation,
+  type EndSubscriptions,
+  type EvictionReport,
+  findMade,
+  KEY_REVOKED,
+  type MakerEnd,
+  printMade,
+} from '../keys/made.ts'
 import { type CustomerAction, recordCustomerActions } from '../ledger/customer_actions.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { recordedWebhook } from '../webhooks/forms.ts'
@@ -15,29 +23,7 @@ import type { Customer } from '../wire/endpoint.ts'
 import { couldDoMore, recordedUser } from './managing.ts'
 import { endOpenLinks, lockUser, lockUsersOf, removeUser } from './users.ts'
 
-export type Needs = {
-  /** Ends the subscriptions that a key has started; says which. */
-  endSubscriptions(
-    tx: Tx,
-    of: { customer_id: string; key_id: string },
-    end: { reason: string; now: Date },
-  ): Promise<readonly unknown[]>
-}
-
-export type Ending = {
-  /** Of a key or a user. */
-  id: string
-  with_made: boolean
-  /** The subscriptions go on that the keys have started. */
-  keep_subscriptions: boolean
-  at: Date
-}
-
-/** What was found and ended, how many subscriptions ended with it, and what is still to be
- *  recorded, last of all. */
-export type EvictionReport = { made: Creations; ended_subscriptions: number; record(): void }
-
-const REASON = 'the key that started it was revoked'
+export type Needs = { endSubscriptions: EndSubscriptions }
 
 /** Nobody makes, and nobody buys, with what is about to be ended. In this order, as everywhere. */
 async function lockMade(
@@ -56,7 +42,7 @@ export async function endMade(
   tx: Tx,
   needs: Needs,
   asks: Customer,
-  { id, with_made, keep_subscriptions, at }: Ending,
+  { id, with_made, keep_subscriptions, at }: MakerEnd,
 ): Promise<EvictionReport> {
   const { customer_id } = asks
   await lockUsersOf(tx, customer_id)
@@ -74,7 +60,7 @@ export async function endMade(
     actions.push({ actor: asks, ...action })
     if (thing.kind === 'webhook' || keep_subscriptions) continue
     const of = { customer_id, key_id: thing.id }
-    const gone = await needs.endSubscriptions(tx, of, { reason: REASON, now: at })
+    const gone = await needs.endSubscriptions(tx, of, { reason: KEY_REVOKED, now: at })
     ended_subscriptions += gone.length
   }
   const record = () => recordCustomerActions(tx, at, actions)
