@@ -50,7 +50,8 @@ function shown(value: unknown, width: number): string[] {
     ...lines,
     ...parts.flatMap(([key, one]) => [
       '',
-      cleaned(heading(key)),
+      // As the wire has it: what is listed by a key is asked for by it, as a plan is.
+      cleaned(key),
       ...shown(one, width - 2).map((line) => `  ${line}`.trimEnd()),
     ]),
   ]
