@@ -258,7 +258,7 @@ test('what reads prints text for people and the fields of the wire for programs'
     ['deposits list --state held --json', 0, NOTHING],
     ['invoices list', 0, /none/],
     ['orders list', 0, /none|status/],
-    ['subscriptions plans', 0, /^unlimited_energy$[^]*activation fee/m],
+    ['subscriptions plans', 0, /^unlimited_energy$[\s\S]*activation fee/m],
     ['subscriptions list --json', 0, NOTHING],
     ['aml prices', 0, /price/],
     ['aml list', 0, /none/],
