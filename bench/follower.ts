@@ -25,6 +25,7 @@ import { httpTransport, type Transport, tronNode } from 'penstock-service/node/n
 import { startPostgres } from 'penstock-service/postgres/server.ts'
 import { priceReader } from 'penstock-service/prices/prices.ts'
 import { heldSenders } from 'penstock-service/screening/barred.ts'
+import { issuersOf } from 'penstock-service/screening/issuers.ts'
 import { type Step, startSteps } from 'penstock-service/steps/step.ts'
 import { useStep } from 'penstock-service/subscriptions/uses.ts'
 import { recordStep } from 'penstock-service/tracing/flow_log.ts'
@@ -302,7 +303,9 @@ async function withReaders(bench: Bench, follow: Step, blocks: number) {
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   })
   const clock = systemClock
-  const senders = { heldSenders: heldSenders({ clock }), dust_sun: DUST_SUN }
+  const node = nodeWith(url, httpTransport)
+  const issuers = issuersOf({ sql, clock, node })
+  const senders = { heldSenders: heldSenders({ clock }), issuers, dust_sun: DUST_SUN }
   const deposits = {
     sql,
     clock,
@@ -312,7 +315,7 @@ async function withReaders(bench: Bench, follow: Step, blocks: number) {
   }
   const steps = [
     follow,
-    recordStep({ sql, node: nodeWith(url, httpTransport), tokens: TOKENS }),
+    recordStep({ sql, node, tokens: TOKENS }),
     generations.step,
     creditStep(deposits),
     arriveStep(deposits),

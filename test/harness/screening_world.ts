@@ -21,6 +21,7 @@ import { customerAccount, move, openAccount, WORLD } from 'penstock-service/ledg
 import { idMaker, type NewId } from 'penstock-service/lib/ids.ts'
 import { type Node, tronNode } from 'penstock-service/node/node.ts'
 import type { Provider } from 'penstock-service/providers/provider.ts'
+import { issuersOf } from 'penstock-service/screening/issuers.ts'
 import { drain, type Step } from 'penstock-service/steps/step.ts'
 import { recordStep } from 'penstock-service/tracing/flow_log.ts'
 import {
@@ -72,6 +73,8 @@ export class ScreeningWorld {
   readonly providers: Provider[] = []
   /** The node does not answer. */
   down = false
+  /** What the node says instead of what the chain answers; undefined: it does not answer. */
+  says: (path: string, said: string) => string | undefined = (_path, said) => said
   process!: ScreeningProcess
   now_ms: number
   private people = 0
@@ -105,7 +108,11 @@ export class ScreeningWorld {
       nodes: [{ url: 'http://devchain' }],
       transport: async ({ url, body }) => {
         if (this.down) throw new Error('ECONNREFUSED')
-        return this.scene.devchain.request('POST', new URL(url).pathname, body)
+        const { pathname } = new URL(url)
+        const answer = this.scene.devchain.request('POST', pathname, body)
+        const said = this.says(pathname, answer.body)
+        if (said === undefined) throw new Error('ECONNREFUSED')
+        return { ...answer, body: said }
       },
     })
   }
@@ -138,6 +145,7 @@ export class ScreeningWorld {
       reads: () => node,
       generations,
       carried_blocks: options.carried_blocks,
+      issuers: issuersOf({ sql, clock, node }),
       providers: this.providers,
     }
     const steps = [
@@ -295,6 +303,7 @@ export type Facts = {
     label_set: string
     labels: Record<string, string>[]
     frozen: { token: string; block: string }[]
+    issuers: { token: string; said: string; at: string | null }[]
   } | null
   answers?: { name: string; score: string | null; blacklist: boolean }[]
   notes: string[]

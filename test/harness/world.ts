@@ -81,6 +81,8 @@ export type WorldOptions = {
   tokens?: readonly string[]
   /** Outside screening services. */
   providers?: readonly Provider[]
+  /** Called before the service begins to follow the chain. */
+  before?: (scene: Scene) => void
   seed?: string
   /** Where the lines of the log go; nowhere when left out. */
   log?: Log
@@ -255,7 +257,9 @@ export class World {
     pool_trx = POOL_TRX,
     pool_bandwidth_trx = POOL_BANDWIDTH_TRX,
     together = false,
+    before = () => {},
   }: WorldOptions): Promise<void> {
+    before(this.scene)
     for (const [i, trx] of pool_trx.entries()) {
       const wallet = person(`pool-${i}`)
       const stake = (resource: string, whole_trx: number) =>

@@ -30,7 +30,7 @@ const TABLES: Record<string, string> = {
   quotes: 'offer quote',
   pairing: 'pairing',
   receipts: 'signing_key',
-  screening: 'policy',
+  screening: 'issuer_word policy',
   deposits: 'deposit deposit_outflow deposit_resolution holding',
   treasury: 'approval_rule correction correction_proposal operation_proposal',
   users: 'service_user user_link user_session',

@@ -858,6 +858,20 @@ create table invoice_progress (
   constraint invoice_progress_has_one_row check (one)
 );
 
+create table issuer_word (
+  address text not null,
+  token text not null,
+  asked_at timestamptz not null,
+  said text not null,
+  nodes smallint not null,
+  error text,
+  constraint issuer_word_pkey primary key (address, token, asked_at),
+  constraint issuer_word_error check ((error is not null) = (said = 'not_asked')),
+  constraint issuer_word_said check (said in ('frozen', 'not_frozen', 'no_list', 'not_asked'))
+);
+create index issuer_word_asked on issuer_word (token, asked_at) where (said <> 'not_asked');
+create index issuer_word_not_asked on issuer_word (asked_at) where (said = 'not_asked');
+
 create table journal (
   number bigint not null,
   first_entry bigint not null,
@@ -1921,6 +1935,8 @@ create trigger flow_reach_is_append_only before delete or update on flow_reach f
 create trigger invoice_is_append_only before delete or update on invoice for each row execute function refuse_change();
 
 create trigger invoice_is_not_truncated before truncate on invoice for each statement execute function refuse_change();
+
+create trigger issuer_word_is_append_only before delete or update on issuer_word for each row execute function refuse_change();
 
 create trigger journal_is_append_only before delete or update on journal for each row execute function refuse_change();
 

@@ -89,6 +89,7 @@ import { pruneRefusalsStep, type Refusals, refusalRecorder } from './refusals/re
 import { routes as refusalRoutes } from './refusals/routes.ts'
 import { secretReader } from './refusals/signature_hint.ts'
 import { barredReader, heldSenders } from './screening/barred.ts'
+import { type Issuers, issuersOf } from './screening/issuers.ts'
 import { lowBalanceStep, settingKinds } from './settings/low_balance.ts'
 import { networkReader } from './settings/network_name.ts'
 import { routes as settingsRoutes } from './settings/routes.ts'
@@ -290,7 +291,8 @@ export function buildApp(world: World): App {
   const { tryOrder, placeOrder } = placersOf(world, { new_id, prices, receiver })
   const portal = portalFace(world.about.public_url, world.portal_sessions)
   const generations = flowGenerations(flowNeeds(world))
-  const working = { new_id, sign, watch, reads, prices, tryOrder, generations }
+  const issuers = issuersOf({ sql: steps_sql, clock, node })
+  const working = { new_id, sign, watch, reads, prices, tryOrder, generations, issuers }
   const endpoints = [
     ...paidOf(for_customers, { new_id, prices, receiver, placeOrder, reads }),
     ...listsOf(for_customers),
@@ -348,7 +350,8 @@ const accessOf = (
 function receiversOf(world: World, reads: Reads): ReceiverReader {
   const { followed = followedBlocks(world) } = world
   const ours = ownAddresses(world.wallets)
-  return receiverReader({ ...world, reads, is_barred: barredReader(world), followed, ours })
+  const is_barred = barredReader({ ...world, issuers: issuersOf(world) })
+  return receiverReader({ ...world, reads, is_barred, followed, ours })
 }
 
 /** What is read with GET, but for the status page. */
@@ -488,6 +491,7 @@ type SharedParts = Pick<App, 'new_id' | 'sign'> & {
   prices: ReturnType<typeof priceReader>
   tryOrder: OrderPlacer['tryOrder']
   generations: Generations
+  issuers: Issuers
 }
 
 function stepsOf(world: World, working: SharedParts): Step[] {
@@ -501,7 +505,7 @@ function stepsOf(world: World, working: SharedParts): Step[] {
   const market = { sql, clock, new_id, permissions }
   const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
   const { recharge_at, dust_sun = DUST_SUN } = world
-  const senders = { heldSenders: heldSenders({ clock }), dust_sun }
+  const senders = { heldSenders: heldSenders({ clock }), issuers: working.issuers, dust_sun }
   const deposits = { sql, clock, recharge_address, recharge_at, ...senders }
   const recharges = {
     sql,
@@ -573,16 +577,18 @@ const flowNeeds = ({ sql, clock }: World): FlowNeeds => ({
   checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
 })
 
+type ScreeningParts = Pick<SharedParts, 'new_id' | 'reads' | 'generations' | 'issuers'>
+
 /** What follows money, and answers checks from it. */
 function screeningSteps(
   world: World,
-  { new_id, reads, generations }: Pick<SharedParts, 'new_id' | 'reads' | 'generations'>,
+  { new_id, reads, generations, issuers }: ScreeningParts,
 ): Step[] {
   const { clock, node, tokens, sql, steps_sql = sql } = world
   const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   const flow = flowNeeds(world)
   const { carried_blocks } = flow
-  const answering = { sql, clock, reads, generations, carried_blocks, providers }
+  const answering = { sql, clock, reads, generations, carried_blocks, issuers, providers }
   return [
     recordStep({ sql: steps_sql, node, tokens }),
     generations.step,

@@ -12,7 +12,7 @@ import { readReportContext } from 'penstock-service/reports/context.ts'
 import { reportPage } from 'penstock-service/reports/report.ts'
 import { readEvidence, sha256Of } from 'penstock-service/screening/evidence.ts'
 import { publishPolicy, readPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
-import { ENGINE_BEFORE, screenAddress } from 'penstock-service/screening/screening.ts'
+import { ENGINES_BEFORE, screenAddress } from 'penstock-service/screening/screening.ts'
 import { makeScreeningWorld, type ScreeningWorld, TRX } from '../../harness/screening_world.ts'
 
 const saidOf = ({ state, risk_score, risk_level, blacklist }: Check) => [
@@ -279,7 +279,7 @@ test('answers of the engine before come out as they did, byte for byte', async (
   const basis = { sql, generation, policy, carried_blocks, bars: undefined }
   const { check } = await place(world, { customer_id, address: shop.address })
   const { outcome, evidence, index_number } = await screenAddress(basis, check)
-  assert.match(evidence, new RegExp(`"engine":"${ENGINE_BEFORE}"`))
+  assert.match(evidence, new RegExp(`"engine":"${ENGINES_BEFORE[0]}"`))
   // As the program before had it.
   assert.equal(sha256Of(evidence), EVIDENCE_BEFORE)
   await sql`insert into aml_evidence (check_id, canonical, sha256)

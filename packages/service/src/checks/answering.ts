@@ -14,6 +14,7 @@ import type { Provider } from '../providers/provider.ts'
 import { checksReader, type Reads } from '../reads/reads.ts'
 import { type Bars, barsAgree, type Party, readBars } from '../screening/bars.ts'
 import { type Basis, counterpartyOf } from '../screening/findings.ts'
+import type { Issuers } from '../screening/issuers.ts'
 import { EMBEDDED, type Policy, policyReader } from '../screening/policy.ts'
 import { type ScreeningResult, screenAddress, screenTransaction } from '../screening/screening.ts'
 import type { Step } from '../steps/step.ts'
@@ -36,6 +37,7 @@ export type Needs = {
   reads: Reads
   generations: Pick<Generations, 'current'>
   carried_blocks: number
+  issuers: Pick<Issuers, 'ask'>
   /** Outside services that a policy can name; none when left out. */
   providers?: readonly Provider[]
 }
@@ -110,9 +112,11 @@ export function askProvidersStep(needs: Needs): Step {
 }
 
 const barsReader =
-  ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>) =>
-  async (party: Party): Promise<Bars> =>
-    (await readBars(sql, [party], clock.now()))[0]!
+  ({ sql, clock, issuers }: Pick<Needs, 'sql' | 'clock' | 'issuers'>) =>
+  async (party: Party): Promise<Bars> => {
+    await issuers.ask([party.address])
+    return (await readBars(sql, [party], clock.now()))[0]!
+  }
 
 /** `basis`: undefined while our own engine has no index; then it is not waited for here. */
 function takeUp(
@@ -218,8 +222,9 @@ function basisReader({
   clock,
   generations,
   carried_blocks,
+  issuers,
 }: Needs): (policy: Policy) => Promise<Basis | undefined> {
-  const bars = barsReader({ sql, clock })
+  const bars = barsReader({ sql, clock, issuers })
   let live_until_ms = Number.NEGATIVE_INFINITY
   /** Asked again only after a while: silence counts after many times as long. */
   async function chainIsLive(): Promise<boolean> {

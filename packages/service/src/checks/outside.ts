@@ -8,7 +8,7 @@ import type { Tx } from '../database/sql.ts'
 import { categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
 import { errorText } from '../lib/fault.ts'
 import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
-import { type Bars, barReasons, barsFact, type Party } from '../screening/bars.ts'
+import { type Bars, barReasons, barsFact, notAsked, type Party } from '../screening/bars.ts'
 import { canonical, type Fact, sha256Of } from '../screening/evidence.ts'
 import { EMBEDDED, type Policy, type Route } from '../screening/policy.ts'
 import { barred, factorsOf, levelOf, noExposure, type Outcome } from '../screening/scoring.ts'
@@ -192,6 +192,10 @@ function isWorse(a: Outcome, b: Outcome): boolean {
 const NOT_LOOKED_AT =
   'It was not known whom the transaction is from or to: our lists were not looked at.'
 
+const notAskedNote = (bars: Bars) =>
+  `Whether the issuers of ${notAsked(bars).join(', ')} froze the address before block ` +
+  `${bars.first_block} is not known: no node could be asked.`
+
 function combine(
   policy: Policy,
   check: Check,
@@ -227,6 +231,7 @@ function combine(
     bars: bars ? barsFact(bars) : null,
     blacklisted_by,
     ...(!bars && { notes: [NOT_LOOKED_AT] }),
+    ...(bars && notAsked(bars).length > 0 && { notes: [notAskedNote(bars)] }),
     answered_by: worst.name,
     answers: found.map((one) => ({
       name: one.name,

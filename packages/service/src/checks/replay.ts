@@ -13,7 +13,7 @@ import { readEvidence, sha256Of } from '../screening/evidence.ts'
 import type { Basis } from '../screening/findings.ts'
 import { EMBEDDED, readPolicy } from '../screening/policy.ts'
 import type { Outcome } from '../screening/scoring.ts'
-import { ENGINE, ENGINE_BEFORE, screenAddress, screenTransaction } from '../screening/screening.ts'
+import { ENGINE, ENGINES_BEFORE, screenAddress, screenTransaction } from '../screening/screening.ts'
 import { blocksAfter } from '../tracing/flow_log.ts'
 import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
 import type { Check } from './checks.ts'
@@ -33,7 +33,7 @@ type EvidenceFacts = {
   engine: string
   index: { carried_since: string }
   transfers: { block: string }[]
-  /** Of answers of this engine. */
+  /** Of answers since the third engine. */
   bars?: BarsRecord
 }
 
@@ -59,7 +59,7 @@ export async function replayCheck(
   const evidence = await readEvidence(sql, check_id)
   if (!evidence) throw refusal(`The evidence of check ${check_id} is not kept any more.`)
   const then = JSON.parse(evidence.canonical) as EvidenceFacts
-  if (then.engine !== ENGINE && then.engine !== ENGINE_BEFORE)
+  if (then.engine !== ENGINE && !ENGINES_BEFORE.some((one) => one === then.engine))
     throw refusal(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
   const record = then.bars
   const basis = await basisOf(sql, check, { since: Number(then.index.carried_since), progress })

@@ -17,7 +17,9 @@ import { type AddressOwner, customersOfAddresses, DIRECT_RECHARGE } from '../cus
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import { Outage } from '../lib/fault.ts'
 import type { HeldSenders } from '../screening/barred.ts'
+import type { Issuers } from '../screening/issuers.ts'
 import type { Step } from '../steps/step.ts'
 import { BLOCKED, type Deposit, forgetMissing, noteArrived, placeOf } from './deposits.ts'
 
@@ -28,6 +30,7 @@ export type Needs = {
   /** Whether a direct recharge is acted on when a block has it, or when that block is solid. */
   recharge_at: 'inclusion' | 'solid'
   heldSenders: HeldSenders
+  issuers: Issuers
   /** What would be held is ignored when it is less than this. */
   dust_sun: bigint
 }
@@ -50,12 +53,34 @@ export function creditStep(needs: Needs): Step {
     duty: 'blocks',
     after: ['follow', 'confirm'],
     before: ['publish'],
-    run: () => readSolidBlocks(sql, 'deposits', (tx, blocks) => credit(tx, needs, blocks)),
+    async run() {
+      const unasked = new Set<Address>()
+      const moved = await readSolidBlocks(sql, 'deposits', (tx, blocks) =>
+        credit(tx, needs, { blocks, unasked }),
+      ).catch((thrown: unknown) => {
+        if (unasked.size > 0) return 'unasked' as const
+        throw thrown
+      })
+      if (moved !== 'unasked') return moved
+      // What cannot be asked now holds nothing up.
+      await needs.issuers.ask([...unasked])
+      return readSolidBlocks(sql, 'deposits', (tx, blocks) =>
+        credit(tx, needs, { blocks, unasked: undefined }),
+      )
+    },
   }
 }
 
-async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<void> {
+/** Solid blocks. `unasked` collects senders whom an issuer was not asked about, and then nothing is
+ *  credited; undefined: they were. */
+type CreditPortion = { blocks: readonly StoredBlock[]; unasked: Set<Address> | undefined }
+
+async function credit(tx: Tx, needs: Needs, { blocks, unasked }: CreditPortion): Promise<void> {
   const all = await arrivalsForUs(tx, needs, blocks)
+  if (unasked) {
+    for (const sender of await needs.issuers.unasked(tx, sendersOf(all))) unasked.add(sender)
+    if (unasked.size > 0) throw new Outage('issuers were not asked about all senders')
+  }
   // What contracts sent is in no account before the balance bears it out (holdings.ts).
   const unproven = all
     .filter(isSentByContract)
@@ -261,6 +286,11 @@ async function arrivalsForUs(
   return ours
 }
 
+/** Who sent it, and who had a contract send it. */
+const sendersOf = (arrivals: readonly Arrival[]): Address[] => [
+  ...new Set(arrivals.flatMap(({ from, owner }) => (owner === undefined ? [from] : [from, owner]))),
+]
+
 type Fate = { state: Deposit['state']; reason: string | null }
 type JudgedArrival = OwnArrival & Fate
 
@@ -272,10 +302,7 @@ async function withFates(
   solid: boolean,
 ): Promise<JudgedArrival[]> {
   if (arrivals.length === 0) return []
-  const senders = new Set(
-    arrivals.flatMap(({ from, owner }) => (owner === undefined ? [from] : [from, owner])),
-  )
-  const held = await needs.heldSenders(tx, [...senders])
+  const held = await needs.heldSenders(tx, sendersOf(arrivals))
   return arrivals.map((arrival) => ({ ...arrival, ...fateOf(arrival, needs, { held, solid }) }))
 }
 

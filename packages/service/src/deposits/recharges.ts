@@ -18,6 +18,7 @@ import type { NewId } from '../lib/ids.ts'
 import type { OrderPlacer } from '../market/placing.ts'
 import type { Prices } from '../prices/prices.ts'
 import type { HeldSenders } from '../screening/barred.ts'
+import type { Issuers } from '../screening/issuers.ts'
 import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from '../signing/signer.ts'
 import { eachRow, type Step } from '../steps/step.ts'
 import { ServiceUnavailable } from '../wire/endpoint.ts'
@@ -48,6 +49,7 @@ export type Needs = {
   isWitnessed: (tx_id: string) => Promise<boolean>
   refund_wallet: RefundWallet | undefined
   heldSenders: HeldSenders
+  issuers: Pick<Issuers, 'ask'>
   /** What is neither delivered nor sent back is ignored when it is less than this, and held
    *  otherwise. */
   dust_sun: bigint
@@ -120,6 +122,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     await postpone(needs, deposit)
     return false
   }
+  await needs.issuers.ask([from_address])
   if (await isHeld(needs, sql, from_address)) return giveBack(sql, deposit, BLOCKED)
   const prices = await needs.prices()
   const energy = amount_sun === null ? undefined : rechargeEnergy(prices, amount_sun)

@@ -157,6 +157,15 @@ const CASES: Record<string, Case> = {
       values ('node2', 7, ${TX_ID}, ${world.now})`,
     end: ({ world }) => world.sql`delete from node_hiding`,
   },
+  'nobody could be asked for freezes of before': {
+    raises: ['freezes_not_asked'],
+    cause: ({ world }) => world.sql`
+      insert into issuer_word (address, token, asked_at, said, nodes, error)
+      values ('T', 'U', ${world.now}, 'not_asked', 1, 'no answer')`,
+    end: ({ world }) => world.sql`
+      insert into issuer_word (address, token, asked_at, said, nodes)
+      values ('T', 'U', ${world.now}::timestamptz + interval '1 second', 'not_frozen', 1)`,
+  },
   'a reader of blocks stands still': {
     raises: ['reader_behind'],
     cause: ({ world }) => world.sql`update cursor set number = number - 1000`,

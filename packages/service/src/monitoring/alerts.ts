@@ -154,6 +154,15 @@ export const ALERTS: Record<
       count(*)) as what from deposit
     where state in ('received', 'delivering', 'returning', 'refunding')
       and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+  // Over as soon as any issuer has answered since.
+  freezes_not_asked: ({ sql, now }) => sql`
+    select asked_at as since, format('the issuer of %s was not asked whether it froze an address '
+      'before the first block that was followed: %s', token, error) as what
+    from issuer_word where said = 'not_asked' and asked_at > ${now}::timestamptz
+      - interval '10 minutes' and not exists (select 1 from issuer_word as later
+        where later.said <> 'not_asked' and later.token = issuer_word.token
+          and later.asked_at > issuer_word.asked_at)
+    order by asked_at limit 1`,
   webhooks_failing: ({ sql, now }) => sql`
     select min(failing_since) as since,
       format('webhooks that are not called any more, or fail for an hour: %s, the first %s',

@@ -50,6 +50,8 @@ export type Facts = {
     label_set: string
     labels: { list: string; entity: string; reference: string }[]
     frozen: { token: string; block: string }[]
+    /** Of answers of this engine. */
+    issuers?: { token: string; said: string; at: string | null }[]
   } | null
   result: {
     base_score?: string
@@ -219,6 +221,12 @@ function blacklistPart({ blacklisted_by, bars }: Facts): string {
     ),
     ...(bars?.frozen ?? []).map(
       ({ token, block }) => `Token ${escaped(token)}: frozen since block ${escaped(block)}`,
+    ),
+    ...(bars?.issuers ?? []).flatMap(({ token, said, at }) =>
+      said === 'frozen'
+        ? `Token ${escaped(token)}: its issuer says that the address is frozen ` +
+          `(asked ${escaped(at ?? '')})`
+        : [],
     ),
   ]
   const items = [...reasons, ...rows].map((one) => `<li>${one}</li>`).join('')

@@ -5,17 +5,24 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Issuers } from './issuers.ts'
 import { currentPolicy, policyReader } from './policy.ts'
 
 type Needs = { sql: Sql; clock: Clock }
 
 /** Answers whether nothing may be sold to an address. Always false unless the policy refuses
  *  blacklisted receivers. */
-export function barredReader({ sql, clock }: Needs): (address: Address) => Promise<boolean> {
+export function barredReader({
+  sql,
+  clock,
+  issuers,
+}: Needs & { issuers: Pick<Issuers, 'ask'> }): (address: Address) => Promise<boolean> {
   const readPolicy = policyReader({ sql, clock })
   return async (address) => {
     const { refuse_blacklisted_receivers } = await readPolicy()
-    return refuse_blacklisted_receivers && (await blacklisted(sql, [address], clock.now())).size > 0
+    if (!refuse_blacklisted_receivers) return false
+    await issuers.ask([address])
+    return (await blacklisted(sql, [address], clock.now())).size > 0
   }
 }
 
@@ -48,6 +55,12 @@ async function blacklisted(
       from label_set)
       and (valid_from is null or valid_from <= ${at}) and (valid_to is null or valid_to > ${at})
     union select address from flow_freeze where address = any(${addresses}) and frozen
+    union select address from (
+      select distinct on (address, token) address, token, said from issuer_word
+      where address = any(${addresses}) and said <> 'not_asked'
+      order by address, token, asked_at desc) as w
+    where said = 'frozen' and not exists (
+      select 1 from flow_freeze as f where f.address = w.address and f.token = w.token)
     union select address from aml_entry
     where address = any(${addresses}) and customer_id is null and kind = 'deny' and made_at <= ${at}
       and (expires_at is null or expires_at > ${at})

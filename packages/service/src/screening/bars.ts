@@ -9,11 +9,15 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { type Entry, entriesFor } from '../labels/entries.ts'
 import type { LabelEntry } from '../labels/label_sets.ts'
 import type { Fact } from './evidence.ts'
+import { type IssuerWord, onThisNetwork } from './issuers.ts'
 
 /** Whom it is asked about, and for whom. */
 export type Party = { address: Address; customer_id: string }
 
 export type Freeze = { token: string; block: bigint }
+
+/** What a token's contract said when it was asked, or that it was not. */
+export type AskedIssuer = { token: string; said: IssuerWord; at: Date | null }
 
 /** Why an address is barred, in the words of evidence. */
 export type BarReason = 'list' | 'issuer_freeze' | 'denied'
@@ -29,12 +33,15 @@ export type Bars = {
   /** What official lists say that is valid. */
   labels: readonly LabelEntry[]
   frozen: readonly Freeze[]
+  /** Of tokens whose freeze list the log says nothing of this address; undefined in answers of
+   *  engines that asked nobody. */
+  issuers: readonly AskedIssuer[] | undefined
   /** Allow and deny entries in force. */
   entries: readonly Entry[]
 }
 
 /** What of a past answer says which rows it read. */
-export type BarsPlace = Pick<Bars, 'at' | 'label_set' | 'first_block' | 'last_block'>
+export type BarsPlace = Pick<Bars, 'at' | 'label_set' | 'first_block' | 'last_block' | 'issuers'>
 
 /** What bars each of these addresses now. */
 export async function readBars(
@@ -43,9 +50,10 @@ export async function readBars(
   at: Date,
 ): Promise<Bars[]> {
   const addresses = parties.map(({ address }) => address)
-  const [lists, freezes, entries] = await Promise.all([
+  const [lists, freezes, issuers, entries] = await Promise.all([
     readListed(sql, addresses, { at, label_set: null }),
     readFrozen(sql, addresses),
+    readIssuers(sql, addresses),
     entriesFor(sql, parties, at),
   ])
   return parties.map(({ address }, i) => ({
@@ -56,6 +64,7 @@ export async function readBars(
     first_block: freezes.first_block,
     last_block: freezes.last_block,
     frozen: freezes.frozen.get(address) ?? [],
+    issuers: issuers.get(address) ?? [],
     entries: entries[i]!,
   }))
 }
@@ -63,12 +72,13 @@ export async function readBars(
 /** What barred an address then. */
 export async function readBarsThen(sql: Sql, party: Party, then: BarsPlace): Promise<Bars> {
   const { address } = party
-  const [lists, frozen, [entries = []]] = await Promise.all([
+  const [lists, frozen, issuers, [entries = []]] = await Promise.all([
     readListed(sql, [address], then),
     frozenThen(sql, address, then),
+    then.issuers && issuersThen(sql, address, then.issuers),
     entriesFor(sql, [party], then.at),
   ])
-  return { ...then, ...lists, address, frozen, entries }
+  return { ...then, ...lists, address, frozen, issuers, entries }
 }
 
 type ListReading = Pick<Bars, 'label_set' | 'label_set_sha256' | 'labels'>
@@ -140,18 +150,64 @@ async function frozenThen(
   return words.flatMap(({ frozen, ...freeze }) => (frozen ? freeze : []))
 }
 
+type AskedRow = AskedIssuer & { address: Address }
+
+/** What contracts said last of addresses of which the log has no word: that goes before. */
+async function readIssuers(
+  sql: Sql | Tx,
+  addresses: readonly Address[],
+): Promise<Map<Address, AskedIssuer[]>> {
+  const rows = await sql<AskedRow>`
+    select a.address, t.contract as token, coalesce(w.said, 'not_asked') as said, w.asked_at as at
+    from unnest(${onThisNetwork(addresses)}::text[]) as a (address) cross join flow_asset as t
+    left join lateral (
+      select said, asked_at from issuer_word
+      where address = a.address and token = t.contract and said <> 'not_asked'
+      order by asked_at desc limit 1) as w on true
+    where t.number > 0 and not exists (
+      select 1 from flow_freeze as f where f.address = a.address and f.token = t.contract)
+    order by 1, 2`
+  return Map.groupBy(rows, ({ address }) => address)
+}
+
+/** The same, of the rows that were read then. */
+async function issuersThen(
+  sql: Sql,
+  address: Address,
+  then: readonly AskedIssuer[],
+): Promise<AskedIssuer[]> {
+  const rows = await sql<AskedIssuer>`
+    select token, said, asked_at as at from issuer_word where address = ${address}
+      and asked_at = any(${then.flatMap(({ at }) => at ?? [])}::timestamptz[])`
+  return then.flatMap(({ token, at, said }) =>
+    at === null
+      ? { token, at, said }
+      : (rows.find((row) => row.token === token && row.at?.getTime() === at.getTime()) ?? []),
+  )
+}
+
 /** Why the address is barred; empty: it is not. */
-export function barReasons({ labels, frozen, entries }: Bars): BarReason[] {
+export function barReasons({ labels, frozen, issuers = [], entries }: Bars): BarReason[] {
   const reasons: BarReason[] = []
   if (entries.some(({ kind }) => kind === 'deny')) reasons.push('denied')
-  if (frozen.length > 0) reasons.push('issuer_freeze')
+  if (frozen.length > 0 || issuers.some(({ said }) => said === 'frozen'))
+    reasons.push('issuer_freeze')
   if (labels.length > 0) reasons.push('list')
   return reasons
 }
 
+/** The tokens whose issuers were not asked about the address. */
+export const notAsked = ({ issuers = [] }: Pick<Bars, 'issuers'>): string[] =>
+  issuers.flatMap(({ token, said }) => (said === 'not_asked' ? token : []))
+
 /** Whether two readings say the same of an address, whatever rows they read. */
 export function barsAgree(a: Bars, b: Bars): boolean {
-  const said = ({ labels, frozen, entries }: Bars) => [labels, frozen, entries.map(({ id }) => id)]
+  const said = ({ labels, frozen, issuers = [], entries }: Bars) => [
+    labels,
+    frozen,
+    issuers.map((one) => [one.token, one.said]),
+    entries.map(({ id }) => id),
+  ]
   return isDeepStrictEqual(said(a), said(b))
 }
 
@@ -165,6 +221,13 @@ export const barsFact = (bars: Bars): Fact => ({
   last_block: bars.last_block === null ? null : String(bars.last_block),
   labels: bars.labels.map(listedFact),
   frozen: bars.frozen.map(({ token, block }) => ({ token, block: String(block) })),
+  ...(bars.issuers && {
+    issuers: bars.issuers.map(({ token, said, at }) => ({
+      token,
+      said,
+      at: at?.toISOString() ?? null,
+    })),
+  }),
 })
 
 const listedFact = ({
@@ -189,11 +252,24 @@ export type BarsRecord = {
   label_set: string
   first_block: string | null
   last_block: string | null
+  /** Of answers of this engine. */
+  issuers?: { token: string; said: IssuerWord; at: string | null }[]
 }
 
-export const barsPlaceOf = ({ at, label_set, first_block, last_block }: BarsRecord): BarsPlace => ({
+export const barsPlaceOf = ({
+  at,
+  label_set,
+  first_block,
+  last_block,
+  issuers,
+}: BarsRecord): BarsPlace => ({
   at: new Date(at),
   label_set: Number(label_set),
   first_block: first_block === null ? null : BigInt(first_block),
   last_block: last_block === null ? null : BigInt(last_block),
+  issuers: issuers?.map(({ token, said, at }) => ({
+    token,
+    said,
+    at: at === null ? null : new Date(at),
+  })),
 })

@@ -6,7 +6,7 @@ import { isTerminal } from '../flow/labels.ts'
 import type { Entry } from '../labels/entries.ts'
 import type { LabelEntry, LoadedList } from '../labels/label_sets.ts'
 import type { Transfer } from '../tracing/paths.ts'
-import { type Bars, barReasons, barsFact } from './bars.ts'
+import { type Bars, barReasons, barsFact, notAsked } from './bars.ts'
 import { canonical, type Fact } from './evidence.ts'
 import {
   type AddressFacts,
@@ -20,10 +20,13 @@ import {
 } from './findings.ts'
 import { type Outcome, printPoints, publishedShares, scoreOf, VALUE_PER_USD } from './scoring.ts'
 
-export const ENGINE = 'penstock 3'
-/** It took what bars an address from the generation that answered. Its answers are still done
- *  again. */
-export const ENGINE_BEFORE = 'penstock 2'
+export const ENGINE = 'penstock 4'
+/** Those before, whose answers are still done again. The second took what bars an address from the
+ *  generation that answered; the third asked no issuer. */
+export const ENGINES_BEFORE = ['penstock 2', 'penstock 3'] as const
+
+const engineOf = (bars: Bars | undefined): string =>
+  bars === undefined ? ENGINES_BEFORE[0] : bars.issuers === undefined ? ENGINES_BEFORE[1] : ENGINE
 
 /** `index_number`: the last block that the answer knows. */
 export type ScreeningResult = {
@@ -62,7 +65,7 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
     allowed: entries.some(({ kind }) => kind === 'allow'),
   })
   const facts: Fact = {
-    engine: bars ? ENGINE : ENGINE_BEFORE,
+    engine: engineOf(bars),
     ...(bars && { bars: barsFact(bars) }),
     asked: questionFact(question),
     ...basisFacts(basis, findings),
@@ -165,6 +168,11 @@ function notesOf(
     notes.push(
       `What official lists say of the address is from label set ${bars.label_set}; ` +
         `shares are by label set ${label_set}, for the index of the newer one was not ready.`,
+    )
+  for (const token of bars ? notAsked(bars) : [])
+    notes.push(
+      `Whether the issuer of ${token} froze the address before block ${bars?.first_block} ` +
+        'is not known: no node could be asked.',
     )
   if (lists.length === 0)
     notes.push('No list is loaded: nothing is known of who addresses belong to.')
