@@ -76,10 +76,15 @@ type ConnectionOptions = {
   role?: DatabaseRole
   /** The server sees the address of who asks, as it does in a house. */
   by_tcp?: boolean
+  plans_once?: boolean
 }
 
-const kindOf = ({ connections_max = 0, role, by_tcp = false }: ConnectionOptions) =>
-  `${connections_max} ${role ?? ''} ${by_tcp}`
+const kindOf = ({
+  connections_max = 0,
+  role,
+  by_tcp = false,
+  plans_once = false,
+}: ConnectionOptions) => `${connections_max} ${role ?? ''} ${by_tcp} ${plans_once}`
 
 /** A database of one test at a time. */
 export class TestDatabase {
@@ -106,7 +111,7 @@ export class TestDatabase {
     return sql
   }
 
-  private open({ connections_max, role, by_tcp }: ConnectionOptions): Sql {
+  private open({ connections_max, role, by_tcp, plans_once }: ConnectionOptions): Sql {
     const more = role === undefined ? '' : `-c role=${role}`
     return connect({
       url: withoutSync(this.url, {
@@ -115,6 +120,7 @@ export class TestDatabase {
         ...(!by_tcp && socketHost()),
       }),
       ends_when_idle: true,
+      ...(plans_once !== undefined && { plans_once }),
       ...(connections_max !== undefined && { connections_max }),
     })
   }

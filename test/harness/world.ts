@@ -28,7 +28,8 @@ import type { Reads } from 'penstock-service/reads/reads.ts'
 import { makeSigningKey } from 'penstock-service/receipts/signing_keys.ts'
 import { type Policy, publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
 import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signature_log.ts'
-import { drain } from 'penstock-service/steps/step.ts'
+import { dueAsker } from 'penstock-service/steps/due.ts'
+import { type AskDue, drain } from 'penstock-service/steps/step.ts'
 import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
 import type { Call, Caller, CallOutcome } from 'penstock-service/webhooks/caller.ts'
 import { keyV2, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
@@ -36,6 +37,7 @@ import { type Address, addressFromHex, addressToHex } from 'penstock-tron/addres
 import { USDT } from 'penstock-tron/tokens.ts'
 import { decodeRawData, decodeTransaction } from 'penstock-tron/transaction.ts'
 import { type TestDatabase, takeDatabase } from './database.ts'
+import { sampleNotDue } from './not_due.ts'
 
 export { TRX } from 'penstock-devchain/scene.ts'
 
@@ -206,6 +208,11 @@ export class World {
   private now_ms = 0
   /** When each step of a process was last run by the clock. */
   private readonly last_runs = new Map<App, Map<string, number>>()
+  private readonly askers = new Map<App, AskDue>()
+  private due_sql: Sql | undefined
+  /** Drains that were begun, and those that are under way. */
+  private drains = 0
+  private draining = 0
 
   constructor(database: TestDatabase, options: WorldOptions) {
     this.node_names = Array.from({ length: options.nodes ?? 1 }, (_, i) =>
@@ -421,14 +428,33 @@ export class World {
   async drain(app = this.app): Promise<void> {
     const runs = this.last_runs.get(app) ?? new Map<string, number>()
     this.last_runs.set(app, runs)
-    const due = new Set<string>()
+    const woken = new Set<string>()
     for (const { name, rest_ms } of app.steps) {
       const rests = rest_ms > BLOCK_MS && this.now_ms < (runs.get(name) ?? 0) + rest_ms
       if (rests) continue
-      due.add(name)
+      woken.add(name)
       runs.set(name, this.now_ms)
     }
-    await drain(app.steps, { due })
+    const ask = this.askerOf(app)
+    const number = ++this.drains
+    this.draining += 1
+    const isAlone = () => this.draining === 1 && this.drains === number
+    try {
+      await drain(app.steps, { woken, ask })
+      await sampleNotDue(this.sql, app.steps, { ask, isAlone })
+    } finally {
+      this.draining -= 1
+    }
+  }
+
+  private askerOf(app: App): AskDue {
+    const known = this.askers.get(app)
+    if (known) return known
+    const role = 'penstock_worker'
+    this.due_sql ??= this.database.connect({ connections_max: 1, role, plans_once: true })
+    const asker = dueAsker(this.due_sql, app.steps)
+    this.askers.set(app, asker)
+    return asker
   }
 
   /** Makes blocks and drains until every order is settled and every transaction of ours is in a
@@ -611,6 +637,7 @@ export class World {
       await app.refusals.written()
       for (const pool of pools) await pool.close()
     }
+    await this.due_sql?.close()
     await this.sql.close()
   }
 

@@ -62,6 +62,24 @@ test('a step names only steps of its own floor or of floors below', async (t) =>
   assert.deepEqual(namedAbove(world.app.steps.flatMap(namedBy), homes), [])
 })
 
+/** What is looked at often and says no more of whether it is due, because rows do not tell. */
+const RUNS_AT_EACH_LOOK = [
+  // The node tells whether there is another block.
+  'follow',
+  // Compares what is delegated with what it was at its last look.
+  'survey',
+]
+const OFTEN_MS = 3_000
+
+test('a step that is looked at often says when it is due', async (t) => {
+  const world = await makeWorld(t)
+  const silent = world.app.steps.filter(({ rest_ms, due }) => rest_ms <= OFTEN_MS && !due)
+  assert.deepEqual(
+    silent.map(({ name }) => name),
+    RUNS_AT_EACH_LOOK,
+  )
+})
+
 test('a step that names one of a floor above is found', () => {
   const step = (path: string, name: string) =>
     parseSource(path, `export const step = () => ({ name: '${name}', rest_ms: 1_000 })`)

@@ -9,7 +9,8 @@ import type { Clock } from 'penstock-service/lib/clock.ts'
 import type { Log } from 'penstock-service/lib/log.ts'
 import { tronNode } from 'penstock-service/node/node.ts'
 import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signature_log.ts'
-import { drain, type Step, wakesOf } from 'penstock-service/steps/step.ts'
+import { dueAsker } from 'penstock-service/steps/due.ts'
+import { type AskDue, drain, type Step, wakesOf } from 'penstock-service/steps/step.ts'
 import type { Dice } from './dice.ts'
 import { type Gate, Life } from './gate.ts'
 import { Connections, heldSql } from './held_sql.ts'
@@ -51,6 +52,8 @@ export class Instance {
   /** Steps that are running. */
   readonly running = new Set<Step>()
   private readonly wakes: ReturnType<typeof wakesOf>
+  /** Past the gate: what is due changes nothing. */
+  readonly askDue: AskDue
   readonly signed: SignatureRecord[]
   /** Its own clock, which may be wrong. */
   readonly clock: Clock
@@ -105,6 +108,7 @@ export class Instance {
       tellStreams: () => {},
     })
     this.wakes = wakesOf(this.app.steps)
+    this.askDue = dueAsker(sql, this.app.steps)
     const needs = { sql: held, clock, random, log, authenticate: this.app.authenticate }
     this.build = () => buildServer(needs, { endpoints: this.app.endpoints, check_replies: true })
   }
@@ -158,6 +162,6 @@ export class Instance {
       if (name === 'follow' || rest >= (rested ? 1 : rest_ms)) this.woken.add(name)
     }
     const running = steps.map((step) => ({ ...step, run: () => this.run(step) }))
-    await drain(running, { due: this.woken, rounds_max: 50 })
+    await drain(running, { woken: this.woken, rounds_max: 50, ask: this.askDue })
   }
 }

@@ -16,6 +16,7 @@ import { USDT } from 'penstock-tron/tokens.ts'
 import type pg from 'pg'
 import { Auditor } from '../auditor/audit.ts'
 import { emptyTables } from '../harness/database.ts'
+import { runNotDue } from '../harness/not_due.ts'
 import { type Access, ask, drawWish, hasName, look, type Wish } from './buyer.ts'
 import { Dice } from './dice.ts'
 import { signedForgeries } from './forgeries.ts'
@@ -616,7 +617,13 @@ class Run {
     const needed = steps.filter(
       ({ name, rest_ms }) => rest_ms <= REST_MS_MAX && !this.byways.has(name),
     )
-    await instance.drain(which === 'all' ? steps : needed, { rested: which !== 'woken' })
+    const looked_at = which === 'all' ? steps : needed
+    await instance.drain(looked_at, { rested: which !== 'woken' })
+    // While troubles last, steps run in any order anyway, due or not.
+    if (!this.gate.open) return
+    await runNotDue(this.database.sql, looked_at, instance.askDue).catch((thrown: Error) => {
+      this.findings.push(thrown.message)
+    })
   }
 
   private get place() {

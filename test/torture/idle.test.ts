@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { dueAsker } from 'penstock-service/steps/due.ts'
 import { holdDuties } from 'penstock-service/steps/duties.ts'
 import { drain, type Step } from 'penstock-service/steps/step.ts'
 import { databaseAsServer } from '../harness/database.ts'
@@ -71,9 +72,10 @@ async function askedIdle(t: TestContext, workers: number): Promise<Record<string
   const look = async () => {
     const now_ms = world.now.getTime()
     for (const { steps, due_ms } of processes) {
-      const due = steps.filter(({ name }) => (due_ms.get(name) ?? 0) <= now_ms)
-      await drain(steps, { due: new Set(due.map(({ name }) => name)) })
-      for (const { name, rest_ms, rest_now_ms } of due)
+      const rested = steps.filter(({ name }) => (due_ms.get(name) ?? 0) <= now_ms)
+      const ask = dueAsker(world.sql, steps)
+      await drain(steps, { woken: new Set(rested.map(({ name }) => name)), ask })
+      for (const { name, rest_ms, rest_now_ms } of rested)
         due_ms.set(name, now_ms + (rest_now_ms?.() ?? rest_ms))
     }
   }

@@ -42,6 +42,7 @@ import { readBudget, readLimits } from './reads/read_budget.ts'
 import { nodeReads, type Reads } from './reads/reads.ts'
 import { followedBlocks } from './receivers/followed_blocks.ts'
 import { fileLog, memoryLog, type SignatureLog } from './signing/signature_log.ts'
+import { dueAsker } from './steps/due.ts'
 import { holdDuties } from './steps/duties.ts'
 import { startSteps } from './steps/step.ts'
 import { listenForWakes, wakeOthers } from './steps/wake.ts'
@@ -104,12 +105,13 @@ function connectAll({ config, database_url }: Setup, watching: Monitor) {
     sql: open('long', { connections_max: CONNECTIONS, again }),
     steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
     follow_sql: open('follow', { connections_max: 1 }),
+    due_sql: open('due', { connections_max: 1, plans_once: true }),
     // Whether secrets can be opened is asked every second, and waits for no customer.
     credentials_sql: open('credentials', { connections_max: 1, url: api_database_url }),
     books_sql: open('books', BOOKS),
     console_sql: open('console', { ...OPERATORS, url: console_database_url }),
   }
-  const { credentials_sql, books_sql, console_sql, ...for_app } = pools
+  const { credentials_sql, books_sql, console_sql, due_sql, ...for_app } = pools
   // Somebody may have waited until the database went back.
   const placing: Again = (work, how) =>
     again(async () => {
@@ -120,6 +122,7 @@ function connectAll({ config, database_url }: Setup, watching: Monitor) {
     credentials_sql: hasCallers(config.role) ? credentials_sql : undefined,
     books_sql,
     console_sql,
+    of_worker: { sql: pools.follow_sql, due_sql },
     for_app: { ...for_app, again: placing, told: watching.told },
     disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())),
   }
@@ -165,7 +168,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const observer = watching.nodeObserver(nodes)
   const node = tronNode({ nodes, transport: httpTransport, observer })
   const { for_app, credentials_sql, ...connected } = connectAll(setup, watching)
-  const { books_sql, console_sql, disconnect } = connected
+  const { books_sql, console_sql, of_worker, disconnect } = connected
   const { sql, api_sql } = for_app
   let worker: Worker | undefined
   const tellOthers = wakeOthers(sql)
@@ -202,7 +205,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     const operators = await operatorsConsole(setup, of_console)
     const served = { database_url: api_database_url, direct_url, log, app, watching }
     const api = hasApi(config.role) ? await startApi(config, served) : undefined
-    if (works) worker = await startWorker(setup, { sql: for_app.follow_sql, app, watching })
+    if (works) worker = await startWorker(setup, { ...of_worker, app, watching })
     watching.serving()
     return {
       app,
@@ -235,14 +238,14 @@ type Worker = { wake: (step: string) => void; close(): Promise<void> }
 /** Runs the steps; those of a duty when this process holds it. */
 async function startWorker(
   { config, database_url, log }: Setup,
-  { sql, app, watching }: Pick<OfConsole, 'sql' | 'app' | 'watching'>,
+  { sql, due_sql, app, watching }: Pick<OfConsole, 'sql' | 'app' | 'watching'> & { due_sql: Sql },
 ): Promise<Worker> {
   const { clock, process_id } = watching
   const { direct_url = database_url } = config
   const needs = { sql, clock, process_id, wakeOthers: wakeOthers(sql) }
   const duties = holdDuties(needs, watching.steps(app.steps))
   await duties.hold()
-  const running = startSteps(duties.steps, log)
+  const running = startSteps(duties.steps, log, dueAsker(due_sql, duties.steps))
   const listening = listenForWakes(direct_url, running.wake, watching.whenLost)
   return {
     wake: running.wake,

@@ -86,6 +86,8 @@ export function signStep(needs: Needs): Step {
   return {
     name: 'sign',
     rest_ms: 1_000,
+    due: (sql) => sql`
+      select from attempt where state = 'new' and send_at <= ${needs.clock.now()}`,
     after: ['follow'],
     async run() {
       const { sql, clock } = needs
@@ -237,7 +239,10 @@ async function postponeUnsigned(sql: Sql, ids: readonly string[], send_at: Date)
 export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'node'>): Step {
   return {
     name: 'send',
-    rest_ms: 500,
+    rest_ms: 1_000,
+    due: (sql) => sql`
+      select from attempt where state in ('signed', 'sent') and send_at <= ${clock.now()}
+        and expires_at > (select head_time from chain)`,
     after: ['sign'],
     before: ['follow'],
     async run() {
@@ -279,6 +284,12 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
   return {
     name: 'judge',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from attempt where state in ('signed', 'sent') and send_at <= ${clock.now()}
+        and expires_at <= (select time from block, chain where number = confirmed_number - 1)
+      union all
+      select from attempt where state = 'new' and send_at > made_at
+        and made_at < ${later(clock, -UNSIGNED_MS_MAX)}`,
     duty: 'chain',
     after: ['follow', 'confirm'],
     async run() {

@@ -52,6 +52,9 @@ export function confirmStep(needs: Needs): Step {
   return {
     name: 'confirm',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from chain where confirmed_number <> solid_number
+        or unconfirmed_since is not null or disputed_number is not null`,
     duty: 'chain',
     after: ['follow'],
     before: ['follow'],

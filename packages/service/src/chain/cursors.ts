@@ -1,6 +1,7 @@
 // Readers of blocks (deposits, the flow index, ...): each has a cursor of its own, so that any of
 // them can be behind, restarted or rebuilt alone.
 
+import type { Fragment, WriteFragment } from '../database/fragments.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type BlockRow, type StoredBlock, unpackRow } from './blocks.ts'
 
@@ -14,19 +15,14 @@ type Work = (tx: Tx, blocks: StoredBlock[]) => Promise<void>
  *  transaction, whatever crashes. Returns false when there is none. A cursor begins at the oldest
  *  block that is kept when it is first used. A block of the solid side is read exactly once; one of
  *  the head's side is read again, as it then is, when a fork takes it back. */
-export async function readBlocks(sql: Sql, reader: Reader, work: Work): Promise<boolean> {
-  // Most looks find nothing: they lock nothing and write nothing.
-  return (await isBehind(sql, reader)) && sql.begin((tx) => readPortion(tx, reader, work))
-}
+export const readBlocks = (sql: Sql, reader: Reader, work: Work): Promise<boolean> =>
+  sql.begin((tx) => readPortion(tx, reader, work))
 
-/** Whether there may be blocks after the cursor. */
-async function isBehind(sql: Sql, { name, side }: Reader): Promise<boolean> {
-  const behind = await sql`
-    select from chain left join cursor on cursor.name = ${name}
-    where cursor.number is null
-      or cursor.number < case when ${side} = 'head' then head_number else confirmed_number end`
-  return behind.length > 0
-}
+/** Finds a row when there may be blocks after the cursor. */
+export const isBehind = (sql: WriteFragment, { name, side }: Reader): Fragment => sql`
+  select from chain left join cursor on cursor.name = ${name}
+  where cursor.number is null
+    or cursor.number < case when ${side} = 'head' then head_number else confirmed_number end`
 
 async function readPortion(tx: Tx, { name, side }: Reader, work: Work): Promise<boolean> {
   const at = await lockCursor(tx, name)

@@ -5,6 +5,7 @@
 // minutes fails and costs nothing.
 
 import { chainState, isStale } from '../chain/progress.ts'
+import type { Fragment, WriteFragment } from '../database/fragments.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
@@ -61,6 +62,10 @@ const LIVE_MS = 500
 const isInner = (policy: Policy, route: string) =>
   policy.routes[route]!.use.every((name) => name === EMBEDDED)
 
+/** Some that may be taken up, by whatever route and with whatever they wait for. */
+const openChecks = (sql: WriteFragment, now: Date): Fragment => sql`
+  select from aml_check where state in ('pending', 'processing') and due_at <= ${now}`
+
 /** Answers what the policy leaves to our own engine alone. */
 export function screenStep(needs: Needs): Step {
   const readBasis = basisReader(needs)
@@ -69,6 +74,7 @@ export function screenStep(needs: Needs): Step {
   return {
     name: 'screen',
     rest_ms: 1_000,
+    due: (sql) => openChecks(sql, needs.clock.now()),
     after: ['index', 'rescreen'],
     before: ['publish'],
     async run() {
@@ -94,6 +100,7 @@ export function askProvidersStep(needs: Needs): Step {
   return {
     name: 'ask_providers',
     rest_ms: 1_000,
+    due: (sql) => openChecks(sql, needs.clock.now()),
     before: ['publish'],
     async run() {
       const policy = await readPolicy()

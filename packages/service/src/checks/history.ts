@@ -17,6 +17,7 @@ export function foldCountsStep({ sql }: { sql: Sql }): Step {
   return {
     name: 'fold_counts',
     rest_ms: 1_000,
+    due: (sql) => sql`select from aml_count_delta`,
     after: ['screen', 'ask_providers'],
     async run() {
       const folded = await sql`

@@ -5,7 +5,7 @@
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
 import type { StoredBlock } from '../chain/blocks.ts'
-import { readSolidBlocks } from '../chain/cursors.ts'
+import { isBehind, readSolidBlocks } from '../chain/cursors.ts'
 import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { noteEvents } from '../events/notes.ts'
@@ -92,6 +92,7 @@ export function rescreenStep(needs: Needs): Step {
   return {
     name: 'rescreen',
     rest_ms: 10_000,
+    due: (sql) => sql`select from aml_watch`,
     after: ['index', 'watch_blocks'],
     async run() {
       const label_set = generations.current()?.label_set
@@ -143,6 +144,7 @@ export function watchBlocksStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
     name: 'watch_blocks',
     rest_ms: 3_000,
+    due: (sql) => isBehind(sql, { name: 'freezes', side: 'solid' }),
     after: ['follow', 'confirm'],
     before: ['publish'],
     run: () =>

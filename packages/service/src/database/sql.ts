@@ -81,6 +81,9 @@ export type SqlOptions = {
   answer_timeout_ms?: number
   /** Whether the process may end while connections are open that nobody uses. */
   ends_when_idle?: boolean
+  /** Whether a statement is planned once, and not anew for its values: for one that is long and
+   *  asked often. */
+  plans_once?: boolean
 }
 
 const types = new pg.TypeOverrides()
@@ -136,6 +139,11 @@ function openPool(options: SqlOptions, hosts: Hosts): pg.Pool {
   })
   // An idle connection that the server closes is not an event: the pool drops it and opens another.
   pool.on('error', () => {})
+  // What is asked next comes after it; a connection that is gone fails that, too.
+  if (options.plans_once)
+    pool.on('connect', (client) => {
+      client.query('set plan_cache_mode = force_generic_plan').catch(() => {})
+    })
   return pool
 }
 

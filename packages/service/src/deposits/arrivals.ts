@@ -12,7 +12,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { blocksAt, type StoredBlock } from '../chain/blocks.ts'
 import type { Move } from '../chain/contents.ts'
-import { readBlocks, readSolidBlocks } from '../chain/cursors.ts'
+import { isBehind, readBlocks, readSolidBlocks } from '../chain/cursors.ts'
 import { type AddressOwner, customersOfAddresses, DIRECT_RECHARGE } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'
@@ -50,6 +50,7 @@ export function creditStep(needs: Needs): Step {
   return {
     name: 'credit',
     rest_ms: 3_000,
+    due: (sql) => isBehind(sql, { name: 'deposits', side: 'solid' }),
     duty: 'blocks',
     after: ['follow', 'confirm'],
     before: ['publish'],
@@ -180,6 +181,7 @@ export function arriveStep(needs: Needs): Step {
   return {
     name: 'arrive',
     rest_ms: 3_000,
+    due: (sql) => isBehind(sql, { name: 'arrivals', side: 'head' }),
     duty: 'blocks',
     after: ['follow'],
     before: ['publish'],

@@ -48,6 +48,25 @@ export function holdingsStep(needs: Needs): Step {
   return {
     name: 'holdings',
     rest_ms: 3_000,
+    due(sql) {
+      const now = clock.now()
+      return sql`
+        select from deposit_outflow where fee_sun is null and due_at <= ${now}
+        union all
+        select where ${now >= next_all_at}::boolean
+        union all
+        select from customer as c where id >= ${firstIdAt(later(clock, -YOUNG_MS))}
+          and not exists (select 1 from holding where address = c.deposit_address)
+        union all
+        select from deposit as d join holding as h on h.address = d.to_address
+        where d.state = 'unproven' and coalesce(h.number, -1) < d.block_number and h.compared
+        union all
+        select from holding
+        where compared and due_at <= ${now} and ${now >= next_look_at}::boolean
+        union all
+        select from holding where not compared and due_at <= ${now}
+          and number <= (select number from cursor where name = 'deposits')`
+    },
     duty: 'blocks',
     before: ['publish'],
     // What cannot be asked of a node stops nothing that was asked before.

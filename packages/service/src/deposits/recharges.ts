@@ -80,6 +80,14 @@ export function rechargeStep(needs: Needs): Step {
   return {
     name: 'recharge',
     rest_ms: 1_000,
+    due: (sql) => sql`
+      select from deposit
+      where state in ('seen', 'received', 'returning') and solid_at is null
+        and block_number <= (select number from cursor where name = 'deposits')
+      union all
+      select from deposit where state = 'received' and due_at <= ${clock.now()}
+        and (solid_at is not null
+          or block_number <= (select number from cursor where name = 'arrivals'))`,
     after: ['credit', 'arrive', 'holdings'],
     before: ['delegate'],
     async run() {
@@ -172,6 +180,9 @@ export function rechargedStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
     name: 'recharged',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from deposit as d join orders as o on o.id = d.order_id
+      where d.state = 'delivering' and o.state in ('success', 'failed')`,
     after: ['settle'],
     run: () => concludeDeliveries(sql),
   }
@@ -183,6 +194,11 @@ export function refundStep(needs: Needs): Step {
   return {
     name: 'refund',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from deposit where state = 'returning' and solid_at is not null
+      union all
+      select from deposit as d join attempt as a on a.id = d.refund_id
+      where d.state = 'refunding' and a.state = 'new'`,
     after: ['credit', 'holdings', 'recharge', 'recharged', 'refunded'],
     before: ['sign'],
     async run() {
@@ -272,6 +288,9 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
   return {
     name: 'refunded',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from deposit as d join attempt as a on a.id = d.refund_id
+      where d.state = 'refunding' and a.state in ('solid', 'dead')`,
     after: ['follow', 'confirm', 'judge'],
     async run() {
       const unsent = await returnUnsent(sql)

@@ -18,11 +18,9 @@ const AT_ONCE = 1_000
 export function publishStep({ sql, tellStreams }: Needs): Step {
   return {
     name: 'publish',
-    rest_ms: 250,
+    rest_ms: 1_000,
+    due: (sql) => sql`select from event_note`,
     async run() {
-      // Looked at first without the lock: mostly there is nothing.
-      const [waiting] = await sql`select 1 from event_note limit 1`
-      if (!waiting) return false
       const count = await sql.begin(publishNext)
       if (count > 0) tellStreams()
       return count > 0

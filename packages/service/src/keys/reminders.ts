@@ -17,6 +17,11 @@ export function remindKeysStep({ sql, clock }: Needs): Step {
   return {
     name: 'remind_keys',
     rest_ms: 2_000,
+    due: (sql) => sql`
+      select from api_key where revoked_at is null and ending_at is null
+        and expires_at <= ${later(clock, ENDING_MS)} and expires_at > ${clock.now()}
+      union all
+      select from api_key_cap where told_at is null`,
     before: ['publish'],
     run: () =>
       sql.begin(async (tx) => {

@@ -59,6 +59,7 @@ export function activateStep(needs: ActivationNeeds): Step {
   return {
     name: 'activate',
     rest_ms: 1_000,
+    due: (sql) => sql`select from activation where state = 'new'`,
     after: ['activated'],
     before: ['sign'],
     async run() {
@@ -92,6 +93,12 @@ export function activatedStep(needs: Pick<ActivationNeeds, 'sql' | 'node'>): Ste
   return {
     name: 'activated',
     rest_ms: 1_000,
+    due: (sql) => sql`
+      select from activation as v join attempt as a on a.id = v.attempt_id
+      where v.state = 'activating' and a.state in ('included', 'solid', 'dead')
+      union all
+      select from attempt as a join activation as v on v.attempt_id = a.id
+      where a.uncovered and a.state in ('signed', 'sent', 'dead') and v.state = 'active'`,
     after: ['follow', 'judge'],
     async run() {
       const reverted = await revertActivations(sql)
@@ -128,6 +135,10 @@ export function delegateStep(needs: Needs): Step {
   return {
     name: 'delegate',
     rest_ms: 1_000,
+    due: (sql) => sql`
+      select from orders as o left join activation as a on a.id = o.activation_id
+      where o.to_delegate and o.due_at <= ${clock.now()} and (a.id is null or a.state = 'active')
+        and (o.state = 'success' or o.created_at >= ${later(clock, -WAIT_MAX_MS)})`,
     after: ['activated', 'survey', 'settle'],
     before: ['sign'],
     async run() {

@@ -37,9 +37,29 @@ const AT_ONCE = 200
 const ONE_BY_ONE_MAX = 20
 
 export function settleStep(needs: Needs): Step {
+  const { clock } = needs
   return {
     name: 'settle',
     rest_ms: 1_000,
+    due: (sql) => sql`
+      select from delegation as d join attempt as a on a.id = d.attempt_id
+        join orders as o on o.id = d.order_id
+      where d.state = 'delegating' and a.state in ('included', 'solid', 'dead')
+        and o.due_at <= ${clock.now()}
+      union all
+      select from attempt as a join delegation as d on d.attempt_id = a.id
+        join orders as o on o.id = d.order_id
+      where a.uncovered and a.state in ('signed', 'sent', 'dead') and d.state = 'active'
+        and o.due_at <= ${clock.now()}
+      union all
+      select from orders as o join activation as a on a.id = o.activation_id
+      where o.state in ('new', 'pending') and o.due_at <= ${clock.now()}
+        and (a.state = 'failed' or (a.state = 'active' and not o.to_delegate and not exists (
+          select 1 from delegation as d where d.order_id = o.id and d.state = 'delegating')))
+      union all
+      select from orders as o
+      where o.to_delegate and o.state in ('new', 'pending') and o.due_at <= ${clock.now()}
+        and o.created_at < ${later(clock, -WAIT_MAX_MS)}`,
     after: ['follow', 'judge', 'activated', 'delegate'],
     before: ['reclaim', 'survey', 'publish'],
     async run() {
@@ -253,6 +273,13 @@ export function endStep({ sql, clock }: Needs): Step {
   return {
     name: 'end',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from orders as o
+      where o.state = 'success' and ended_at is null and energy + bandwidth > 0
+        and created_at <= (select head_time from chain) - interval '59 minutes'
+        and not to_delegate and not exists (
+          select from delegation as d
+          where d.order_id = o.id and d.state not in ('ended', 'failed'))`,
     after: ['reclaimed'],
     before: ['publish'],
     run: () =>

@@ -1,12 +1,18 @@
 // What a person should look at. docs/operating.md says for each alert what it means.
 
+import {
+  type Fragment,
+  joinFragments,
+  type WriteFragment,
+  writeFragment,
+} from '../database/fragments.ts'
 import type { Sql } from '../database/sql.ts'
 import { DUST_SUN } from '../deposits/arrivals.ts'
 import { GONE_SECONDS } from './processes.ts'
 
 export type Alert = { alert: string; since: Date | null; what: string }
 
-type AlertNeeds = { sql: Sql; now: Date }
+type AlertNeeds<Tag> = { sql: Tag; now: Date }
 
 /** Fewer transactions than this are soon used up; at CARRIES_MIN the wallet sells nothing. */
 const WALLET_CARRIES_MIN = 200
@@ -17,11 +23,8 @@ const BLOCKS_FOR_RECLAIM = 20
 /** A backup is made every day, and takes its time. */
 const BACKUP_HOURS_MAX = 25
 
-/** What is looked for, by the name of the alert. Each finds one line or none. */
-export const ALERTS: Record<
-  string,
-  (look: AlertNeeds) => Promise<{ since: Date | null; what: string }[]>
-> = {
+/** What is looked for, by the name of the alert: lines with `since` and `what`. */
+export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragment> = {
   chain_unknown: ({ sql }) => sql`
     select null as since, 'no block has been followed yet' as what
       where not exists (select 1 from chain)`,
@@ -233,10 +236,12 @@ export const ALERTS: Record<
     where room - reserved < least_sold order by resource`,
 }
 
-export async function alerts(look: AlertNeeds): Promise<Alert[]> {
-  const found: Alert[] = []
-  for (const [alert, find] of Object.entries(ALERTS)) {
-    for (const { since, what } of await find(look)) found.push({ alert, since, what })
-  }
-  return found
+/** All in one statement: somebody looks every few seconds. */
+export async function alerts({ sql, now }: AlertNeeds<Sql>): Promise<Alert[]> {
+  const queries = Object.entries(ALERTS).flatMap(([name, find], i) => [
+    `${i === 0 ? '' : ' union all '}(select '${name}' as alert, since::timestamptz, what from (`,
+    find({ sql: writeFragment, now }),
+    ') as found)',
+  ])
+  return sql<Alert>(...joinFragments(queries))
 }

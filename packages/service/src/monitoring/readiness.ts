@@ -12,7 +12,7 @@ import { lookout } from '../database/lookout.ts'
 import type { Sql } from '../database/sql.ts'
 import { newestSecret, sealContext } from '../keys/keys.ts'
 import type { Clock, CorrectedClock } from '../lib/clock.ts'
-import { signingKeyMissing } from '../receipts/signing_keys.ts'
+import { missingFor } from '../receipts/signing_keys.ts'
 import type { Step } from '../steps/step.ts'
 import type { DatabaseMemory } from './database_memory.ts'
 
@@ -101,21 +101,27 @@ async function lookAt({
   seal,
   credentials_sql,
 }: Needs): Promise<Omit<Observation, 'standby' | 'at_ms'>> {
-  const newest = credentials_sql && (await newestSecret(credentials_sql))
-  const [[known], chain, missing, [sale]] = await sql.begin((tx) =>
-    Promise.all([
-      tx<{ schema: number }>`select coalesce(max(number), 0) as schema from migration`,
-      chainState(tx),
-      signingKeyMissing(tx, seal),
-      tx<{ on_sale: boolean }>`select bool_or(on_sale) as on_sale from service`,
-    ]),
-  )
-  return {
-    schema: known!.schema,
-    chain,
-    on_sale: sale!.on_sale,
-    secrets_open: missing === undefined && (newest === undefined || opens(seal, newest)),
-  }
+  const [newest, rows, chain] = await Promise.all([
+    credentials_sql && newestSecret(credentials_sql),
+    // One statement, because it is asked every second.
+    sql<KnownRow>`
+      select (select coalesce(max(number), 0) from migration) as schema,
+        (select bool_or(on_sale) from service) as on_sale, id, sealed_private_key
+      from (values (1)) as one left join signing_key on sealed_private_key is not null`,
+    chainState(sql),
+  ])
+  const { schema, on_sale } = rows[0]!
+  const missing = missingFor(seal, rows)
+  const secrets_open = missing === undefined && (newest === undefined || opens(seal, newest))
+  return { schema, chain, on_sale, secrets_open }
+}
+
+type KnownRow = {
+  schema: number
+  on_sale: boolean
+  /** Of keys that sign receipts; null where there is none. */
+  id: string
+  sealed_private_key: string | null
 }
 
 async function sayLoosened(sql: Sql, names: readonly string[], now: Date): Promise<void> {

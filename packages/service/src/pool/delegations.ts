@@ -158,6 +158,10 @@ export function reclaimStep(needs: Needs): Step {
   return {
     name: 'reclaim',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from delegation as d join attempt as a on a.id = d.attempt_id
+      where d.state = 'active' and a.state = 'solid' and d.wallet = any(${wallets})
+        and d.expires_at <= (select time from block, chain where number = confirmed_number)`,
     after: ['follow', 'confirm', 'reclaimed'],
     before: ['sign'],
     async run() {
@@ -242,6 +246,12 @@ export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
     name: 'reclaimed',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from delegation as d join attempt as a on a.id = d.reclaim_id
+      where d.state = 'reclaiming' and a.state in ('included', 'solid', 'dead')
+      union all
+      select from attempt as a join delegation as d on d.reclaim_id = a.id
+      where a.uncovered and a.state in ('signed', 'sent', 'dead') and d.state = 'ended'`,
     after: ['follow', 'confirm', 'judge'],
     async run() {
       const reverted = await sql`

@@ -150,8 +150,15 @@ export function openSigningKey(
 
 /** The name of the sealing key without which nothing can be signed: it is not configured, or under
  *  its name another one is. Undefined: all is well. */
-export async function signingKeyMissing(sql: Sql | Tx, seal: Seal): Promise<string | undefined> {
-  for (const { id, sealed_private_key } of await readRows(sql))
+export const signingKeyMissing = async (sql: Sql | Tx, seal: Seal): Promise<string | undefined> =>
+  missingFor(seal, await readRows(sql))
+
+/** The same, of rows that were read. */
+export function missingFor(
+  seal: Seal,
+  rows: readonly Pick<KeyRow, 'id' | 'sealed_private_key'>[],
+): string | undefined {
+  for (const { id, sealed_private_key } of rows)
     try {
       if (sealed_private_key !== null) openSigningKey(seal, { id, sealed_private_key })
     } catch {

@@ -24,6 +24,11 @@ export function lowBalanceStep({ sql, clock }: { sql: Sql; clock: Clock }): Step
   return {
     name: 'low_balance',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from customer_setting as s join account as a on a.id = 'customer:' || s.customer_id
+      where s.balance_low_sun is not null and case when s.balance_low_at is null
+        then a.posted_sun - a.held_sun < s.balance_low_sun
+        else (a.posted_sun - a.held_sun) * 10 >= s.balance_low_sun * 11 end`,
     before: ['publish'],
     run: () =>
       sql.begin(async (tx) => {

@@ -169,7 +169,7 @@ test('draining runs what moves, and what that wakes, until none moves', async ()
   const steps = [moving('early', 0, { after: ['moves'] }), moving('other', 0), moving('moves', 1)]
   await drain([...steps, moving('late', 0, { after: ['moves'] })])
   assert.deepEqual(order.splice(0), ['early', 'other', 'moves', 'late', 'early', 'moves'])
-  await drain([moving('a', 0), moving('b', 1, { before: ['a'] })], { due: new Set(['b']) })
+  await drain([moving('a', 0), moving('b', 1, { before: ['a'] })], { woken: new Set(['b']) })
   assert.deepEqual(order.splice(0), ['b', 'a', 'b'])
   await assert.rejects(drain([counting('a', { fails: 1 }).step]), /broken/)
   await assert.rejects(drain([moving('a', 99)], { rounds_max: 5 }), /still move/)

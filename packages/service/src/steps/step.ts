@@ -1,17 +1,26 @@
-// A step moves rows along one arrow of a state machine. In production each step runs when it is
-// woken and, in any case, at least every `rest_ms`; tests call drain(); the simulator calls run()
-// in random order. Waking is a hint and may be lost: what is due is in the rows.
+// A step moves rows along one arrow of a state machine. In production it is looked at when it is
+// woken and, in any case, at least every `rest_ms`, and runs if it is due (due.ts); tests call
+// drain(); the simulator calls run() in random order. Waking is a hint and may be lost: what is due
+// is in the rows.
 
+import type { Fragment, WriteFragment } from '../database/fragments.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
 
 /** What one process at a time does: to follow the chain, to read its blocks, to clean up. */
 export const DUTIES = ['blocks', 'chain', 'upkeep'] as const
 export type Duty = (typeof DUTIES)[number]
 
+/** Which of these steps are due. */
+export type AskDue = (names: ReadonlySet<string>) => Promise<ReadonlySet<string>>
+
 export type Step = {
   readonly name: string
-  /** The longest time between two runs when nobody wakes it. */
+  /** The longest time between two looks at whether it is due when nobody wakes it. */
   readonly rest_ms: number
+  /** Finds a row whenever a run would change any; it may find one in vain, and is asked often, so
+   *  an index answers it. The same template each time, with other values. Left out where that is
+   *  not in the database: the step runs at each look. */
+  due?(sql: WriteFragment): Fragment
   /** How long it rests after a run that moved nothing; `rest_ms` when left out. */
   rest_now_ms?(): number
   /** The duty that it is part of: it runs in the process that holds it (duties.ts). Left out: in
@@ -33,6 +42,16 @@ export type StepRunner = {
   stop(): Promise<void>
 }
 
+const alwaysDue: AskDue = async (names) => names
+
+/** How long it rests: at most as long as it may, and until others do that are asked about. */
+function restOf({ due, rest_ms, rest_now_ms }: Step): number {
+  if (!due || rest_ms < LOOK_MS) return rest_now_ms?.() ?? rest_ms
+  const now_ms = performance.now()
+  const until_ms = Math.floor((now_ms + rest_ms) / LOOK_MS) * LOOK_MS
+  return until_ms > now_ms ? until_ms - now_ms : LOOK_MS
+}
+
 /** For each step, which of the others it wakes when it has moved something. */
 export function wakesOf(steps: readonly Step[]): ReadonlyMap<string, ReadonlySet<string>> {
   const names = new Set(steps.map(({ name }) => name))
@@ -45,10 +64,37 @@ export function wakesOf(steps: readonly Step[]): ReadonlyMap<string, ReadonlySet
 }
 
 const BACK_OFF_MS_MAX = 5_000
+/** Steps rest until the beginning of such a part of time, so that they are asked about together. */
+const LOOK_MS = 1_000
 
-/** Runs every step in a loop of its own. */
-export function startSteps(steps: readonly Step[], log: Log): StepRunner {
+/** Says of each step whether it is due, of all at once that want to know while others are asked
+ *  about. When it cannot be known, they are due: each says for itself what is wrong. */
+function askTogether(ask: AskDue, log: Log): (name: string) => Promise<boolean> {
+  let waiting: Set<string> | undefined
+  let asking: Promise<ReadonlySet<string>> = Promise.resolve(new Set())
+  return async (name) => {
+    if (!waiting) {
+      const names = new Set<string>()
+      waiting = names
+      asking = asking.then(async () => {
+        // Whoever comes to rest at the same time is asked about as well.
+        await new Promise<void>((resolve) => setImmediate(resolve))
+        waiting = undefined
+        return ask(names).catch((thrown: unknown) => {
+          log('due_unknown', thrownFields(thrown))
+          return names
+        })
+      })
+    }
+    waiting.add(name)
+    return (await asking).has(name)
+  }
+}
+
+/** Runs every step in a loop of its own, when `ask` says that it is due. */
+export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alwaysDue): StepRunner {
   let stopping = false
+  const isDue = askTogether(ask, log)
   const wakes = wakesOf(steps)
   const bells = new Map<string, () => void>()
   const pending = new Set<string>()
@@ -70,6 +116,11 @@ export function startSteps(steps: readonly Step[], log: Log): StepRunner {
     let failures = 0
     while (!stopping) {
       pending.delete(step.name)
+      if (step.due && !(await isDue(step.name))) {
+        if (!stopping && !pending.has(step.name)) await rest(step.name, restOf(step))
+        continue
+      }
+      if (stopping) break
       const moved = await step.run().then(
         (result) => {
           failures = 0
@@ -84,8 +135,7 @@ export function startSteps(steps: readonly Step[], log: Log): StepRunner {
       if (moved) wakes.get(step.name)?.forEach(wake)
       if (stopping) break
       if (failures > 0) await rest(step.name, Math.min(BACK_OFF_MS_MAX, 50 * 2 ** failures))
-      else if (!moved && !pending.has(step.name))
-        await rest(step.name, step.rest_now_ms?.() ?? step.rest_ms)
+      else if (!moved && !pending.has(step.name)) await rest(step.name, restOf(step))
     }
   }
 
@@ -100,23 +150,36 @@ export function startSteps(steps: readonly Step[], log: Log): StepRunner {
   }
 }
 
-/** Runs the steps that are due, all when left out, and then those again that have moved something
- *  and those they wake, until none is due. What is woken meanwhile by others is added to `due` by
- *  them; names that are not among the steps stay there. Throws what a step throws. */
+/** Looks at the steps that are named, all when left out, runs those that are due, and then again
+ *  those that have moved something and those they wake, until none is due. What is woken meanwhile
+ *  by others is added to `woken` by them; names that are not among the steps stay there. Throws
+ *  what a step throws. */
 export async function drain(
   steps: readonly Step[],
   {
-    due = new Set(steps.map(({ name }) => name)),
+    woken = new Set(steps.map(({ name }) => name)),
     rounds_max = 1_000,
-  }: { due?: Set<string>; rounds_max?: number } = {},
+    ask = alwaysDue,
+  }: { woken?: Set<string>; rounds_max?: number; ask?: AskDue } = {},
 ): Promise<void> {
   const wakes = wakesOf(steps)
-  for (let round = 0; steps.some(({ name }) => due.has(name)); round++) {
+  /** Those that were asked about since something moved, and which of them are due. */
+  let asked = new Set<string>()
+  let due: ReadonlySet<string> = asked
+  for (let round = 0; steps.some(({ name }) => woken.has(name)); round++) {
     if (round === rounds_max) throw new Error(`steps still move after ${rounds_max} rounds`)
     // What is woken is reached in this round when it comes later, else in the next one.
     for (const step of steps) {
-      if (!due.delete(step.name) || !(await step.run())) continue
-      for (const woken of [step.name, ...(wakes.get(step.name) ?? [])]) due.add(woken)
+      if (!woken.has(step.name)) continue
+      if (!asked.has(step.name)) {
+        asked = new Set(woken)
+        due = await ask(new Set(woken))
+      }
+      asked.delete(step.name)
+      woken.delete(step.name)
+      if (!due.has(step.name) || !(await step.run())) continue
+      asked.clear()
+      for (const name of [step.name, ...(wakes.get(step.name) ?? [])]) woken.add(name)
     }
   }
 }

@@ -3,6 +3,7 @@
 //   withdraw_supply    takes back what one that has ended, or rests, still has, then gives back
 //                      what is held for it
 
+import { SUBSCRIPTIONS } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Actor, recordCustomerAction } from '../ledger/customer_actions.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
@@ -146,6 +147,15 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
   return {
     name: 'withdraw_supply',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from subscription
+      where (state in ('stopped', 'expired', 'error') or resting is not null) and not withdrawn
+      union all
+      select from orders as o join subscription as s on s.id = split_part(o.external_id, '/', 1)
+      where o.customer_id = ${SUBSCRIPTIONS}
+        and (o.state in ('new', 'pending') or (o.state = 'success' and o.solid_at is null))
+        and not exists (select from subscription_supply where order_id = o.id)
+        and s.state in ('stopped', 'expired', 'error') and s.withdrawn`,
     after: ['use', 'supply'],
     before: ['reclaim'],
     async run() {

@@ -73,6 +73,13 @@ export function supplyStep(needs: Needs): Step {
   return {
     name: 'supply',
     rest_ms: 1_000,
+    due: (sql) => sql`
+      select from subscription as s join orders as o on o.id = s.order_id
+      where s.state = 'pending' and o.state in ('success', 'failed')
+      union all
+      select from subscription where state in ('new', 'pending', 'active')
+        and (look_at <= ${needs.clock.now()}
+          or (state = 'active' and expire_at <= (select head_time from chain)))`,
     after: ['settle', 'use'],
     before: ['delegate', 'activate', 'publish'],
     async run() {

@@ -42,6 +42,11 @@ export function useStep(needs: Needs): Step {
   return {
     name: 'use',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from subscription_use where not solid
+      union all
+      select from chain left join cursor on cursor.name = 'subscriptions'
+      where cursor.number is null or cursor.number < head_number`,
     after: ['follow', 'confirm'],
     before: ['publish'],
     async run() {

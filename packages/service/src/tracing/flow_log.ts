@@ -5,7 +5,7 @@
 
 import { type Address, addressFromBytes, addressToBytes } from 'penstock-tron/address.ts'
 import type { StoredBlock } from '../chain/blocks.ts'
-import { readSolidBlocks } from '../chain/cursors.ts'
+import { isBehind, readSolidBlocks } from '../chain/cursors.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Freeze } from '../flow/flow_index.ts'
 import { type LoggedBlock, type LoggedTransfer, packTransfers } from '../flow/log.ts'
@@ -36,6 +36,7 @@ export function recordStep(needs: Needs): Step {
   return {
     name: 'record',
     rest_ms: 3_000,
+    due: (sql) => isBehind(sql, { name: 'flow', side: 'solid' }),
     duty: 'blocks',
     after: ['follow', 'confirm'],
     async run() {

@@ -106,6 +106,17 @@ export function flowGenerations(needs: Needs): Generations {
     return true
   }
 
+  const hasMore = () => next !== undefined || (current !== undefined && isUnsaved(needs, current))
+  const due: Step['due'] = (sql) => sql`
+    select where ${hasMore()}::boolean
+    union all
+    select from flow_block where number > ${current ? lastApplied(current) : -1}
+    union all
+    select where not exists (
+      select from flow_generation where number = ${current?.number ?? null}
+        and label_set = (select max(number) from label_set)
+        and reach = coalesce((select max(number) from flow_reach), 0))`
+
   async function run(): Promise<boolean> {
     const input = await newestInput(sql)
     if (!input) return false
@@ -132,7 +143,7 @@ export function flowGenerations(needs: Needs): Generations {
   return {
     current: () => current,
     memory: () => [current, next].flatMap((one) => (one ? [memoryOf(one, one === current)] : [])),
-    step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], run },
+    step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], due, run },
   }
 }
 
@@ -203,11 +214,21 @@ async function makeGeneration(
   })
 }
 
+/** Whether there is something to write down of what was applied. */
+const isUnsaved = (
+  { checkpoint_transfers }: Needs,
+  { index, saved_sequence, unsaved }: Generation,
+): boolean => unsaved.size > 0 || index.sequence - saved_sequence >= checkpoint_transfers
+
+/** The last block that it has, or the one before its first. */
+const lastApplied = ({ index, first_block }: Generation): number =>
+  Math.max(index.block_number, first_block - 1)
+
 /** Applies the next portion of the log. False when there is none. */
 async function advance({ sql, carried_blocks }: Needs, generation: Generation): Promise<boolean> {
-  const { index, first_block, base, unsaved } = generation
+  const { index, base, unsaved } = generation
   const left = await saveCarried(sql, generation)
-  const after = Math.max(index.block_number, first_block - 1)
+  const after = lastApplied(generation)
   const blocks = await blocksAfter(sql, after, { limit: PORTION, base })
   const last = blocks.at(-1)
   if (!last) return left

@@ -24,6 +24,9 @@ export function remindStep({ sql, clock }: Needs): Step {
   return {
     name: 'remind',
     rest_ms: 5_000,
+    due: (sql) => sql`
+      select from orders where state in ('new', 'pending') and delayed_at is null
+        and created_at <= ${later(clock, -LATE_MS)}`,
     before: ['publish'],
     run: () =>
       sql.begin(async (tx) => {
@@ -51,6 +54,14 @@ export function solidifyStep({ sql, clock }: Needs): Step {
   return {
     name: 'solidify',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from orders as o left join activation as v on v.id = o.activation_id
+        left join attempt as t on t.id = v.attempt_id
+      where o.state = 'success' and o.solid_at is null and not o.to_delegate
+        and (t.id is null or t.state = 'solid')
+        and not exists (
+          select from delegation as d join attempt as a on a.id = d.attempt_id
+          where d.order_id = o.id and d.state <> 'failed' and a.state <> 'solid')`,
     after: ['follow', 'settle'],
     before: ['publish'],
     run: () =>
@@ -78,6 +89,17 @@ export function endingStep({ sql, clock }: Needs): Step {
   return {
     name: 'remind_endings',
     rest_ms: 3_000,
+    due: (sql) => sql`
+      select from chain cross join customer_setting as s
+        join orders as o on o.customer_id = s.customer_id
+        join delegation as d on d.order_id = o.id and d.state = 'active'
+      where s.ending_minutes is not null
+        and o.state = 'success' and o.ended_at is null and o.ending_at is null
+        and o.energy + o.bandwidth > 0
+        and o.created_at <= head_time - interval '59 minutes'
+          + s.ending_minutes * interval '1 minute'
+        and head_time >= d.expires_at - s.ending_minutes * interval '1 minute'
+        and head_time < d.expires_at`,
     after: ['follow'],
     before: ['publish'],
     run: () =>

@@ -5,6 +5,7 @@
 //   due -> delivered | dead (the schedule is used up) | passed (the webhook is off, or removed)
 //    ^-------'------------'    (replayed; what is due later is due now)
 
+import type { Fragment, WriteFragment } from '../database/fragments.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { EVENT_COLUMNS, type Event } from '../events/events.ts'
 import type { Readable } from '../events/kinds.ts'
@@ -37,6 +38,22 @@ const PROBE_MS = 60_000
 const SCHEDULE_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
 /** So far a pause may differ from the schedule, so that not all come back at once. */
 const SPREAD = 0.1
+
+/** Finds a row when one has something to be told, or, when this process is `busy`, always. */
+export const leasableWebhooks = (
+  sql: WriteFragment,
+  { now, busy }: { now: Date; busy: boolean },
+): Fragment => sql`
+  select where ${busy}::boolean
+  union all
+  select from webhook as w left join event_counter as c on c.customer_id = w.customer_id
+  where w.state = 'on' and (leased_until is null or leased_until <= ${now})
+    and (paused_until is null or paused_until <= ${now})
+    and (failed_in_a_row < ${FAILED_MAX}
+      or called_at <= ${new Date(now.getTime() - PROBE_MS)})
+    and (position < coalesce(last_number, 0) or exists (
+      select from notice where webhook_id = w.id and notice.state = 'due'
+        and (due_at <= ${now} or failed_in_a_row >= ${FAILED_MAX})))`
 
 /** Takes webhooks that have something to be told, those that have waited longest first. */
 export async function leaseWebhooks(

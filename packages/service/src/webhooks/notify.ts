@@ -20,6 +20,7 @@ import {
   isDelivered,
   LEASE_MS,
   type LeasedWebhook,
+  leasableWebhooks,
   leaseWebhooks,
   noteCalls,
   passForgotten,
@@ -96,6 +97,7 @@ export function notifyStep(needs: Needs): Step {
   return {
     name: 'notify',
     rest_ms: 1_000,
+    due: (sql) => leasableWebhooks(sql, { now: clock.now(), busy: active.size > 0 }),
     after: ['publish'],
     before: ['publish'],
     async run() {

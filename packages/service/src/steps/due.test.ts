@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import type { Query } from '../database/sql.ts'
+import { dueAsker } from './due.ts'
+import { type Step, startSteps } from './step.ts'
+
+const step = (name: string, due?: Step['due'], run = async () => false): Step => ({
+  name,
+  rest_ms: 1_000,
+  ...(due && { due }),
+  run,
+})
+
+test('one statement says of several steps which are due, with the values of now', async (t) => {
+  const { sql } = await freshDatabase(t)
+  let asked = 0
+  const counted: Query = (strings, ...values) => {
+    asked += 1
+    return sql(strings, ...values)
+  }
+  let least = 2
+  const steps = [
+    step('waits', (ask) => ask`select from generate_series(1, 3) as n where n > ${7}::int`),
+    step('changes', (ask) => ask`select where ${least}::int > 1 and ${'a'}::text = 'a'`),
+    step('not_asked'),
+    step('fails', (ask) => ask`select where 1 / (${least}::int - ${least}::int) > 0`),
+  ]
+  const ask = dueAsker(counted, steps)
+  const looked_at = new Set(['waits', 'changes', 'not_asked', 'of_another_process'])
+  const due = async () => [...(await ask(looked_at))].sort()
+  assert.deepEqual(await due(), ['changes', 'not_asked', 'of_another_process'])
+  least = 1
+  assert.deepEqual(await due(), ['not_asked', 'of_another_process'])
+  assert.equal(asked, 2)
+  await ask(new Set(['not_asked']))
+  assert.equal(asked, 2, 'nothing to ask')
+  await assert.rejects(
+    ask(new Set(['fails'])),
+    /division by zero/,
+    'what is looked at is looked for',
+  )
+})
+
+test('steps that rest to the same moment are asked about together, and run if due', async () => {
+  const asked: string[][] = []
+  const ran: string[] = []
+  const running = (name: string) =>
+    step(
+      name,
+      (ask) => ask`select`,
+      async () => {
+        ran.push(name)
+        return false
+      },
+    )
+  let stopped: Promise<void> | undefined
+  await new Promise<void>((resolve) => {
+    const runner = startSteps(
+      [running('a'), running('b'), running('c')],
+      () => {},
+      async (names) => {
+        asked.push([...names].sort())
+        if (asked.length === 2) {
+          stopped = runner.stop()
+          resolve()
+        }
+        return new Set(['b'])
+      },
+    )
+  })
+  await stopped
+  assert.deepEqual(asked, [
+    ['a', 'b', 'c'],
+    ['a', 'b', 'c'],
+  ])
+  assert.deepEqual(ran[0], 'b')
+})
+
+test('when it cannot be known what is due, all are, and it is logged', async () => {
+  const lines: string[] = []
+  await new Promise<void>((resolve) => {
+    const { stop } = startSteps(
+      [
+        step(
+          'a',
+          (ask) => ask`select`,
+          async () => {
+            void stop().then(resolve)
+            return false
+          },
+        ),
+      ],
+      (event) => void lines.push(event),
+      () => Promise.reject(new Error('no database')),
+    )
+  })
+  assert.deepEqual(lines, ['due_unknown'])
+})
