@@ -4,12 +4,16 @@
 // shares, how many innocents are flagged for each theft, how well the tainted are told from the
 // others, and what it costs to move one's own score.
 
-import { CATEGORY_COUNT, categoryNumber, UNIDENTIFIED } from 'penstock-service/flow/categories.ts'
-import { FlowIndex } from 'penstock-service/flow/flow_index.ts'
-import { readHolding } from 'penstock-service/flow/holdings.ts'
-import type { Label } from 'penstock-service/flow/labels.ts'
-import { addressWords } from 'penstock-service/flow/memory.ts'
-import { SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
+import { SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
+import {
+  CATEGORY_COUNT,
+  categoryNumber,
+  UNIDENTIFIED,
+} from 'penstock-service/screening/flow/categories.ts'
+import { FlowIndex } from 'penstock-service/screening/flow/flow_index.ts'
+import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
+import type { Label } from 'penstock-service/screening/flow/labels.ts'
+import { addressWords } from 'penstock-service/screening/flow/memory.ts'
 
 const SEEDS = [1, 2, 3, 4, 5]
 const PEOPLE = 600

@@ -8,14 +8,14 @@
 //   npm run bench -- events [--streams N] [--seconds N] [--json]
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { createCustomer } from 'penstock-service/customers/customers.ts'
-import type { Sql } from 'penstock-service/database/sql.ts'
-import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
+import { createCustomer } from 'penstock-service/people/customers/customers.ts'
+import { issueKey } from 'penstock-service/people/keys/keys.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
+import { startSteps } from 'penstock-service/platform/steps/step.ts'
 import type { RunningService } from 'penstock-service/serve.ts'
-import { startSteps } from 'penstock-service/steps/step.ts'
 import pg from 'pg'
 import {
   latenessWithin,

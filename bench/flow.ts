@@ -6,12 +6,12 @@
 // a table and keeps their balances: the least that whoever wants to know an address's money must
 // do.
 
-import { categoryNumber } from 'penstock-service/flow/categories.ts'
-import { stateHash, writeCheckpoint } from 'penstock-service/flow/checkpoint.ts'
-import { FlowIndex } from 'penstock-service/flow/flow_index.ts'
-import type { Label } from 'penstock-service/flow/labels.ts'
-import { applyBlock, CarriedWriter, type LoggedBlock } from 'penstock-service/flow/log.ts'
-import { bitCount, MASK, SLOT } from 'penstock-service/flow/memory.ts'
+import { categoryNumber } from 'penstock-service/screening/flow/categories.ts'
+import { stateHash, writeCheckpoint } from 'penstock-service/screening/flow/checkpoint.ts'
+import { FlowIndex } from 'penstock-service/screening/flow/flow_index.ts'
+import type { Label } from 'penstock-service/screening/flow/labels.ts'
+import { applyBlock, CarriedWriter, type LoggedBlock } from 'penstock-service/screening/flow/log.ts'
+import { bitCount, MASK, SLOT } from 'penstock-service/screening/flow/memory.ts'
 
 const ADDRESSES = 4_000_000
 const SERVICES = 300

@@ -5,10 +5,10 @@
 //
 //   npm run bench -- history [--checks N] [--json]
 
-import { createCustomer } from 'penstock-service/customers/customers.ts'
-import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
+import { createCustomer } from 'penstock-service/people/customers/customers.ts'
+import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import type { RunningService } from 'penstock-service/serve.ts'
 import pg from 'pg'
 import { withApi } from './parts/api.ts'

@@ -14,11 +14,11 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { person } from 'penstock-devchain/scene.ts'
 import { type Control, devchainControl } from 'penstock-playground/sandbox.ts'
-import { runCommand } from 'penstock-service/commands/run.ts'
+import { httpTransport } from 'penstock-service/chain/node/node.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
-import { httpTransport } from 'penstock-service/node/node.ts'
+import { runCommand } from 'penstock-service/operators/command_line/run.ts'
 import { type Access, type Reply, signedCall } from './parts/load.ts'
 
 export const OPTIONS = {

@@ -6,13 +6,13 @@
 //
 //   npm run bench -- statement [--entries N] [--json]
 
-import { createCustomer } from 'penstock-service/customers/customers.ts'
-import type { Sql } from 'penstock-service/database/sql.ts'
-import { issueKey } from 'penstock-service/keys/keys.ts'
+import { summarizeStep } from 'penstock-service/ledger/statements/summaries.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { firstIdAt, systemRandom } from 'penstock-service/lib/ids.ts'
+import { createCustomer } from 'penstock-service/people/customers/customers.ts'
+import { issueKey } from 'penstock-service/people/keys/keys.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { RunningService } from 'penstock-service/serve.ts'
-import { summarizeStep } from 'penstock-service/statements/summaries.ts'
 import { withApi } from './parts/api.ts'
 import { type Access, signedCall } from './parts/load.ts'
 

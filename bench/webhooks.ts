@@ -8,18 +8,22 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { migrate } from 'penstock-service/database/migrate.ts'
-import { connect, type Sql } from 'penstock-service/database/sql.ts'
-import { type Event, eventBody, listEvents } from 'penstock-service/events/events.ts'
-import { publishStep } from 'penstock-service/events/publish.ts'
+import { type Event, eventBody, listEvents } from 'penstock-service/events/log/events.ts'
+import { publishStep } from 'penstock-service/events/log/publish.ts'
+import { webhookCaller } from 'penstock-service/events/webhooks/caller.ts'
+import { notifyStep } from 'penstock-service/events/webhooks/notify.ts'
+import {
+  newWebhookSecret,
+  signingKey,
+  webhookHeaders,
+} from 'penstock-service/events/webhooks/signing.ts'
+import { allowNetwork, createWebhook } from 'penstock-service/events/webhooks/webhooks.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
-import { startPostgres } from 'penstock-service/postgres/server.ts'
-import { startSteps } from 'penstock-service/steps/step.ts'
-import { webhookCaller } from 'penstock-service/webhooks/caller.ts'
-import { notifyStep } from 'penstock-service/webhooks/notify.ts'
-import { newWebhookSecret, signingKey, webhookHeaders } from 'penstock-service/webhooks/signing.ts'
-import { allowNetwork, createWebhook } from 'penstock-service/webhooks/webhooks.ts'
+import { migrate } from 'penstock-service/platform/database/migrate.ts'
+import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
+import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
+import { startSteps } from 'penstock-service/platform/steps/step.ts'
 import { atEnd } from '../tools/ending.ts'
 
 const CALLS = 20_000

@@ -1,7 +1,7 @@
 // The fields of every endpoint as the customers' command line reads them, printed from the schemas
 // of the bodies: what can be typed, and what it means.
 
-import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
+import type { Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import { ofCustomers, type Reference } from './openapi.ts'
 
 /** What of JSON Schema says how a value is typed. */

@@ -3,11 +3,11 @@
 // response, and the order in which an endpoint checks, which OpenAPI has no word for, is in
 // `x-refusals` and in its description.
 
-import type { EventKind } from 'penstock-service/events/kinds.ts'
-import { EventForm } from 'penstock-service/events/routes.ts'
-import type { Page } from 'penstock-service/http/pages.ts'
+import type { EventKind } from 'penstock-service/events/log/kinds.ts'
+import { EventForm } from 'penstock-service/events/log/routes.ts'
 import { printJson } from 'penstock-service/lib/json.ts'
-import type { Endpoint, Refusal } from 'penstock-service/wire/endpoint.ts'
+import type { Page } from 'penstock-service/platform/http/pages.ts'
+import type { Endpoint, Refusal } from 'penstock-service/platform/wire/endpoint.ts'
 import type { TSchema } from 'typebox'
 import { withNames } from './openapi_names.ts'
 

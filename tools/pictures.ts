@@ -9,12 +9,12 @@ import { ROOT } from './source.ts'
 
 /** Of each picture the file whose page it shows. */
 export const PICTURES = {
-  home: 'packages/web/portal/home.tsx',
-  order: 'packages/web/portal_orders/order.tsx',
-  report: 'packages/web/portal_screening/check.tsx',
-  now: 'packages/web/console/now.tsx',
-  pool: 'packages/web/console_pages/pool.tsx',
-  status: 'packages/service/src/status/document.ts',
+  home: 'packages/web/portal/home/home.tsx',
+  order: 'packages/web/portal/orders/order.tsx',
+  report: 'packages/web/portal/screening/check.tsx',
+  now: 'packages/web/console/now/now.tsx',
+  pool: 'packages/web/console/pages/pool.tsx',
+  status: 'packages/service/src/health/status/document.ts',
 } as const
 export type PictureName = keyof typeof PICTURES
 

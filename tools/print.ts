@@ -6,7 +6,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { OPENAPI_30_FILE, OPENAPI_FILE } from 'penstock-service/http/pages.ts'
+import { OPENAPI_30_FILE, OPENAPI_FILE } from 'penstock-service/platform/http/pages.ts'
 import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
@@ -27,7 +27,7 @@ export const RIGHTS_FILE = fileURLToPath(
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
 const EVENTS_FILE = fileURLToPath(new URL('../docs/events.md', import.meta.url))
 const RECEIVERS_FILE = fileURLToPath(
-  new URL('../packages/web/portal_webhooks/receivers.json', import.meta.url),
+  new URL('../packages/web/portal/webhooks/receivers.json', import.meta.url),
 )
 const CLI_FILE = fileURLToPath(new URL('../packages/cli/src/line/endpoints.ts', import.meta.url))
 const sdkFile = (name: string) =>

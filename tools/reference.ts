@@ -1,7 +1,7 @@
 // The reference as a page of Markdown, from the same table as the OpenAPI document: what each
 // endpoint takes, what it gives, and its error matrix.
 
-import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
+import type { Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import type { TSchema } from 'typebox'
 import { type ExampleAnswer, type Reference, refusalTable, templated } from './openapi.ts'
 

@@ -2,7 +2,7 @@
 // of it is repeated without being carried out twice; and from the kinds of events: what each one
 // tells. No code is made for an endpoint: the SDK has one way to call them all.
 
-import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
+import type { Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import { ofCustomers, type Reference, templated } from './openapi.ts'
 
 /** What the printer knows of JSON Schema: what our schemas are made of. */

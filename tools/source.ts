@@ -71,7 +71,7 @@ function readSource(path: string): Promise<Source> {
   return source
 }
 
-/** `src/market/orders.ts:12`, for the position in the source. */
+/** `src/market/orders/orders.ts:12`, for the position in the source. */
 export function where({ path, code }: Source, position: number): string {
   return `${path}:${code.slice(0, position).split('\n').length}`
 }

@@ -11,12 +11,12 @@ import {
   prepareChain,
   sandboxPhrase,
 } from 'penstock-playground/sandbox.ts'
+import { httpTransport, tronNode } from 'penstock-service/chain/node/node.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
-import { startPostgres } from 'penstock-service/postgres/server.ts'
+import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 
 type ApiOptions = {

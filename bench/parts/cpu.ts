@@ -3,7 +3,7 @@
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Sql } from 'penstock-service/database/sql.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
 
 /** What Linux counts by. */
 const TICK_US = 10_000

@@ -11,7 +11,7 @@ import {
   print,
   processLog,
   runProgram,
-} from 'penstock-service/program/program.ts'
+} from 'penstock-service/run/program/program.ts'
 import type { LocalService } from './start.ts'
 
 /** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */

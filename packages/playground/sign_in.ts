@@ -2,8 +2,8 @@
 // prints a link for each of them that does so once.
 
 import type { Config } from 'penstock-service/config.ts'
+import { inviteUser, linkUrl, makeLink } from 'penstock-service/people/users/users.ts'
 import type { RunningService } from 'penstock-service/serve.ts'
-import { inviteUser, linkUrl, makeLink } from 'penstock-service/users/users.ts'
 
 /** `console`: undefined where there is none. */
 export type SignInLinks = { portal: string; console: string | undefined }

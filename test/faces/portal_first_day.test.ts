@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { sandboxSignIn } from 'penstock-playground/sign_in.ts'
 import { newCustomer } from 'penstock-playground/start.ts'
-import { correct } from 'penstock-service/treasury/corrections.ts'
+import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
 import { newContext } from 'penstock-test/harness/browser.ts'
 import { atEndOfFile } from 'penstock-test/harness/ends.ts'
 import { eventually } from 'penstock-test/harness/eventually.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { connect } from 'penstock-service/database/sql.ts'
+import { connect } from 'penstock-service/platform/database/sql.ts'
 import pg from 'pg'
 import {
   createDatabase,

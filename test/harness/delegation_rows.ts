@@ -1,7 +1,7 @@
 // Rows of delegations, for tests of what is read of them.
 
 import { person } from 'penstock-devchain/scene.ts'
-import type { Sql } from 'penstock-service/database/sql.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
 
 /** The wallet that they are of, unless they say another. */
 export const wallet = person('pool').address

@@ -5,10 +5,10 @@
 
 import { hash } from 'node:crypto'
 import { TRX } from 'penstock-devchain/scene.ts'
-import type { EventKind } from 'penstock-service/events/kinds.ts'
-import type { Page } from 'penstock-service/http/pages.ts'
-import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
-import { EXAMPLE } from 'penstock-service/wire/examples.ts'
+import type { EventKind } from 'penstock-service/events/log/kinds.ts'
+import type { Page } from 'penstock-service/platform/http/pages.ts'
+import { type Endpoint, SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
+import { EXAMPLE } from 'penstock-service/platform/wire/examples.ts'
 import type { ExampleAnswer } from '../../tools/openapi.ts'
 import { openWorld, type World } from './world.ts'
 

@@ -1,12 +1,12 @@
 // Money that an operator moves by hand, in a world: deposits that are held end in each way, and an
 // account is put right.
 
-import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
-import { resolveDeposit, sentIn, type Way } from 'penstock-service/deposits/resolutions.ts'
-import { perform } from 'penstock-service/events/changes.ts'
-import type { Action } from 'penstock-service/ledger/actions.ts'
-import { heldSenders } from 'penstock-service/screening/barred.ts'
-import { correct } from 'penstock-service/treasury/corrections.ts'
+import { keptBlockWith } from 'penstock-service/chain/follow/blocks.ts'
+import { perform } from 'penstock-service/events/log/changes.ts'
+import type { Action } from 'penstock-service/ledger/accounts/actions.ts'
+import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
+import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
+import { resolveDeposit, sentIn, type Way } from 'penstock-service/treasury/deposits/resolutions.ts'
 import { type Customer, TRX, type World } from './world.ts'
 
 /** Three deposits that are held are sent back, credited and written off, in this order; two

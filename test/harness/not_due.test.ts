@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dueAsker } from 'penstock-service/steps/due.ts'
-import { drain, type Step } from 'penstock-service/steps/step.ts'
+import { dueAsker } from 'penstock-service/platform/steps/due.ts'
+import { drain, type Step } from 'penstock-service/platform/steps/step.ts'
 import { freshDatabase } from './database.ts'
 import { runNotDue } from './not_due.ts'
 

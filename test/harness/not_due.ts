@@ -1,9 +1,9 @@
 // Holds steps to what they say of themselves: one that is not due changes nothing. What a drain has
 // left out is run after it, one drain in so many; with DUE=all after each.
 
-import type { Sql } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
-import type { AskDue, Step } from 'penstock-service/steps/step.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
+import type { AskDue, Step } from 'penstock-service/platform/steps/step.ts'
 
 const ONE_IN = 16
 let drains = 0

@@ -1,8 +1,8 @@
 // Calls of the operators' operations, on a world where each finds something: of all that need no
 // file, index or node of their own.
 
-import { insertLoss } from 'penstock-service/monitoring/database_losses.ts'
-import { watchAlertsStep } from 'penstock-service/monitoring/watch_alerts.ts'
+import { insertLoss } from 'penstock-service/health/monitoring/database_losses.ts'
+import { watchAlertsStep } from 'penstock-service/health/monitoring/watch_alerts.ts'
 import { sender, subscribe, wanted } from './subscribers.ts'
 import type { World } from './world.ts'
 

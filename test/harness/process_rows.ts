@@ -1,7 +1,7 @@
 // A process that is there, as its row tells others of it, where a test starts none.
 
-import type { Sql } from 'penstock-service/database/sql.ts'
-import type { ProcessReport } from 'penstock-service/processes/report.ts'
+import type { ProcessReport } from 'penstock-service/health/processes/report.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
 
 /** A worker that has just said that it is there, and this of itself. */
 export async function insertWorker(sql: Sql, report: Partial<ProcessReport>): Promise<void> {

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { signature } from 'penstock-service/wire/signature.ts'
+import { signature } from 'penstock-service/platform/wire/signature.ts'
 import { ROOT } from '../../tools/source.ts'
 import { type Access, type Member, Rig } from '../torture/rig.ts'
 

@@ -8,7 +8,7 @@ import { sandboxSignIn } from 'penstock-playground/sign_in.ts'
 import { type LocalService, newCustomer, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import { correct } from 'penstock-service/treasury/corrections.ts'
+import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
 import { createDatabase, dropDatabase } from './database.ts'
 
 export type Sandbox = LocalService & {

@@ -1,9 +1,9 @@
 // A process that does nothing but index, for the test that kills it: says after each portion how
 // far it is.
 
-import { connect } from 'penstock-service/database/sql.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
-import { flowGenerations } from 'penstock-service/tracing/generations.ts'
+import { connect } from 'penstock-service/platform/database/sql.ts'
+import { flowGenerations } from 'penstock-service/screening/tracing/generations.ts'
 
 const [url = '', checkpoint_transfers = ''] = process.argv.slice(2)
 const sql = connect({ url })

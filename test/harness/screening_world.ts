@@ -5,30 +5,39 @@ import type { TestContext } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
 import { USDT } from 'penstock-devchain/devchain.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
-import { followStep } from 'penstock-service/chain/follower.ts'
+import { followStep } from 'penstock-service/chain/follow/follower.ts'
+import { type Node, tronNode } from 'penstock-service/chain/node/node.ts'
+import {
+  customerAccount,
+  move,
+  openAccount,
+  WORLD,
+} from 'penstock-service/ledger/accounts/ledger.ts'
+import { idMaker, type NewId } from 'penstock-service/lib/ids.ts'
+import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
+import { drain, type Step } from 'penstock-service/platform/steps/step.ts'
 import {
   type Needs as AnsweringNeeds,
   askProvidersStep,
   screenStep,
-} from 'penstock-service/checks/answering.ts'
-import type { Check } from 'penstock-service/checks/checks.ts'
-import { foldCountsStep } from 'penstock-service/checks/history.ts'
-import { type CheckPlacement, checkPlacer, type NewCheck } from 'penstock-service/checks/placing.ts'
-import { connect, type Sql } from 'penstock-service/database/sql.ts'
-import { publishList } from 'penstock-service/labels/label_sets.ts'
-import type { ListEntry } from 'penstock-service/labels/list_entries.ts'
-import { customerAccount, move, openAccount, WORLD } from 'penstock-service/ledger/ledger.ts'
-import { idMaker, type NewId } from 'penstock-service/lib/ids.ts'
-import { type Node, tronNode } from 'penstock-service/node/node.ts'
-import type { Provider } from 'penstock-service/providers/provider.ts'
-import { issuersOf } from 'penstock-service/screening/issuers.ts'
-import { drain, type Step } from 'penstock-service/steps/step.ts'
-import { recordStep } from 'penstock-service/tracing/flow_log.ts'
+} from 'penstock-service/screening/checks/answering.ts'
+import type { Check } from 'penstock-service/screening/checks/checks.ts'
+import { foldCountsStep } from 'penstock-service/screening/checks/history.ts'
+import {
+  type CheckPlacement,
+  checkPlacer,
+  type NewCheck,
+} from 'penstock-service/screening/checks/placing.ts'
+import { issuersOf } from 'penstock-service/screening/engine/issuers.ts'
+import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
+import type { ListEntry } from 'penstock-service/screening/labels/list_entries.ts'
+import type { Provider } from 'penstock-service/screening/providers/provider.ts'
+import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
 import {
   flowGenerations,
   type Generations,
   pruneIndexStep,
-} from 'penstock-service/tracing/generations.ts'
+} from 'penstock-service/screening/tracing/generations.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { freshDatabase } from './database.ts'

@@ -1,7 +1,7 @@
 // People who sign in to a world, by the ways there are.
 
 import { TOTP } from 'otpauth'
-import { inviteUser, makeLink } from 'penstock-service/users/users.ts'
+import { inviteUser, makeLink } from 'penstock-service/people/users/users.ts'
 import { Authenticator, type Options } from './authenticator.ts'
 import { Visitor } from './visitor.ts'
 import type { World } from './world.ts'

@@ -2,11 +2,11 @@
 // it stops when the named step has moved something, and says so. The clock stands at the given
 // instant.
 
-import { screenStep } from 'penstock-service/checks/answering.ts'
-import { rescreenStep, watchBlocksStep } from 'penstock-service/checks/watches.ts'
-import { connect } from 'penstock-service/database/sql.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
-import { flowGenerations } from 'penstock-service/tracing/generations.ts'
+import { connect } from 'penstock-service/platform/database/sql.ts'
+import { screenStep } from 'penstock-service/screening/checks/answering.ts'
+import { rescreenStep, watchBlocksStep } from 'penstock-service/screening/checks/watches.ts'
+import { flowGenerations } from 'penstock-service/screening/tracing/generations.ts'
 
 const [url = '', now_ms = '', carried_blocks = '', last_step = ''] = process.argv.slice(2)
 const sql = connect({ url })

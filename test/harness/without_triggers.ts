@@ -1,6 +1,6 @@
 // Rows that somebody changes who has all rights on the database: no trigger keeps them.
 
-import type { Sql, Tx } from 'penstock-service/database/sql.ts'
+import type { Sql, Tx } from 'penstock-service/platform/database/sql.ts'
 
 /** Does the work in one transaction, while the triggers and foreign keys of the tables are off. */
 export const withoutTriggers = <Result>(sql: Sql, work: (tx: Tx) => Promise<Result>) =>

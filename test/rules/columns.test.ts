@@ -26,11 +26,11 @@ const NOT_OURS = [
   /^packages\/service\/db\/(schema\.sql|rights\.txt)$/,
   /^packages\/service\/openapi(-3\.0)?\.json$/,
   /^docs\/(reference\.md|figures\.json)$/,
-  /^packages\/web\/portal_webhooks\/receivers\.json$/,
+  /^packages\/web\/portal\/webhooks\/receivers\.json$/,
   /\.(png|webp)$/,
   // A sentence is a line.
-  /^packages\/web\/languages\//,
-  /^packages\/service\/src\/status\/(en|ru|zh)\.json$/,
+  /^packages\/web\/shared\/languages\//,
+  /^packages\/service\/src\/health\/status\/(en|ru|zh)\.json$/,
 ]
 
 /** Migrations up to this one have been applied somewhere, and one that has changed is refused. */

@@ -10,11 +10,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { CODES } from 'penstock-service/http/refusal_codes.ts'
-import { buildServer, DEFAULT_RATE_LIMIT } from 'penstock-service/http/server.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
+import { CODES } from 'penstock-service/platform/http/refusal_codes.ts'
+import { buildServer, DEFAULT_RATE_LIMIT } from 'penstock-service/platform/http/server.ts'
 import { ROOT } from '../../tools/source.ts'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 
@@ -149,7 +149,7 @@ const tracked = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' 
   .trim()
   .split('\n')
 const paths = new Set(tracked)
-/** Pages name a file by its end where that says enough: `market/orders.ts`. */
+/** Pages name a file by its end where that says enough: `market/orders/orders.ts`. */
 const isThere = (path: string) => paths.has(path) || tracked.some((one) => one.endsWith(`/${path}`))
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const pages = tracked.filter((path) => path.endsWith('.md'))
@@ -203,21 +203,33 @@ test('every script that a page runs is one', () => {
   assert.deepEqual(unknown, [])
 })
 
-test('ARCHITECTURE draws every folder of the service and of the pages', () => {
+const foldersIn = (root: string): string[] => {
+  const inside = tracked.filter((path) => path.startsWith(root))
+  const steps = inside.map((path) => path.slice(root.length).split('/'))
+  return [...new Set(steps.filter(({ length }) => length > 1).map(([folder]) => folder!))]
+}
+
+test('ARCHITECTURE draws every wing of the service and of the pages', () => {
   const drawn = textOf('ARCHITECTURE.md')
   const missing = ['packages/service/src/', 'packages/web/'].flatMap((root) => {
     const [, block = ''] = drawn.split(`\n${root}\n`)
-    const named = [...block.split('```')[0]!.matchAll(/(?<=[ \n])([a-z_]+\*?)\//g)]
+    const named = [...block.split('```')[0]!.matchAll(/(?<=[ \n])([a-z_]+)\//g)]
     const names = named.map(([, name]) => name!)
-    const isDrawn = (folder: string) =>
-      names.some((name) =>
-        name.endsWith('*') ? folder.startsWith(name.slice(0, -1)) : name === folder,
-      )
-    const inside = tracked.filter((path) => path.startsWith(root) && !path.endsWith('.json'))
-    const folders = new Set(inside.map((path) => path.slice(root.length).split('/')))
-    return [...folders]
-      .filter(({ length, 0: folder }) => length > 1 && !isDrawn(folder!))
-      .map(([folder]) => root + folder)
+    return foldersIn(root).filter((wing) => !names.includes(wing))
   })
-  assert.deepEqual([...new Set(missing)], [])
+  assert.deepEqual(missing, [])
+})
+
+test('the README of a wing names each of its rooms, and none that is not there', () => {
+  const wings = ['packages/service/src/', 'packages/web/'].flatMap((root) =>
+    foldersIn(root).map((wing) => `${root}${wing}/`),
+  )
+  const wrong = wings.flatMap((wing) => {
+    const rooms = foldersIn(wing).sort()
+    if (rooms.length === 0) return []
+    const named = [...textOf(`${wing}README.md`).matchAll(/^- `([a-z_]+)\/`:/gm)]
+    const names = named.map(([, name]) => name!).sort()
+    return names.join() === rooms.join() ? [] : [`${wing}: ${names.join(' ')}`]
+  })
+  assert.deepEqual(wrong, [])
 })

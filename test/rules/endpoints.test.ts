@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { OPENAPI_FILE } from 'penstock-service/http/pages.ts'
+import { OPENAPI_FILE } from 'penstock-service/platform/http/pages.ts'
 import { COMMANDS } from '../../packages/cli/src/commands/table.ts'
 import { Penstock } from '../../packages/sdk/src/penstock.ts'
 

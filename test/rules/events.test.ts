@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EVENT_TYPES } from 'penstock-service/events/notes.ts'
+import { EVENT_TYPES } from 'penstock-service/events/log/notes.ts'
 import { readSources } from '../../tools/source.ts'
 import { makeWorld } from '../harness/world.ts'
 

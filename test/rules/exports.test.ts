@@ -22,7 +22,7 @@ import {
 const BY_PROGRAMS = new Set(['packages/devchain/conformance/conformance.ts main'])
 
 /** The parts that pages are made of stand ready before every page does. */
-const isPart = (path: string) => path.startsWith('packages/web/parts/')
+const isPart = (path: string) => path.startsWith('packages/web/shared/parts/')
 
 /** What every name of a file counts as. */
 const ALL = '*'

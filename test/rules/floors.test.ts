@@ -1,7 +1,7 @@
-// The house stands: packages and the rooms of the service import downwards only, in no circle of
-// files or of folders; time, chance and the environment come in at the edges; a folder is one level
-// deep, holds fourteen files at most, and its files are named after what they hold. Drawn in
-// ARCHITECTURE.md.
+// The house stands: packages and the wings of the service import downwards only, in no circle of
+// files or of folders; time, chance and the environment come in at the edges; a wing holds eight
+// rooms at most, a room fourteen files and 3,000 lines, and files are named after what they hold.
+// Drawn in ARCHITECTURE.md.
 
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path/posix'
@@ -15,7 +15,7 @@ import {
   walk,
   where,
 } from '../../tools/source.ts'
-import { floorOf } from './floors.ts'
+import { floorOf, WINGS } from './floors.ts'
 
 /** What each package may import besides itself. Tests may also import test/, the development chain
  *  and the playground. */
@@ -30,39 +30,47 @@ const PACKAGES: Record<string, readonly string[]> = {
 }
 const FOR_TESTS = ['tron', 'devchain', 'service', 'playground', 'web']
 
-/** A folder of more files than this is two. */
+/** A folder of more files or lines than these is two, and so is a wing of more rooms. */
 const FILES_MAX = 14
+const LINES_MAX = 3_000
+const ROOMS_MAX = 8
+/** Rooms of the operators' wing that are not named after the wing whose nouns they show. */
+const OWN_ROOMS_OF_OPERATORS = ['table', 'database', 'command_line', 'console']
 /** Who may read the time, wait, or draw at random, and why. */
 const EDGES: Record<string, string> = {
   'packages/service/src/lib/clock.ts': 'is the clock',
-  'packages/service/src/http/server.ts': 'looks after its connections once a second',
+  'packages/service/src/platform/http/server.ts': 'looks after its connections once a second',
   'packages/service/src/lib/ids.ts': 'is the source of randomness',
-  'packages/service/src/steps/step.ts': 'waits between the runs of a step',
+  'packages/service/src/platform/steps/step.ts': 'waits between the runs of a step',
   'packages/service/src/lib/files.ts': 'names a file that nobody else writes',
-  'packages/service/src/steps/wake.ts': 'waits before it connects again',
-  'packages/service/src/database/sql.ts': 'measures how long the database takes',
-  'packages/service/src/postgres/server.ts': 'makes a password, and waits for a server',
-  'packages/service/src/backups/restoring.ts': 'waits for a server that plays its log',
-  'packages/service/src/program/instruments.ts': 'measures how long steps and nodes take',
-  'packages/service/src/limits/close_app.ts': 'waits for connections when it stops',
-  'packages/service/src/program/api.ts': 'hears those out who have connected when it stops',
+  'packages/service/src/platform/steps/wake.ts': 'waits before it connects again',
+  'packages/service/src/platform/database/sql.ts': 'measures how long the database takes',
+  'packages/service/src/platform/postgres/server.ts': 'makes a password, and waits for a server',
+  'packages/service/src/run/backups/restoring.ts': 'waits for a server that plays its log',
+  'packages/service/src/run/program/instruments.ts': 'measures how long steps and nodes take',
+  'packages/service/src/platform/limits/close_app.ts': 'waits for connections when it stops',
+  'packages/service/src/run/program/api.ts': 'hears those out who have connected when it stops',
   'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
-  'packages/service/src/program/sealing_keys.ts': 'makes the sealing key on the first start',
-  'packages/service/src/node/transport.ts': 'gives up a node that does not answer',
-  'packages/service/src/events/streams.ts': 'keeps answers open, and looks once a second',
-  'packages/service/src/console/live.ts': 'keeps answers open, and ticks every five seconds',
-  'packages/service/src/console/progress.ts': 'keeps an answer open, and says how far it is',
-  'packages/service/src/webhooks/caller.ts': 'measures how long a call takes',
-  'packages/service/src/names/names.ts': 'gives up a name that is not answered',
-  'packages/service/src/names/customers_names.ts': 'counts how long a name counts as missing',
+  'packages/service/src/run/program/sealing_keys.ts': 'makes the sealing key on the first start',
+  'packages/service/src/chain/node/transport.ts': 'gives up a node that does not answer',
+  'packages/service/src/events/log/streams.ts': 'keeps answers open, and looks once a second',
+  'packages/service/src/operators/console/live.ts':
+    'keeps answers open, and ticks every five seconds',
+  'packages/service/src/operators/console/progress.ts':
+    'keeps an answer open, and says how far it is',
+  'packages/service/src/events/webhooks/caller.ts': 'measures how long a call takes',
+  'packages/service/src/platform/names/names.ts': 'gives up a name that is not answered',
+  'packages/service/src/platform/names/customers_names.ts':
+    'counts how long a name counts as missing',
   'packages/service/src/main.ts': 'waits between two looks at the books',
 }
 
 /** Who may read the environment, and why. */
 const ENVIRONMENT_READERS: Record<string, string> = {
-  'packages/service/src/program/program.ts': 'hands it to the configuration',
+  'packages/service/src/run/program/program.ts': 'hands it to the configuration',
   'packages/service/src/main.ts': 'hands it to the commands',
-  'packages/service/src/postgres/programs.ts': 'gives PostgreSQL as little of it as it needs',
+  'packages/service/src/platform/postgres/programs.ts':
+    'gives PostgreSQL as little of it as it needs',
 }
 
 const NAMES_THAT_SAY_NOTHING = new RegExp(
@@ -105,8 +113,8 @@ function withinService(from: string, to: string): string | undefined {
   if (!to.startsWith('packages/service/src/'))
     return to === 'packages/service/package.json' ? undefined : 'leaves src'
   const [mine, other] = [floorOf(from), floorOf(to)]
-  if (mine.room === other.room) return undefined
-  if (other.floor < 0) return `${other.room} is on no floor`
+  if (mine.wing === other.wing) return undefined
+  if (other.floor < 0) return `${other.wing} is on no floor`
   if (other.floor > mine.floor) return 'goes up'
   return other.floor === mine.floor ? 'goes sideways' : undefined
 }
@@ -180,21 +188,54 @@ function outsideUses(source: Source): { what: 'edge' | 'environment'; line: stri
   return found
 }
 
+/** How deep the folders of a package lie: the service and the pages have wings of rooms. */
+const depthOf = (path: string) => (/^packages\/(service\/src|web)\//.test(path) ? 2 : 1)
+
 /** Names of files and folders that are against the rules. */
 function wrongNames(paths: readonly string[]): string[] {
   return paths.filter((path) => {
     const inside = path.replace(/^packages\/[^/]+\/(src\/)?/, '')
     const names = inside.replace(/(\.test)?\.tsx?$/, '').split('/')
-    const deep = inside !== path && names.length > 2 && names[0] !== 'fixtures'
-    return deep || names.some((name) => NAMES_THAT_SAY_NOTHING.test(name))
+    const is_deep = inside !== path && names.length > depthOf(path) + 1 && names[0] !== 'fixtures'
+    const is_shared = path.startsWith('packages/web/shared/')
+    const checked = is_shared ? names.slice(1) : names
+    return is_deep || checked.some((name) => NAMES_THAT_SAY_NOTHING.test(name))
   })
 }
 
-/** Folders of packages with too many files, tests left out. */
-function fullFolders(paths: readonly string[]): string[] {
-  const counted = paths.filter((path) => packageOf(path) !== undefined && !isTest(path))
-  const folders = Map.groupBy(counted, (path) => dirname(path))
-  return [...folders].filter(([, files]) => files.length > FILES_MAX).map(([folder]) => folder)
+/** Folders whose name begins with another's, as an overflow of it does. */
+function overflowFolders(paths: readonly string[]): string[] {
+  const folders = [...new Set(paths.map((path) => dirname(path)))]
+  return folders.filter((folder) =>
+    folders.some((other) => dirname(other) === dirname(folder) && folder.startsWith(`${other}_`)),
+  )
+}
+
+/** Folders of packages with too many files or lines, tests left out. */
+function fullFolders(sources: readonly Pick<Source, 'path' | 'code'>[]): string[] {
+  const counted = sources.filter(({ path }) => packageOf(path) !== undefined && !isTest(path))
+  const folders = Map.groupBy(counted, ({ path }) => dirname(path))
+  return [...folders]
+    .filter(([, files]) => files.length > FILES_MAX || linesOfService(files) > LINES_MAX)
+    .map(([folder]) => folder)
+}
+
+/** Other packages have files that are printed, as the SDK's types. */
+const linesOfService = (files: readonly Pick<Source, 'path' | 'code'>[]) =>
+  files
+    .filter(({ path }) => packageOf(path) === 'service')
+    .reduce((sum, { code }) => sum + code.split('\n').length - 1, 0)
+
+/** Wings of the service with too many rooms; the operators' has a room for each wing. */
+function fullWings(paths: readonly string[]): string[] {
+  const inside = paths.filter((path) => path.startsWith('packages/service/src/') && !isTest(path))
+  const rooms = Map.groupBy(inside.map(floorOf), ({ wing }) => wing)
+  return [...rooms].flatMap(([wing, files]) => {
+    const names = [...new Set(files.map(({ room }) => room.split('/')[1]))]
+    if (wing !== 'operators') return names.length > ROOMS_MAX ? [wing] : []
+    const known = [...WINGS, ...OWN_ROOMS_OF_OPERATORS]
+    return names.filter((name) => !known.includes(name ?? '')).map((name) => `${wing}/${name}`)
+  })
 }
 
 /** Folders of test/, each with a purpose that test/README.md tells. */
@@ -225,8 +266,16 @@ test('the service loads no file of the development chain or of the playground', 
   )
 })
 
-test('a folder holds fourteen files at most', () => {
-  assert.deepEqual(fullFolders(sources.map(({ path }) => path)), [])
+test('a folder holds fourteen files and 3,000 lines at most', () => {
+  assert.deepEqual(fullFolders(sources), [])
+})
+
+test('a wing holds eight rooms at most, and the operators have a room for each wing', () => {
+  assert.deepEqual(fullWings(sources.map(({ path }) => path)), [])
+})
+
+test('no folder is named as the overflow of another', () => {
+  assert.deepEqual(overflowFolders(sources.map(({ path }) => path)), [])
 })
 
 test('each file of test/ is in the folder of its purpose', () => {
@@ -252,42 +301,50 @@ test('time, chance and the environment come in at the edges only', () => {
       )
 })
 
-test('files are named after what they hold, and folders are one level deep', () => {
+test('files are named after what they hold, in a wing and a room', () => {
   assert.deepEqual(wrongNames(sources.map(({ path }) => path)), [])
 })
 
 test('an import that goes up, sideways, outside or in a circle is named by file and line', () => {
   const src = 'packages/service/src'
   const bad = [
-    parseSource(`${src}/lib/a.ts`, `// up\nimport type { Order } from '../market/orders.ts'`),
     parseSource(
-      `${src}/market/orders.ts`,
-      `import { a } from '../lib/a.ts'\nexport { b } from '../market/b.ts'`,
+      `${src}/lib/a.ts`,
+      `// up\nimport type { Order } from '../market/orders/orders.ts'`,
     ),
-    parseSource(`${src}/treasury/a.ts`, `const late = () => import('../subscriptions/a.ts')`),
-    parseSource(`${src}/labels/a.ts`, `import { start } from 'penstock-devchain/start.ts'`),
+    parseSource(
+      `${src}/market/orders/orders.ts`,
+      `import { a } from '../../lib/a.ts'\nexport { b } from '../prices/b.ts'`,
+    ),
+    parseSource(`${src}/market/pool/a.ts`, `const a = () => import('../../screening/checks/a.ts')`),
+    parseSource(
+      `${src}/screening/labels/a.ts`,
+      `import { start } from 'penstock-devchain/start.ts'`,
+    ),
     parseSource(
       'packages/devchain/start.ts',
-      `import { connect } from 'penstock-service/database/sql.ts'`,
+      `import { connect } from 'penstock-service/platform/database/sql.ts'`,
     ),
     parseSource(
       `${src}/app.ts`,
-      `import { a } from './market/orders.ts'\nimport { config } from './config.ts'`,
+      `import { a } from './market/orders/orders.ts'\nimport { config } from './config.ts'`,
     ),
     parseSource(
-      `${src}/market/orders.test.ts`,
+      `${src}/market/orders/orders.test.ts`,
       `import { freshDatabase } from 'penstock-test/harness/database.ts'`,
     ),
     parseSource('packages/devchain/chain/a.ts', `import { b } from '../http/b.ts'`),
     parseSource('packages/devchain/http/c.ts', `import { a } from '../chain/d.ts'`),
   ]
   assert.deepEqual(wrongImports(bad), [
-    `${src}/lib/a.ts:2 imports ${src}/market/orders.ts: goes up`,
-    `${src}/treasury/a.ts:1 imports ${src}/subscriptions/a.ts: goes sideways`,
-    `${src}/labels/a.ts:1 imports packages/devchain/start.ts: service may not import devchain`,
-    `packages/devchain/start.ts:1 imports ${src}/database/sql.ts: devchain may not import service`,
-    `a circle: ${src}/lib/a.ts -> ${src}/market/orders.ts -> ${src}/lib/a.ts`,
-    `a circle: ${src}/lib -> ${src}/market -> ${src}/lib`,
+    `${src}/lib/a.ts:2 imports ${src}/market/orders/orders.ts: goes up`,
+    `${src}/market/pool/a.ts:1 imports ${src}/screening/checks/a.ts: goes sideways`,
+    `${src}/screening/labels/a.ts:1 imports packages/devchain/start.ts: ` +
+      'service may not import devchain',
+    `packages/devchain/start.ts:1 imports ${src}/platform/database/sql.ts: ` +
+      'devchain may not import service',
+    `a circle: ${src}/lib/a.ts -> ${src}/market/orders/orders.ts -> ${src}/lib/a.ts`,
+    `a circle: ${src}/lib -> ${src}/market/orders -> ${src}/lib`,
     'a circle: packages/devchain/chain -> packages/devchain/http -> packages/devchain/chain',
   ])
 })
@@ -312,21 +369,41 @@ test('a use of time, chance or the environment is named by file and line', () =>
   )
 })
 
-test('a name that says nothing, a folder in a folder and a full folder are found', () => {
+test('a name that says nothing, and a folder too deep, are found', () => {
   const src = 'packages/service/src'
   const bad = [
-    `${src}/market/utils.ts`,
-    `${src}/market/rules/energy.ts`,
+    `${src}/market/orders/utils.ts`,
+    `${src}/market/orders/rules/energy.ts`,
     `${src}/services/a.ts`,
+    'packages/devchain/chain/rules/energy.ts',
     'packages/devchain/index.ts',
   ]
   const good = [
     'packages/tron/fixtures/vectors/a.ts',
-    `${src}/market/orders.ts`,
+    'packages/web/shared/parts/list.tsx',
+    `${src}/market/orders/orders.ts`,
     'test/data_types.ts',
   ]
   assert.deepEqual(wrongNames([...bad, ...good]), bad)
+})
+
+test('a full folder, a full wing and an overflow are found', () => {
+  const src = 'packages/service/src'
   const many = Array.from({ length: FILES_MAX + 1 }, (_, i) => `packages/cli/room/${i}.ts`)
-  assert.deepEqual(fullFolders([...many, 'packages/cli/room/a.test.ts']), ['packages/cli/room'])
-  assert.deepEqual(fullFolders(many.slice(1)), [])
+  const files = (paths: readonly string[], lines = 1) =>
+    paths.map((path) => ({ path, code: '\n'.repeat(lines) }))
+  assert.deepEqual(fullFolders(files([...many, 'packages/cli/room/a.test.ts'])), [
+    'packages/cli/room',
+  ])
+  assert.deepEqual(fullFolders(files(many.slice(1))), [])
+  assert.deepEqual(fullFolders(files([`${src}/market/orders/a.ts`], LINES_MAX + 1)), [
+    `${src}/market/orders`,
+  ])
+  const rooms = Array.from({ length: ROOMS_MAX + 1 }, (_, i) => `${src}/market/room${i}/a.ts`)
+  assert.deepEqual(fullWings([...rooms, `${src}/operators/rest/a.ts`]), [
+    'market',
+    'operators/rest',
+  ])
+  const overflow = [`${src}/market/orders/a.ts`, `${src}/market/orders_more/a.ts`]
+  assert.deepEqual(overflowFolders(overflow), [`${src}/market/orders_more`])
 })

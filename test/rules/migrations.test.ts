@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { LATE } from 'penstock-service/database/migrations.ts'
+import { LATE } from 'penstock-service/platform/database/migrations.ts'
 import { ROOT } from '../../tools/source.ts'
 
 const FOLDER = 'packages/service/db'

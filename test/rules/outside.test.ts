@@ -1,13 +1,13 @@
 // Who calls out, and whose names are looked up. A name that a stranger has chosen is looked up by
-// name servers alone, with bounds; all others by `dns.lookup`, which `names/names.ts` replaces. So
-// nobody else asks for addresses, and each file that connects to somewhere says here that it is to
-// where the operator has named.
+// name servers alone, with bounds; all others by `dns.lookup`, which `platform/names/names.ts`
+// replaces. So nobody else asks for addresses, and each file that connects to somewhere says here
+// that it is to where the operator has named.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSources } from '../../tools/source.ts'
 
-const NAMES = 'packages/service/src/names/names.ts'
+const NAMES = 'packages/service/src/platform/names/names.ts'
 const ASKS_FOR_ADDRESSES =
   /\b(?:dns|Resolver|lookup)\b[^\n]*from 'node:dns(\/promises)?'|require\('dns|\bsetServers\(/
 const CALLS_OUT = new RegExp(
@@ -22,12 +22,12 @@ const CALLS_OUT = new RegExp(
 )
 const OURS: readonly string[] = [
   // Nodes, screening services and publishers of lists: settings and commands name them.
-  'packages/service/src/node/transport.ts',
-  'packages/service/src/providers/guard.ts',
-  'packages/service/src/labels/lists.ts',
+  'packages/service/src/chain/node/transport.ts',
+  'packages/service/src/screening/providers/guard.ts',
+  'packages/service/src/screening/labels/lists.ts',
 ]
-/** Strangers' names, by `names/customers_names.ts`. */
-const STRANGERS: readonly string[] = ['packages/service/src/webhooks/caller.ts']
+/** Strangers' names, by `platform/names/customers_names.ts`. */
+const STRANGERS: readonly string[] = ['packages/service/src/events/webhooks/caller.ts']
 
 const wrong = (files: readonly (readonly [path: string, code: string])[]): string[] =>
   files.flatMap(([path, code]) => [
@@ -44,7 +44,7 @@ test('names are looked up in one file, and those who call out are known', async 
   assert.deepEqual(wrong(files), [])
   const named = new Map(files)
   for (const path of [...OURS, ...STRANGERS]) assert.match(named.get(path)!, CALLS_OUT, path)
-  assert.match(named.get('packages/service/src/webhooks/caller.ts')!, /lookup: way\.lookup/)
+  assert.match(named.get('packages/service/src/events/webhooks/caller.ts')!, /lookup: way\.lookup/)
 })
 
 test('another look-up, or another who calls out, is found', () => {

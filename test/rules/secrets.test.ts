@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Endpoint, endpoint } from 'penstock-service/wire/endpoint.ts'
+import { type Endpoint, endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import { type TSchema, Type } from 'typebox'
 import { makeWorld } from '../harness/world.ts'
 

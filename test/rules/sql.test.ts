@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { Columns, writeOutColumns } from 'penstock-service/database/columns.ts'
+import { Columns, writeOutColumns } from 'penstock-service/platform/database/columns.ts'
 import pg from 'pg'
 import {
   isNode,

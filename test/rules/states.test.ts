@@ -9,14 +9,14 @@ const SRC = 'packages/service/src'
 
 /** The file of each noun that has states, by its table. */
 const NOUNS: Readonly<Record<string, string>> = {
-  orders: `${SRC}/market/orders.ts`,
-  delegation: `${SRC}/pool/delegations.ts`,
-  activation: `${SRC}/pool/activations.ts`,
-  attempt: `${SRC}/chain/attempts.ts`,
-  deposit: `${SRC}/deposits/deposits.ts`,
-  aml_check: `${SRC}/checks/checks.ts`,
-  subscription: `${SRC}/subscriptions/subscriptions.ts`,
-  customer: `${SRC}/customers/customers.ts`,
+  orders: `${SRC}/market/orders/orders.ts`,
+  delegation: `${SRC}/market/pool/delegations.ts`,
+  activation: `${SRC}/market/pool/activations.ts`,
+  attempt: `${SRC}/chain/follow/attempts.ts`,
+  deposit: `${SRC}/treasury/deposits/deposits.ts`,
+  aml_check: `${SRC}/screening/checks/checks.ts`,
+  subscription: `${SRC}/market/subscriptions/subscriptions.ts`,
+  customer: `${SRC}/people/customers/customers.ts`,
 }
 
 /** `update orders as o set state = …`; the columns end where the rows are named. */
@@ -88,5 +88,5 @@ test('a change of state elsewhere is named by file and line', () => {
     `${SRC}/market/delivery.ts:7 changes orders`,
     `${SRC}/market/delivery.ts:8 changes activation`,
   ])
-  assert.deepEqual(changedElsewhere(parseSource(`${SRC}/market/orders.ts`, bad)).length, 3)
+  assert.deepEqual(changedElsewhere(parseSource(`${SRC}/market/orders/orders.ts`, bad)).length, 3)
 })

@@ -4,44 +4,46 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isNode, parseSource, readSources, type Source, walk, where } from '../../tools/source.ts'
+import { floorOf } from './floors.ts'
 
 /** The tables of each room. */
 const TABLES: Record<string, string> = {
-  ledger: 'account customer_action transfer journal journal_mark operator_action',
-  steps: 'duty',
-  chain: 'attempt block chain cursor node_dispute node_hiding',
-  wallets: 'wallet_check',
-  signing: 'signing',
-  labels: 'aml_entry label_set label_set_version list list_entry list_version',
-  events: 'event event_counter event_note event_publisher',
-  webhooks: 'notice webhook webhook_call webhook_network webhook_secret',
-  settings: 'customer_setting',
-  refusals: 'refusal refusal_day',
-  invoices: 'invoice invoice_progress',
-  statements: 'summary summary_progress',
-  customers: 'customer api_key_cap api_key_spending',
-  keys: 'api_key api_key_nonce',
-  tracing:
+  'ledger/accounts': 'account customer_action transfer journal journal_mark operator_action',
+  'platform/steps': 'duty',
+  'chain/follow': 'attempt block chain cursor node_dispute node_hiding',
+  'chain/wallets': 'wallet_check',
+  'chain/signing': 'signing',
+  'screening/labels': 'aml_entry label_set label_set_version list list_entry list_version',
+  'events/log': 'event event_counter event_note event_publisher',
+  'events/webhooks': 'notice webhook webhook_call webhook_network webhook_secret',
+  'people/settings': 'customer_setting',
+  'people/refusals': 'refusal refusal_day',
+  'treasury/invoices': 'invoice invoice_progress',
+  'ledger/statements': 'summary summary_progress',
+  'people/customers': 'customer api_key_cap api_key_spending',
+  'people/keys': 'api_key api_key_nonce',
+  'screening/tracing':
     'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze ' +
     'flow_generation flow_hub flow_reach',
-  pool: 'pool pool_wallet delegation activation activation_float',
-  prices: 'price fee service aml_price aml_service',
-  market: 'orders',
-  quotes: 'offer quote',
-  pairing: 'pairing',
-  receipts: 'signing_key',
-  screening: 'issuer_word policy',
-  deposits: 'deposit deposit_outflow deposit_resolution holding',
-  treasury: 'approval_rule correction correction_proposal operation_proposal',
-  users: 'service_user user_link user_session',
-  sign_in: 'answered_challenge passkey recovery_code sign_in user_password',
-  subscriptions: 'plan subscription subscription_supply subscription_use',
-  checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_review aml_watch',
-  audit: 'books_check books_finding',
-  backups: 'backup',
-  monitoring: 'alert database_loss loosened_setting process',
-  uptime: 'metric metric_progress',
-  status: 'incident status_page',
+  'market/pool': 'pool pool_wallet delegation activation activation_float',
+  'market/prices': 'price fee service aml_price aml_service',
+  'market/orders': 'orders',
+  'market/quotes': 'offer quote',
+  'people/pairing': 'pairing',
+  'market/receipts': 'signing_key',
+  'screening/engine': 'issuer_word policy',
+  'treasury/deposits': 'deposit deposit_outflow deposit_resolution holding',
+  'treasury/corrections': 'approval_rule correction correction_proposal operation_proposal',
+  'people/users': 'service_user user_link user_session',
+  'people/sign_in': 'answered_challenge passkey recovery_code sign_in user_password',
+  'market/subscriptions': 'plan subscription subscription_supply subscription_use',
+  'screening/checks':
+    'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_review aml_watch',
+  'health/books': 'books_check books_finding',
+  'run/backups': 'backup',
+  'health/monitoring': 'alert database_loss loosened_setting process',
+  'health/uptime': 'metric metric_progress',
+  'health/status': 'incident status_page',
   web: 'brand',
 }
 
@@ -69,7 +71,7 @@ function writes(source: Source): Write[] {
     if (node.type !== 'TaggedTemplateExpression' || !isNode(node.quasi)) continue
     const parts = node.quasi.quasis as { value: { cooked: string } }[]
     const text = parts.map(({ value }) => value.cooked).join('$')
-    const room = source.path.replace('packages/service/src/', '').split('/')[0]!
+    const { room } = floorOf(source.path)
     for (const [, table] of text.matchAll(WRITES))
       found.push({ table: table!, room, where: where(source, node.start) })
   }
@@ -109,11 +111,12 @@ test('a write of another room is named by file and line; a lock is none', () => 
     const c = (tx: Tx) => tx\`select 1 from orders for no key update skip locked\`
     const d = (tx: Tx) => tx\`with one as (delete from plan returning 1) update nothing set a = 1\`
     const e = (tx: Tx) => tx\`INSERT  INTO price (id) values (1)\``
-  const source = parseSource('packages/service/src/operators/a.ts', bad)
+  const path = 'packages/service/src/operators/market/a.ts'
+  const source = parseSource(path, bad)
   assert.deepEqual(wrong(writes(source)), [
-    'packages/service/src/operators/a.ts:1 writes price, which belongs to prices',
-    'packages/service/src/operators/a.ts:5 writes plan, which belongs to subscriptions',
-    'packages/service/src/operators/a.ts:5 writes nothing, which belongs to nobody',
-    'packages/service/src/operators/a.ts:6 writes price, which belongs to prices',
+    `${path}:1 writes price, which belongs to market/prices`,
+    `${path}:5 writes plan, which belongs to market/subscriptions`,
+    `${path}:5 writes nothing, which belongs to nobody`,
+    `${path}:6 writes price, which belongs to market/prices`,
   ])
 })

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Step } from 'penstock-service/steps/step.ts'
+import type { Step } from 'penstock-service/platform/steps/step.ts'
 import { isNode, parseSource, readSources, type Source, walk } from '../../tools/source.ts'
 import { makeWorld } from '../harness/world.ts'
 import { floorOf } from './floors.ts'
@@ -84,8 +84,8 @@ test('a step that names one of a floor above is found', () => {
   const step = (path: string, name: string) =>
     parseSource(path, `export const step = () => ({ name: '${name}', rest_ms: 1_000 })`)
   const homes = homesOf([
-    step('packages/service/src/chain/a.ts', 'low'),
-    step('packages/service/src/market/b.ts', 'high'),
+    step('packages/service/src/chain/follow/a.ts', 'low'),
+    step('packages/service/src/market/orders/b.ts', 'high'),
   ])
   const named = ['low -> low', 'low -> high', 'high -> low']
   assert.deepEqual(namedAbove(named, homes), ['low -> high'])

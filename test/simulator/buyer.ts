@@ -2,7 +2,7 @@
 // against the service. An answer that contradicts an earlier one, a wrong price or a refusal that
 // was not due is a finding.
 
-import { keyV2, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
+import { keyV2, signature, signatureV2 } from 'penstock-service/platform/wire/signature.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Instance } from './instance.ts'

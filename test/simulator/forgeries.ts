@@ -2,10 +2,10 @@
 // all is at rest, and asks the signer itself: none may be signed. The rows stay; they end with the
 // run.
 
-import { enqueueAttempt } from 'penstock-service/chain/attempts.ts'
-import type { Sql, Tx } from 'penstock-service/database/sql.ts'
-import type { Signer } from 'penstock-service/signing/signer.ts'
-import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
+import { enqueueAttempt } from 'penstock-service/chain/follow/attempts.ts'
+import type { Signer } from 'penstock-service/chain/signing/signer.ts'
+import type { Wallets } from 'penstock-service/chain/wallets/wallet_file.ts'
+import type { Sql, Tx } from 'penstock-service/platform/database/sql.ts'
 import { type Address, addressFromHex, addressToHex } from 'penstock-tron/address.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData } from 'penstock-tron/transaction.ts'

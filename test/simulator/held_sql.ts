@@ -2,9 +2,13 @@
 // which waits at the gate. The connections are shared by all instances: what dies with an instance
 // is its transactions.
 
-import { asOutage, isOwnRefusal, isUnreplicated } from 'penstock-service/database/outages.ts'
-import type { Query, Sql, Tx } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
+import {
+  asOutage,
+  isOwnRefusal,
+  isUnreplicated,
+} from 'penstock-service/platform/database/outages.ts'
+import type { Query, Sql, Tx } from 'penstock-service/platform/database/sql.ts'
 import pg from 'pg'
 import type { Gate, Life } from './gate.ts'
 

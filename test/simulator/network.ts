@@ -5,7 +5,7 @@
 // one can lie about what is in blocks.
 
 import type { Devchain } from 'penstock-devchain/devchain.ts'
-import type { Transport } from 'penstock-service/node/node.ts'
+import type { Transport } from 'penstock-service/chain/node/node.ts'
 import { type Aim, Liar } from '../harness/liars.ts'
 import type { Dice } from './dice.ts'
 import type { Gate, Life } from './gate.ts'

@@ -3,14 +3,14 @@
 // commands do it with. A sentence that refuses is no finding: what has become of the money is for
 // the auditor to say.
 
-import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
-import { type Deposit, placeOf } from 'penstock-service/deposits/deposits.ts'
-import { resolveDeposit, sentIn, type Way } from 'penstock-service/deposits/resolutions.ts'
-import { perform } from 'penstock-service/events/changes.ts'
+import { keptBlockWith } from 'penstock-service/chain/follow/blocks.ts'
+import { perform } from 'penstock-service/events/log/changes.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
 import { Outage, Refused } from 'penstock-service/lib/fault.ts'
-import { heldSenders } from 'penstock-service/screening/barred.ts'
-import { correct } from 'penstock-service/treasury/corrections.ts'
+import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
+import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
+import { type Deposit, placeOf } from 'penstock-service/treasury/deposits/deposits.ts'
+import { resolveDeposit, sentIn, type Way } from 'penstock-service/treasury/deposits/resolutions.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type { Access } from './buyer.ts'

@@ -2,7 +2,7 @@
 // keeps what has arrived. At the end each event must have, under the id that the log has for it,
 // with the same bytes however often, and those of one subject in their order.
 
-import type { Caller, CallOutcome } from 'penstock-service/webhooks/caller.ts'
+import type { Caller, CallOutcome } from 'penstock-service/events/webhooks/caller.ts'
 import type { Event } from '../auditor/rows.ts'
 import type { Dice } from './dice.ts'
 import type { Gate, Life } from './gate.ts'

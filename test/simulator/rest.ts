@@ -1,7 +1,7 @@
 // What the rows say of rest: whether the run has to go on, and what the service itself has found
 // wrong.
 
-import type { Sql } from 'penstock-service/database/sql.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
 
 /** Whether something is on its way that time alone brings on. */
 export async function hasOpenOrders(sql: Sql): Promise<boolean> {

@@ -1,7 +1,7 @@
 // The database that runs share: one of the test cluster, with its statistics and its vacuum out of
 // the way, so that the same statements find the same rows in the same order in every run.
 
-import { connect } from 'penstock-service/database/sql.ts'
+import { connect } from 'penstock-service/platform/database/sql.ts'
 import pg from 'pg'
 import { createDatabase, dropDatabase, socketHost, withoutSync } from '../harness/database.ts'
 import type { RunDatabase } from './run.ts'

@@ -7,7 +7,7 @@ import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/call
 import { leaveUnsigned } from 'penstock-devchain/chain/blocks.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { mainnetWeights } from 'penstock-devchain/state/parameters.ts'
-import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
+import type { Wallets } from 'penstock-service/chain/wallets/wallet_file.ts'
 import { type Address, addressFromBytes, addressToHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type { Dice } from './dice.ts'

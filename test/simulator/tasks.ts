@@ -2,11 +2,11 @@
 // screened. As with purchases, an answer that contradicts an earlier one, or a refusal that was not
 // due, is a finding.
 
-import type { Sql } from 'penstock-service/database/sql.ts'
-import { perform } from 'penstock-service/events/changes.ts'
-import type { Action } from 'penstock-service/ledger/actions.ts'
+import { perform } from 'penstock-service/events/log/changes.ts'
+import type { Action } from 'penstock-service/ledger/accounts/actions.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
-import { type PlanTerms, setPlan } from 'penstock-service/subscriptions/plans.ts'
+import { type PlanTerms, setPlan } from 'penstock-service/market/subscriptions/plans.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import { type Access, call, type Reply } from './buyer.ts'
 import type { Dice } from './dice.ts'

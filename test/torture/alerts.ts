@@ -1,12 +1,12 @@
 // `npm run torture -- alerts`: real causes on real processes. A node is cut off, the workers are
 // killed, the stake goes, money is held, a row of the books is broken, signing is stopped:
 // how long until `status` and an event tell of it, and until they say that it is over. That every
-// alert can be brought about and ended at all is shown by packages/service/src/monitoring/.
+// alert can be brought about and ended at all is shown by packages/service/src/health/monitoring/.
 // Counted is from when there is what an alert tells of, as a deposit that is held or a finding of
 // the books' check, which has times of its own.
 
 import { transact } from 'penstock-playground/sandbox.ts'
-import { HOUSE } from 'penstock-service/events/events.ts'
+import { HOUSE } from 'penstock-service/events/log/events.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { readArguments } from '../../tools/arguments.ts'

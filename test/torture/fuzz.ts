@@ -6,7 +6,7 @@
 //   npm run torture -- fuzz [--requests-per-endpoint N] [--seed S] [--only PATH] [--json]
 
 import { Misuse } from 'penstock-service/lib/fault.ts'
-import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
+import { type Endpoint, SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { checkStrictly } from '../harness/strict.ts'
 import { type Customer, openWorld, readAnswer, type World } from '../harness/world.ts'

@@ -2,7 +2,7 @@
 // that are right for the name of a field, or odd, or missing; and good bodies with a few bytes
 // changed. A seed makes the same ones again.
 
-import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
+import type { Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 
 /** Draws from 0 to 1, the same in every run of a seed. */
 export type Draw = () => number

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { dueAsker } from 'penstock-service/steps/due.ts'
-import { holdDuties } from 'penstock-service/steps/duties.ts'
-import { drain, type Step } from 'penstock-service/steps/step.ts'
+import { dueAsker } from 'penstock-service/platform/steps/due.ts'
+import { holdDuties } from 'penstock-service/platform/steps/duties.ts'
+import { drain, type Step } from 'penstock-service/platform/steps/step.ts'
 import { databaseAsServer } from '../harness/database.ts'
 import { makeWorld } from '../harness/world.ts'
 import { Rig } from './rig.ts'

@@ -5,8 +5,8 @@
 // same, and little.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { connect } from 'penstock-service/database/sql.ts'
-import { startPostgres } from 'penstock-service/postgres/server.ts'
+import { connect } from 'penstock-service/platform/database/sql.ts'
+import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import { processCpuUs, serverCpuReader } from '../../bench/parts/cpu.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { NodeFront } from './relays.ts'

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Devchain } from 'penstock-devchain/devchain.ts'
 import { person } from 'penstock-devchain/scene.ts'
-import { alerts } from 'penstock-service/monitoring/alerts.ts'
+import { alerts } from 'penstock-service/health/monitoring/alerts.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { sign } from 'penstock-tron/keys.ts'
 import {

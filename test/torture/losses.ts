@@ -3,7 +3,7 @@
 // for it; a new manager is one more `Manager`, which failover.ts opens.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Postgres } from 'penstock-service/postgres/server.ts'
+import type { Postgres } from 'penstock-service/platform/postgres/server.ts'
 import type { Servers } from './servers.ts'
 
 /** A manager of our own sees that the primary is gone after about this long. */

@@ -3,8 +3,12 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { runProgram, serverUser } from 'penstock-service/postgres/programs.ts'
-import { freePort, type Postgres, startPostgres } from 'penstock-service/postgres/server.ts'
+import { runProgram, serverUser } from 'penstock-service/platform/postgres/programs.ts'
+import {
+  freePort,
+  type Postgres,
+  startPostgres,
+} from 'penstock-service/platform/postgres/server.ts'
 import type { Buyers } from './buyers.ts'
 import type { Rig } from './rig.ts'
 

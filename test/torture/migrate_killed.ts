@@ -5,7 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Hosts, openClient } from 'penstock-service/database/hosts.ts'
+import { Hosts, openClient } from 'penstock-service/platform/database/hosts.ts'
 import type pg from 'pg'
 import { printRights, printSchema } from '../../tools/print.ts'
 import type { Rig } from './rig.ts'

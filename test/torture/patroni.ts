@@ -25,8 +25,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseEnv, promisify } from 'node:util'
-import { environment, type OsUser, serverUser } from 'penstock-service/postgres/programs.ts'
-import { freePort } from 'penstock-service/postgres/server.ts'
+import {
+  environment,
+  type OsUser,
+  serverUser,
+} from 'penstock-service/platform/postgres/programs.ts'
+import { freePort } from 'penstock-service/platform/postgres/server.ts'
 import pg from 'pg'
 import { parse } from 'yaml'
 import { atEnd } from '../../tools/ending.ts'

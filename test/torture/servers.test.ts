@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { againFor } from 'penstock-service/database/again.ts'
-import { requireDurable } from 'penstock-service/database/durable.ts'
-import { NothingDone } from 'penstock-service/database/outages.ts'
-import { connect } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
+import { againFor } from 'penstock-service/platform/database/again.ts'
+import { requireDurable } from 'penstock-service/platform/database/durable.ts'
+import { NothingDone } from 'penstock-service/platform/database/outages.ts'
+import { connect } from 'penstock-service/platform/database/sql.ts'
 import { Servers } from './servers.ts'
 
 let servers: Servers

@@ -19,7 +19,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { freePort, type Postgres, startPostgres } from 'penstock-service/postgres/server.ts'
+import {
+  freePort,
+  type Postgres,
+  startPostgres,
+} from 'penstock-service/platform/postgres/server.ts'
 import pg from 'pg'
 import { atEnd } from '../../tools/ending.ts'
 

@@ -3,11 +3,11 @@
 // stream each number must follow the one before, and at the end all have everything.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { createCustomer } from 'penstock-service/customers/customers.ts'
-import { depositAddresses } from 'penstock-service/customers/deposit_addresses.ts'
-import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
+import { createCustomer } from 'penstock-service/people/customers/customers.ts'
+import { depositAddresses } from 'penstock-service/people/customers/deposit_addresses.ts'
+import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import {
   latenessWithin,

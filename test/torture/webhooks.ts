@@ -5,9 +5,9 @@
 // meanwhile it costs a bounded number of rows and the others nothing.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { allowNetwork, createWebhook } from 'penstock-service/events/webhooks/webhooks.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
-import { allowNetwork, createWebhook } from 'penstock-service/webhooks/webhooks.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { Dice } from '../simulator/dice.ts'
 import { Buyers } from './buyers.ts'

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { againFor } from 'penstock-service/database/again.ts'
+import { againFor } from 'penstock-service/platform/database/again.ts'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 
 async function countOrders(world: World): Promise<number> {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
-import type { Scope } from 'penstock-service/wire/endpoint.ts'
+import type { Scope } from 'penstock-service/platform/wire/endpoint.ts'
 import { Customer, makeWorld, type Reply, type World } from '../harness/world.ts'
 
 type Key = {

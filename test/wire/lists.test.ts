@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import type { Scope } from 'penstock-service/wire/endpoint.ts'
-import { keyV2, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
+import type { Scope } from 'penstock-service/platform/wire/endpoint.ts'
+import { keyV2, signature, signatureV2 } from 'penstock-service/platform/wire/signature.ts'
 import { type Customer, makeWorld, post, type World } from '../harness/world.ts'
 
 const ALL: Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
+import { type Endpoint, SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
 import { makeWorld, post, type World } from '../harness/world.ts'
 
 /** For an endpoint without parameters a tenth of them. */

@@ -5,17 +5,17 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { TRX } from 'penstock-devchain/scene.ts'
-import { buildServer } from 'penstock-service/http/server.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
+import { buildServer } from 'penstock-service/platform/http/server.ts'
 import {
   isSignatureV2,
   keyV2,
   type SignatureInput,
   signature,
   signatureV2,
-} from 'penstock-service/wire/signature.ts'
+} from 'penstock-service/platform/wire/signature.ts'
 import { makeWorld, type World } from '../harness/world.ts'
 
 const UNKNOWN = 'ab'.repeat(32)
@@ -156,7 +156,7 @@ test('the reference is read offline: policy and files name no other host', async
 })
 
 test('the page signs as the service checks', async () => {
-  const url = new URL('../../packages/service/src/http/sign.js', import.meta.url).href
+  const url = new URL('../../packages/service/src/platform/http/sign.js', import.meta.url).href
   type SigningCode = {
     sign: (body: string, secret: string) => Promise<string>
     signV2: (
@@ -213,7 +213,7 @@ test('the page signs calls with what was typed, and nothing else that it sends',
   t.after(() => {
     for (const name of Object.keys(browser)) Reflect.deleteProperty(globalThis, name)
   })
-  await import(new URL('../../packages/service/src/http/docs.js', import.meta.url).href)
+  await import(new URL('../../packages/service/src/platform/http/docs.js', import.meta.url).href)
   assert.ok(started)
   assert.deepEqual(
     [started.url, started.validatorUrl],

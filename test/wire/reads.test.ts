@@ -5,9 +5,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { person } from 'penstock-devchain/scene.ts'
-import { chainState, isCurrent } from 'penstock-service/chain/progress.ts'
-import { type ReadLimits, readBudget, readLimits } from 'penstock-service/reads/read_budget.ts'
-import { nodeReads, type Reads } from 'penstock-service/reads/reads.ts'
+import { chainState, isCurrent } from 'penstock-service/chain/follow/progress.ts'
+import {
+  type ReadLimits,
+  readBudget,
+  readLimits,
+} from 'penstock-service/chain/reads/read_budget.ts'
+import { nodeReads, type Reads } from 'penstock-service/chain/reads/reads.ts'
 import { mostInOneSecond, standingTime } from '../harness/standing_time.ts'
 import { type Customer, makeWorld, type Reply, TRX, type World } from '../harness/world.ts'
 

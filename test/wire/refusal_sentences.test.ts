@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CODES } from 'penstock-service/http/refusal_codes.ts'
-import { SCOPES } from 'penstock-service/wire/endpoint.ts'
+import { CODES } from 'penstock-service/platform/http/refusal_codes.ts'
+import { SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
 import { withoutTriggers } from '../harness/without_triggers.ts'
 import { type Customer, makeWorld, type Reply, type World } from '../harness/world.ts'
 

@@ -4,8 +4,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SCOPES } from 'penstock-service/wire/endpoint.ts'
-import { signature } from 'penstock-service/wire/signature.ts'
+import { SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
+import { signature } from 'penstock-service/platform/wire/signature.ts'
 import { withoutTriggers } from '../harness/without_triggers.ts'
 import { type Customer, makeWorld, post, type World } from '../harness/world.ts'
 

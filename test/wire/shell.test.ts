@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { buildServer } from 'penstock-service/http/server.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import { envText, type KeyAccess, shellLines } from '../../packages/web/calls/shell.ts'
+import { buildServer } from 'penstock-service/platform/http/server.ts'
+import { envText, type KeyAccess, shellLines } from '../../packages/web/shared/calls/shell.ts'
 import { makeWorld } from '../harness/world.ts'
 
 const run = promisify(execFile)

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import type { EventForm } from 'penstock-service/events/routes.ts'
+import type { EventForm } from 'penstock-service/events/log/routes.ts'
 import type { Static } from 'typebox'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 

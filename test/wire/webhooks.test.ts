@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { TESTS_AN_HOUR } from 'penstock-service/events/webhooks/trial.ts'
 import { firstIdAt } from 'penstock-service/lib/ids.ts'
-import { TESTS_AN_HOUR } from 'penstock-service/webhooks/trial.ts'
-import { signature } from 'penstock-service/wire/signature.ts'
+import { signature } from 'penstock-service/platform/wire/signature.ts'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { type Customer, makeWorld, post, type Reply, type World } from '../harness/world.ts'
 

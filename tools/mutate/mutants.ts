@@ -29,17 +29,15 @@ export type Room = { name: string; folder: string; sources: Source[] }
 /** What runs in browsers alone is not tested in a process of Node. */
 const isSource = ({ path }: Source) => !/\.test\.ts$|\.tsx$|^packages\/web\//.test(path)
 
-/** The rooms below some folders. One is named by its folder; where two folders have one name, by
- *  its package and that. */
+/** The rooms below some folders. The service's are named by wing and room, as `market/orders`;
+ *  others by package and folder, as `devchain/chain`. */
 export async function readRooms(...folders: string[]): Promise<Room[]> {
   const by_folder = Map.groupBy((await readSources(...folders)).filter(isSource), ({ path }) =>
     dirname(path),
   )
-  const names = Map.groupBy(by_folder.keys(), (folder) => basename(folder))
   return [...by_folder].map(([folder, sources]) => {
-    const name = basename(folder)
-    const alone = names.get(name)!.length === 1
-    return { name: alone ? name : `${folder.split('/')[1]}/${name}`, folder, sources }
+    const name = folder.replace(/^packages\/(service\/src\/)?/, '')
+    return { name, folder, sources }
   })
 }
 

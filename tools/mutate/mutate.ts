@@ -1,6 +1,6 @@
 // The tests tested: makes small changes of a room's source, one at a time, and tells which of them
-// no test notices. `npm run mutate -- --room market --count 30`. Exits with 1 when the score of a
-// room, killed of all but the listed equivalents, is below what is wanted of it.
+// no test notices: `npm run mutate -- --room market/orders --count 30`. Exits with 1 when the score
+// of a room, killed of all but the listed equivalents, is below what is wanted of it.
 //   --room <name>     a folder with source files, or several with commas; --list names them
 //   --seed <n>        which mutants are tried, and in which order (1)
 //   --count <n>       so many of a room (30)

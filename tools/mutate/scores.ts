@@ -30,15 +30,14 @@ export type Score = {
 /** Where money, keys and rights are. */
 const WANTED: Readonly<Record<string, number>> = Object.fromEntries(
   [
-    ...['ledger', 'market', 'deposits', 'subscriptions', 'invoices', 'treasury', 'sign_in'],
-    ...['users', 'keys', 'signing', 'service/chain', 'pool', 'screening'],
+    ...['ledger/accounts', 'market/orders', 'market/pool', 'market/subscriptions'],
+    ...['treasury/deposits', 'treasury/invoices', 'treasury/corrections', 'screening/engine'],
+    ...['people/sign_in', 'people/users', 'people/keys', 'chain/signing', 'chain/follow'],
   ].map((room) => [room, 0.85]),
 )
 const WANTED_ELSEWHERE = 0.7
 
-/** Wherever the room lies; only where two packages have a room of one name, its package counts. */
-export const wantedOf = (room: string) =>
-  WANTED[room] ?? WANTED[room.split('/').at(-1)!] ?? WANTED_ELSEWHERE
+export const wantedOf = (room: string) => WANTED[room] ?? WANTED_ELSEWHERE
 
 export function scoreOf(room: string, seed: number, results: readonly Result[]): Score {
   const equivalents = results.filter(({ equivalent }) => equivalent !== undefined).length

@@ -5,8 +5,8 @@
 import { chmod, mkdtemp, readdir, readFile, readlink, rename, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { lockFolder } from 'penstock-service/postgres/folder.ts'
-import { ownFolder } from 'penstock-service/postgres/programs.ts'
+import { lockFolder } from 'penstock-service/platform/postgres/folder.ts'
+import { ownFolder } from 'penstock-service/platform/postgres/programs.ts'
 
 const NAME = 'penstock-run-'
 const IN_MEMORY = '/dev/shm'

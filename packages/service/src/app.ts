@@ -3,113 +3,133 @@
 // the steps, tests drain them, the simulator runs them one by one.
 
 import type { Address } from 'penstock-tron/address.ts'
-import type { BooksSources } from './audit/books.ts'
-import { watchBooksStep } from './audit/watch.ts'
-import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
-import { pruneStep } from './chain/blocks.ts'
-import { confirmStep } from './chain/confirm.ts'
-import { followStep } from './chain/follower.ts'
-import { askProvidersStep, screenStep } from './checks/answering.ts'
-import { checkKinds } from './checks/forms.ts'
-import { foldCountsStep } from './checks/history.ts'
-import { checkPlacer } from './checks/placing.ts'
-import { reviewKinds } from './checks/reviews.ts'
-import { routes as checkRoutes, reportRoutes } from './checks/routes.ts'
+import {
+  judgeStep,
+  type Needs as SignerNeeds,
+  sendStep,
+  signStep,
+} from './chain/follow/attempts.ts'
+import { pruneStep } from './chain/follow/blocks.ts'
+import { confirmStep } from './chain/follow/confirm.ts'
+import { followStep } from './chain/follow/follower.ts'
+import type { Node } from './chain/node/node.ts'
+import type { FollowedBlocks } from './chain/reads/followed.ts'
+import type { Reads } from './chain/reads/reads.ts'
+import { followedBlocks } from './chain/receivers/followed_blocks.ts'
+import { type ReceiverReader, receiverReader } from './chain/receivers/receivers.ts'
+import type { SignatureLog } from './chain/signing/signature_log.ts'
+import { localSigner, type Signer } from './chain/signing/signer.ts'
+import type { KeyFindings } from './chain/wallets/permissions.ts'
+import { ownAddresses, type Wallets } from './chain/wallets/wallet_file.ts'
+import { type WalletWatch, walletWatch } from './chain/wallets/wallet_watch.ts'
+import { changeKinds } from './events/log/changes.ts'
+import { type EventKind, readableTypes } from './events/log/kinds.ts'
+import { EVENT_DAYS, pruneEventsStep } from './events/log/prune.ts'
+import { publishStep } from './events/log/publish.ts'
+import { eventBodyPrinter, routes as eventRoutes } from './events/log/routes.ts'
+import { EventStreams } from './events/log/streams.ts'
+import type { Caller } from './events/webhooks/caller.ts'
+import { webhookKinds } from './events/webhooks/forms.ts'
+import { pruneNoticesStep } from './events/webhooks/notices.ts'
+import { notifyStep } from './events/webhooks/notify.ts'
+import { webhookRoutes } from './events/webhooks/routes.ts'
+import type { BooksSources } from './health/books/books.ts'
+import { watchBooksStep } from './health/books/watch.ts'
+import { alertKinds } from './health/monitoring/watch_alerts.ts'
+import { burnPriceReader } from './health/status/burn_price.ts'
+import { statusPages } from './health/status/pages.ts'
+import { measureMinutesStep } from './health/uptime/measuring.ts'
+import { pruneMetricsStep } from './health/uptime/metrics.ts'
+import { attendStep, purchaseCounter } from './health/uptime/presence.ts'
+import { sealStep } from './ledger/accounts/journal.ts'
+import { noteRootsStep } from './ledger/accounts/roots.ts'
+import { routes as statementRoutes } from './ledger/statements/routes.ts'
+import { summarizeStep } from './ledger/statements/summaries.ts'
+import type { Clock } from './lib/clock.ts'
+import { idMaker, type NewId, type Random } from './lib/ids.ts'
+import type { Log } from './lib/log.ts'
+import { endingStep, remindStep, solidifyStep } from './market/history/reminders.ts'
+import { routes as transactionRoutes } from './market/history/routes.ts'
+import { activatedStep, activateStep, delegateStep } from './market/orders/delivery.ts'
+import { orderKinds } from './market/orders/forms.ts'
+import {
+  type OrderPlacer,
+  type Needs as OrderPlacing,
+  orderPlacer,
+} from './market/orders/placing.ts'
+import { routes as marketRoutes } from './market/orders/routes.ts'
+import { endStep, settleStep } from './market/orders/settlement.ts'
+import { activationsLeft } from './market/pool/activations.ts'
+import { reclaimedStep, reclaimStep } from './market/pool/delegations.ts'
+import { surveyStep } from './market/pool/pool.ts'
+import { priceKinds } from './market/prices/forms.ts'
+import { priceReader } from './market/prices/prices.ts'
+import { routes as priceRoutes } from './market/prices/routes.ts'
+import { forecastRoute } from './market/quotes/forecast.ts'
+import { pruneQuotesStep } from './market/quotes/quotes.ts'
+import { quoteRoutes } from './market/quotes/routes.ts'
+import { keyPage, receiptRoutes } from './market/receipts/routes.ts'
+import { endAll, withdrawSupplyStep } from './market/subscriptions/ending.ts'
+import { subscriptionKinds } from './market/subscriptions/forms.ts'
+import { routes as subscriptionRoutes, useRoutes } from './market/subscriptions/routes.ts'
+import { supplyStep } from './market/subscriptions/supply.ts'
+import { useStep } from './market/subscriptions/uses.ts'
+import { type DepositAddress, depositAddresses } from './people/customers/deposit_addresses.ts'
+import { customerKinds } from './people/customers/forms.ts'
+import { authenticator } from './people/keys/authentication.ts'
+import { keyKinds } from './people/keys/forms.ts'
+import { scopesOfKeys } from './people/keys/keys.ts'
+import { lastUses } from './people/keys/last_uses.ts'
+import { pruneNonces } from './people/keys/nonces.ts'
+import { remindKeysStep } from './people/keys/reminders.ts'
+import { keyRoutes } from './people/keys/routes.ts'
+import { endPairingsStep } from './people/pairing/pairings.ts'
+import { pairingRoutes } from './people/pairing/routes.ts'
+import { pruneRefusalsStep, type Refusals, refusalRecorder } from './people/refusals/refusals.ts'
+import { routes as refusalRoutes } from './people/refusals/routes.ts'
+import { secretReader } from './people/refusals/signature_hint.ts'
+import { lowBalanceStep, settingKinds } from './people/settings/low_balance.ts'
+import { networkReader } from './people/settings/network_name.ts'
+import { routes as settingsRoutes } from './people/settings/routes.ts'
+import { totpCodes } from './people/sign_in/codes.ts'
+import { forgetProofs } from './people/sign_in/joining.ts'
+import { passwordHasher } from './people/sign_in/passwords.ts'
+import { type SignInNeeds, signInRoutes, signInSteps } from './people/sign_in/routes.ts'
+import { actionRoutes } from './people/users/action_routes.ts'
+import { endMade } from './people/users/ending_made.ts'
+import { type Face, portalFace, type SessionLengths } from './people/users/faces.ts'
+import { userKinds } from './people/users/forms.ts'
+import { portalMount } from './people/users/portal.ts'
+import { userRoutes } from './people/users/routes.ts'
+import { sessionRoutes } from './people/users/session_routes.ts'
+import { openSessions, sessionReader } from './people/users/sessions.ts'
+import type { Again } from './platform/database/again.ts'
+import type { Sql } from './platform/database/sql.ts'
+import type { CallTiming } from './platform/http/calls.ts'
+import type { Mount } from './platform/http/mounts.ts'
+import { type Page, referencePages } from './platform/http/pages.ts'
+import type { Authenticate } from './platform/http/server.ts'
+import { type Seal, type SealingKeys, sealWith } from './platform/seal/seal.ts'
+import type { Step } from './platform/steps/step.ts'
+import type { Endpoint } from './platform/wire/endpoint.ts'
+import { askProvidersStep, screenStep } from './screening/checks/answering.ts'
+import { checkKinds } from './screening/checks/forms.ts'
+import { foldCountsStep } from './screening/checks/history.ts'
+import { checkPlacer } from './screening/checks/placing.ts'
+import { reviewKinds } from './screening/checks/reviews.ts'
+import { routes as checkRoutes, reportRoutes } from './screening/checks/routes.ts'
 import {
   DEFAULT_RETENTION_DAYS,
   rescreenStep,
   retainStep,
   watchBlocksStep,
-} from './checks/watches.ts'
-import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
-import { customerKinds } from './customers/forms.ts'
-import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
-import type { Again } from './database/again.ts'
-import type { Sql } from './database/sql.ts'
-import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
-import { depositKinds } from './deposits/forms.ts'
-import { holdingsStep } from './deposits/holdings.ts'
-import { pages as treasuryPages } from './deposits/pages.ts'
-import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
-import { routes as depositRoutes } from './deposits/routes.ts'
-import { changeKinds } from './events/changes.ts'
-import { type EventKind, readableTypes } from './events/kinds.ts'
-import { EVENT_DAYS, pruneEventsStep } from './events/prune.ts'
-import { publishStep } from './events/publish.ts'
-import { eventBodyPrinter, routes as eventRoutes } from './events/routes.ts'
-import { EventStreams } from './events/streams.ts'
-import type { CallTiming } from './http/calls.ts'
-import type { Mount } from './http/mounts.ts'
-import { type Page, referencePages } from './http/pages.ts'
-import type { Authenticate } from './http/server.ts'
-import { invoiceKinds } from './invoices/forms.ts'
-import { issueInvoicesStep } from './invoices/issuing.ts'
-import { routes as invoiceRoutes } from './invoices/routes.ts'
-import { authenticator } from './keys/authentication.ts'
-import { keyKinds } from './keys/forms.ts'
-import { scopesOfKeys } from './keys/keys.ts'
-import { lastUses } from './keys/last_uses.ts'
-import { pruneNonces } from './keys/nonces.ts'
-import { remindKeysStep } from './keys/reminders.ts'
-import { keyRoutes } from './keys/routes.ts'
-import { type Download, refreshStep } from './labels/lists.ts'
-import { sealStep } from './ledger/journal.ts'
-import { noteRootsStep } from './ledger/roots.ts'
-import type { Clock } from './lib/clock.ts'
-import { idMaker, type NewId, type Random } from './lib/ids.ts'
-import type { Log } from './lib/log.ts'
-import { activatedStep, activateStep, delegateStep } from './market/delivery.ts'
-import { orderKinds } from './market/forms.ts'
-import { type OrderPlacer, type Needs as OrderPlacing, orderPlacer } from './market/placing.ts'
-import { routes as marketRoutes } from './market/routes.ts'
-import { endStep, settleStep } from './market/settlement.ts'
-import { alertKinds } from './monitoring/watch_alerts.ts'
-import type { Node } from './node/node.ts'
-import { endPairingsStep } from './pairing/pairings.ts'
-import { pairingRoutes } from './pairing/routes.ts'
-import { activationsLeft } from './pool/activations.ts'
-import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
-import { surveyStep } from './pool/pool.ts'
-import { paperPages } from './portal/papers.ts'
-import { portalMount } from './portal/portal.ts'
-import { priceKinds } from './prices/forms.ts'
-import { priceReader } from './prices/prices.ts'
-
-import { routes as priceRoutes } from './prices/routes.ts'
-import type { Provider } from './providers/provider.ts'
-import { forecastRoute } from './quotes/forecast.ts'
-import { pruneQuotesStep } from './quotes/quotes.ts'
-import { quoteRoutes } from './quotes/routes.ts'
-import type { FollowedBlocks } from './reads/followed.ts'
-import type { Reads } from './reads/reads.ts'
-import { keyPage, receiptRoutes } from './receipts/routes.ts'
-import { followedBlocks } from './receivers/followed_blocks.ts'
-import { type ReceiverReader, receiverReader } from './receivers/receivers.ts'
-import { pruneRefusalsStep, type Refusals, refusalRecorder } from './refusals/refusals.ts'
-import { routes as refusalRoutes } from './refusals/routes.ts'
-import { secretReader } from './refusals/signature_hint.ts'
-import { barredReader, heldSenders } from './screening/barred.ts'
-import { type Issuers, issuersOf } from './screening/issuers.ts'
-import { lowBalanceStep, settingKinds } from './settings/low_balance.ts'
-import { networkReader } from './settings/network_name.ts'
-import { routes as settingsRoutes } from './settings/routes.ts'
-import { totpCodes } from './sign_in/codes.ts'
-import { forgetProofs } from './sign_in/joining.ts'
-import { passwordHasher } from './sign_in/passwords.ts'
-import { type SignInNeeds, signInRoutes, signInSteps } from './sign_in/routes.ts'
-import type { SignatureLog } from './signing/signature_log.ts'
-import { localSigner, type Signer } from './signing/signer.ts'
-import { routes as statementRoutes } from './statements/routes.ts'
-import { summarizeStep } from './statements/summaries.ts'
-import { burnPriceReader } from './status/burn_price.ts'
-import { statusPages } from './status/pages.ts'
-import type { Step } from './steps/step.ts'
-import { endAll, withdrawSupplyStep } from './subscriptions/ending.ts'
-import { subscriptionKinds } from './subscriptions/forms.ts'
-import { routes as subscriptionRoutes, useRoutes } from './subscriptions/routes.ts'
-import { supplyStep } from './subscriptions/supply.ts'
-import { useStep } from './subscriptions/uses.ts'
-import { recordStep } from './tracing/flow_log.ts'
+} from './screening/checks/watches.ts'
+import { barredReader, heldSenders } from './screening/engine/barred.ts'
+import { type Issuers, issuersOf } from './screening/engine/issuers.ts'
+import { type Download, refreshStep } from './screening/labels/lists.ts'
+import type { Provider } from './screening/providers/provider.ts'
+import { reportPages } from './screening/reports/pages.ts'
+import { recordStep } from './screening/tracing/flow_log.ts'
 import {
   DEFAULT_CARRIED_BLOCKS,
   DEFAULT_CHECKPOINT_TRANSFERS,
@@ -118,31 +138,25 @@ import {
   type Generations,
   type IndexMemory,
   pruneIndexStep,
-} from './tracing/generations.ts'
-import { endingStep, remindStep, solidifyStep } from './transactions/reminders.ts'
-import { routes as transactionRoutes } from './transactions/routes.ts'
-import { routes as treasuryRoutes } from './treasury/routes.ts'
-import { measureMinutesStep } from './uptime/measuring.ts'
-import { pruneMetricsStep } from './uptime/metrics.ts'
-import { attendStep, purchaseCounter } from './uptime/presence.ts'
-import { actionRoutes } from './users/action_routes.ts'
-import { endMade } from './users/ending_made.ts'
-import { type Face, portalFace, type SessionLengths } from './users/faces.ts'
-import { userKinds } from './users/forms.ts'
-import { userRoutes } from './users/routes.ts'
-import { sessionRoutes } from './users/session_routes.ts'
-import { openSessions, sessionReader } from './users/sessions.ts'
-import type { KeyFindings } from './wallets/permissions.ts'
-import { ownAddresses, type Wallets } from './wallets/wallet_file.ts'
-import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
+} from './screening/tracing/generations.ts'
+import { routes as treasuryRoutes } from './treasury/corrections/routes.ts'
+import { arriveStep, creditStep, DUST_SUN } from './treasury/deposits/arrivals.ts'
+import { depositKinds } from './treasury/deposits/forms.ts'
+import { holdingsStep } from './treasury/deposits/holdings.ts'
+import { pages as treasuryPages } from './treasury/deposits/pages.ts'
+import {
+  rechargedStep,
+  rechargeStep,
+  refundedStep,
+  refundStep,
+} from './treasury/deposits/recharges.ts'
+import { routes as depositRoutes } from './treasury/deposits/routes.ts'
+import { invoiceKinds } from './treasury/invoices/forms.ts'
+import { issueInvoicesStep } from './treasury/invoices/issuing.ts'
+import { invoicePages } from './treasury/invoices/pages.ts'
+import { routes as invoiceRoutes } from './treasury/invoices/routes.ts'
 import { brandReader } from './web/brand.ts'
 import { type Web, webPages } from './web/pages.ts'
-import type { Caller } from './webhooks/caller.ts'
-import { webhookKinds } from './webhooks/forms.ts'
-import { pruneNoticesStep } from './webhooks/notices.ts'
-import { notifyStep } from './webhooks/notify.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
-import type { Endpoint } from './wire/endpoint.ts'
 
 /** What the world outside gives. */
 export type World = {
@@ -270,14 +284,8 @@ export function buildApp(world: World): App {
   const keys = { wallets, allow_wide_keys, stopped_here, found }
   const watch = walletWatch({ sql: steps_sql, clock, node, log: world.log, ...keys })
   const { isStopped, stakes } = watch
-  const sign = localSigner(wallets, {
-    sql: steps_sql,
-    clock,
-    log: world.signed,
-    isStopped,
-    stakes,
-    stopped_here,
-  })
+  const signing = { sql: steps_sql, clock, log: world.signed, isStopped, stakes, stopped_here }
+  const sign = localSigner(wallets, signing)
   const prices = priceReader({ sql, clock, activationsLeft })
   const reads = world.reads ?? (() => node)
   const receiver = receiversOf(for_customers, reads)
@@ -290,6 +298,7 @@ export function buildApp(world: World): App {
   const sign_in = signInOf(for_customers, { new_id, seal, brand })
   const { tryOrder, placeOrder } = placersOf(world, { new_id, prices, receiver })
   const portal = portalFace(world.about.public_url, world.portal_sessions)
+  const papers = { sql, sessions: sign_in.sessions, face: portal }
   const generations = flowGenerations(flowNeeds(world))
   const issuers = issuersOf({ sql: steps_sql, clock, node })
   const working = { new_id, sign, watch, reads, prices, tryOrder, generations, issuers }
@@ -313,7 +322,8 @@ export function buildApp(world: World): App {
     sign_in,
     pages: [
       ...pagesOf(for_customers, { brand, seal }),
-      ...paperPages({ sql, sessions: sign_in.sessions, face: portal }),
+      ...reportPages(papers),
+      ...invoicePages(papers),
       ...status.pages,
     ],
     steps: [...stepsOf(world, working), ...events.steps],

@@ -3,18 +3,18 @@
 // started.
 
 import { parseArgs } from 'node:util'
-import { columns } from './commands/columns.ts'
-import { readSealingKeys } from './customers/seal.ts'
-import { hostUrls } from './database/hosts.ts'
+import { type NodeConfig, nodesInTheClear, nodesOf } from './chain/node/configured.ts'
+import { isDatabasePrivate } from './chain/node/plaintext.ts'
 import { Misuse } from './lib/fault.ts'
 import { sunOf } from './lib/json.ts'
 import { isLoopback, isNetwork } from './lib/networks.ts'
-import { readNameServers } from './names/names.ts'
-import { type NodeConfig, nodesInTheClear, nodesOf } from './node/configured.ts'
-import { isDatabasePrivate } from './node/plaintext.ts'
-import { PROCESS_ROLES, type ProcessRole } from './program/roles.ts'
-import type { ProviderKeys } from './providers/configured.ts'
-import { CONSOLE_LENGTHS, PORTAL_LENGTHS, type SessionLengths } from './users/faces.ts'
+import { columns } from './operators/command_line/columns.ts'
+import { CONSOLE_LENGTHS, PORTAL_LENGTHS, type SessionLengths } from './people/users/faces.ts'
+import { hostUrls } from './platform/database/hosts.ts'
+import { readNameServers } from './platform/names/names.ts'
+import { readSealingKeys } from './platform/seal/seal.ts'
+import { PROCESS_ROLES, type ProcessRole } from './run/program/roles.ts'
+import type { ProviderKeys } from './screening/providers/configured.ts'
 import { type Explorer, readExplorer } from './web/explorer.ts'
 
 export { Misuse }

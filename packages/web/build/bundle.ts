@@ -20,7 +20,7 @@ export type Face = keyof typeof FACES
 const FACE_NAMES = Object.keys(FACES) as Face[]
 
 /** The page with which each begins, and which has most of what the others use. */
-const FIRST_PAGES: Record<Face, string> = { portal: 'home.tsx', console: 'now.tsx' }
+const FIRST_PAGES: Record<Face, string> = { portal: 'home/home.tsx', console: 'now/now.tsx' }
 
 export const LANGUAGES = ['en', 'zh', 'ru'] as const
 export type Language = (typeof LANGUAGES)[number]
@@ -59,7 +59,7 @@ const hashedName = (name: string, extension: string, bytes: string | Uint8Array)
 
 /** Builds all faces. `quality` is that of brotli: 5 is quick, 11 is small. */
 export async function bundle(sources_sha256: string, quality: number): Promise<Build> {
-  const style = await built({ in: 'style/style.css', out: 'style' })
+  const style = await built({ in: 'shared/style/style.css', out: 'style' })
   const files = [...style.files]
   const faces = {} as Record<Face, FaceAssets>
   for (const face of FACE_NAMES) {
@@ -163,7 +163,7 @@ async function wordsOf(face: Face): Promise<Record<Language, { name: string; byt
   for (const language of LANGUAGES) {
     const words: Record<string, string> = {}
     for (const part of FACES[face]) {
-      const text = await readFile(join(WEB, `languages/${language}/${part}.json`), 'utf8')
+      const text = await readFile(join(WEB, `shared/languages/${language}/${part}.json`), 'utf8')
       Object.assign(words, JSON.parse(text))
     }
     const bytes = Buffer.from(JSON.stringify(words))

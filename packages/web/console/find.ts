@@ -1,12 +1,12 @@
 // What was typed or pasted into the search field: a name, an id, an address, a transaction on the
 // chain, or a customer's own id for an order.
 
-import { run } from '../console_calls/calls.ts'
-import type { Finding } from '../frame/face.ts'
-import { shortText } from '../parts/address.tsx'
-import { path } from '../paths/console.ts'
-import { nameText } from '../words/name.ts'
-import { named, say } from '../words/words.ts'
+import type { Finding } from '../shared/frame/face.ts'
+import { shortText } from '../shared/parts/address.tsx'
+import { path } from '../shared/paths/console.ts'
+import { nameText } from '../shared/words/name.ts'
+import { named, say } from '../shared/words/words.ts'
+import { run } from './calls/calls.ts'
 
 type Kind = 'customer' | 'order' | 'deposit' | 'wallet'
 type Hit = {

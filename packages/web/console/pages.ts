@@ -1,6 +1,6 @@
 // The pages of the console. Navigation, router and `/console/pages.json` are made of this table.
 
-import type { PageRow } from '../frame/face.ts'
+import type { PageRow } from '../shared/frame/face.ts'
 
 /** Everybody who is signed in at the console may look at all of it: what changes something asks for
  *  the role. */
@@ -10,102 +10,102 @@ const page = (row: Pick<PageRow, 'path' | 'title' | 'section' | 'load'>): PageRo
 })
 
 export const pages: readonly PageRow[] = [
-  page({ path: '/console', title: 'now', section: 'top', load: () => import('./now.tsx') }),
+  page({ path: '/console', title: 'now', section: 'top', load: () => import('./now/now.tsx') }),
   page({
     path: '/console/orders',
     title: 'orders.all',
     section: 'top',
-    load: () => import('../console_pages/orders.tsx'),
+    load: () => import('./pages/orders.tsx'),
   }),
   page({
     path: '/console/orders/:id',
     title: 'order.one',
     section: null,
-    load: () => import('../console_pages/order.tsx'),
+    load: () => import('./pages/order.tsx'),
   }),
   page({
     path: '/console/pool',
     title: 'pool',
     section: 'top',
-    load: () => import('../console_pages/pool.tsx'),
+    load: () => import('./pages/pool.tsx'),
   }),
   page({
     path: '/console/pool/:id',
     title: 'wallet',
     section: null,
-    load: () => import('../console_pages/wallet.tsx'),
+    load: () => import('./pages/wallet.tsx'),
   }),
   page({
     path: '/console/chain',
     title: 'chain',
     section: 'top',
-    load: () => import('../console_pages/chain.tsx'),
+    load: () => import('./pages/chain.tsx'),
   }),
   page({
     path: '/console/customers',
     title: 'customers',
     section: 'top',
-    load: () => import('../console_customers/customers.tsx'),
+    load: () => import('./customers/customers.tsx'),
   }),
   page({
     path: '/console/customers/:id',
     title: 'customer',
     section: null,
-    load: () => import('../console_customers/customer.tsx'),
+    load: () => import('./customers/customer.tsx'),
   }),
   page({
     path: '/console/money',
     title: 'held',
     section: 'top',
-    load: () => import('../console_pages/held.tsx'),
+    load: () => import('./pages/held.tsx'),
   }),
   page({
     path: '/console/prices',
     title: 'prices',
     section: 'top',
-    load: () => import('../console_pages/prices.tsx'),
+    load: () => import('./pages/prices.tsx'),
   }),
   page({
     path: '/console/screening',
     title: 'screening',
     section: 'top',
-    load: () => import('../console_screening/screening.tsx'),
+    load: () => import('./screening/screening.tsx'),
   }),
   page({
     path: '/console/screening/reviews/:id',
     title: 'review',
     section: null,
-    load: () => import('../console_screening/review.tsx'),
+    load: () => import('./screening/review.tsx'),
   }),
   page({
     path: '/console/screening/lists/:id',
     title: 'lists.one',
     section: null,
-    load: () => import('../console_screening/list.tsx'),
+    load: () => import('./screening/list.tsx'),
   }),
   page({
     path: '/console/books',
     title: 'books',
     section: 'top',
-    load: () => import('../console_pages/books.tsx'),
+    load: () => import('./pages/books.tsx'),
   }),
   page({
     path: '/console/event-log',
     title: 'events',
     section: 'top',
-    load: () => import('../console_pages/events.tsx'),
+    load: () => import('./pages/events.tsx'),
   }),
   page({
     path: '/console/record',
     title: 'record',
     section: 'top',
-    load: () => import('../console_pages/record.tsx'),
+    load: () => import('./pages/record.tsx'),
   }),
   page({
     path: '/console/settings',
     title: 'settings',
     section: 'top',
-    load: () => import('../console_settings/settings.tsx'),
+    load: () => import('./settings/settings.tsx'),
   }),
   {
     path: '/console/join',
@@ -113,6 +113,6 @@ export const pages: readonly PageRow[] = [
     scope: null,
     section: null,
     is_public: true,
-    load: () => import('../sign_in/join.tsx'),
+    load: () => import('../shared/sign_in/join.tsx'),
   },
 ]

@@ -1,12 +1,12 @@
 // What was typed or pasted into the search field: an id, an address, a transaction on the chain, or
 // an id of the customer's own.
 
-import { ask } from '../calls/ask.ts'
-import { may } from '../calls/session.ts'
-import type { Finding } from '../frame/face.ts'
-import { shortText } from '../parts/address.tsx'
-import { path } from '../paths/portal.ts'
-import { named, say } from '../words/words.ts'
+import { ask } from '../shared/calls/ask.ts'
+import { may } from '../shared/calls/session.ts'
+import type { Finding } from '../shared/frame/face.ts'
+import { shortText } from '../shared/parts/address.tsx'
+import { path } from '../shared/paths/portal.ts'
+import { named, say } from '../shared/words/words.ts'
 
 const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
 const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/

@@ -1,10 +1,10 @@
 // The customers' portal.
 
-import { lazy } from '../frame/lazy.tsx'
-import { start } from '../frame/start.tsx'
+import { lazy } from '../shared/frame/lazy.tsx'
+import { start } from '../shared/frame/start.tsx'
 import { find } from './find.ts'
 import { pages } from './pages.ts'
 
-const SignIn = lazy(async () => (await import('../sign_in/sign_in.tsx')).SignIn)
+const SignIn = lazy(async () => (await import('../shared/sign_in/sign_in.tsx')).SignIn)
 
 await start({ pages, find, SignIn })

@@ -1,7 +1,7 @@
 // A room for the tests of `npm run mutate`: rules in TypeScript and in a statement, one of which
 // its test forgets.
 
-import type { Query } from 'penstock-service/database/sql.ts'
+import type { Query } from 'penstock-service/platform/database/sql.ts'
 
 export type Payment = { amount: number; day: number }
 

@@ -8,8 +8,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import {
+  newWebhookSecret,
+  signingKey,
+  webhookHeaders,
+} from 'penstock-service/events/webhooks/signing.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
-import { newWebhookSecret, signingKey, webhookHeaders } from 'penstock-service/webhooks/signing.ts'
 import { ROOT } from '../../../tools/source.ts'
 import { freePort } from '../../runtimes/runtimes.ts'
 

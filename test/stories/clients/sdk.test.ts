@@ -12,7 +12,7 @@ import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { checkBooks } from 'penstock-service/ledger/books.ts'
+import { checkBooks } from 'penstock-service/ledger/accounts/books.ts'
 import { TronZapClient } from 'tronzap-sdk'
 import {
   AuthError,

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wrongEvents } from 'penstock-service/audit/event_rules.ts'
-import { changeOrderCreated } from 'penstock-service/events/order_created.ts'
-import { drain } from 'penstock-service/steps/step.ts'
+import { changeOrderCreated } from 'penstock-service/events/log/order_created.ts'
+import { wrongEvents } from 'penstock-service/health/books/event_rules.ts'
+import { drain } from 'penstock-service/platform/steps/step.ts'
 import { Errors } from 'typebox/schema'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 

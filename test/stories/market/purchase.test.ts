@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { totalsOf } from 'penstock-devchain/state/state.ts'
-import { stakeFor } from 'penstock-service/pool/pool.ts'
+import { stakeFor } from 'penstock-service/market/pool/pool.ts'
 import type { Customer, World } from '../../harness/world.ts'
 import { makeWorld } from '../../harness/world.ts'
 

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { followedBlocks } from 'penstock-service/receivers/followed_blocks.ts'
+import { followedBlocks } from 'penstock-service/chain/receivers/followed_blocks.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const order = (address: string) => ({

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { findDeposits } from 'penstock-service/deposits/deposits.ts'
-import { type Alert, alerts } from 'penstock-service/monitoring/alerts.ts'
+import { type Alert, alerts } from 'penstock-service/health/monitoring/alerts.ts'
+import { findDeposits } from 'penstock-service/treasury/deposits/deposits.ts'
 import { decodeRawData, decodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 import { Liar, type Lie } from '../../harness/liars.ts'
 import {

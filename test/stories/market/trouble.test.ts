@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { totalsOf } from 'penstock-devchain/state/state.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
-import { CARRIES_MIN, TRANSACTION_BANDWIDTH } from 'penstock-service/pool/pool.ts'
+import { CARRIES_MIN, TRANSACTION_BANDWIDTH } from 'penstock-service/market/pool/pool.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const DELEGATE = 'DelegateResourceContract'

@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { connect } from 'penstock-service/database/sql.ts'
-import { signature } from 'penstock-service/wire/signature.ts'
+import { connect } from 'penstock-service/platform/database/sql.ts'
+import { signature } from 'penstock-service/platform/wire/signature.ts'
 import { eventually } from '../../harness/eventually.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')

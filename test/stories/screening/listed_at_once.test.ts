@@ -3,16 +3,20 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Check } from 'penstock-service/checks/checks.ts'
-import { replayCheck } from 'penstock-service/checks/replay.ts'
-import type { Sql } from 'penstock-service/database/sql.ts'
-import { makeEntry, withdrawEntry } from 'penstock-service/labels/entries.ts'
-import type { Provider, ProviderAnswer } from 'penstock-service/providers/provider.ts'
-import { readReportContext } from 'penstock-service/reports/context.ts'
-import { reportPage } from 'penstock-service/reports/report.ts'
-import { readEvidence, sha256Of } from 'penstock-service/screening/evidence.ts'
-import { publishPolicy, readPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
-import { ENGINES_BEFORE, screenAddress } from 'penstock-service/screening/screening.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
+import type { Check } from 'penstock-service/screening/checks/checks.ts'
+import { replayCheck } from 'penstock-service/screening/checks/replay.ts'
+import { readEvidence, sha256Of } from 'penstock-service/screening/engine/evidence.ts'
+import {
+  publishPolicy,
+  readPolicy,
+  SHIPPED_POLICY,
+} from 'penstock-service/screening/engine/policy.ts'
+import { ENGINES_BEFORE, screenAddress } from 'penstock-service/screening/engine/screening.ts'
+import { makeEntry, withdrawEntry } from 'penstock-service/screening/labels/entries.ts'
+import type { Provider, ProviderAnswer } from 'penstock-service/screening/providers/provider.ts'
+import { readReportContext } from 'penstock-service/screening/reports/context.ts'
+import { reportPage } from 'penstock-service/screening/reports/report.ts'
 import { makeScreeningWorld, type ScreeningWorld, TRX } from '../../harness/screening_world.ts'
 
 const saidOf = ({ state, risk_score, risk_level, blacklist }: Check) => [

@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
-import { keyV2, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
+import { type Endpoint, SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
+import { keyV2, signature, signatureV2 } from 'penstock-service/platform/wire/signature.ts'
 import { type Customer, makeWorld, post, type World } from '../../harness/world.ts'
 
 type Body = Record<string, unknown>

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
 import { USDT } from 'penstock-devchain/devchain.ts'
+import type { Policy } from 'penstock-service/screening/engine/policy.ts'
 import {
   type Provider,
   type ProviderAnswer,
   ProviderFailure,
-} from 'penstock-service/providers/provider.ts'
-import type { Policy } from 'penstock-service/screening/policy.ts'
+} from 'penstock-service/screening/providers/provider.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'

@@ -11,11 +11,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { readArguments } from 'penstock-service/commands/arguments.ts'
-import { OPERATIONS } from 'penstock-service/commands/table.ts'
-import { findOperation } from 'penstock-service/commands/words.ts'
-import { httpDownload, refreshStep } from 'penstock-service/labels/lists.ts'
-import { drain } from 'penstock-service/steps/step.ts'
+import { readArguments } from 'penstock-service/operators/command_line/arguments.ts'
+import { OPERATIONS } from 'penstock-service/operators/command_line/table.ts'
+import { findOperation } from 'penstock-service/operators/command_line/words.ts'
+import { drain } from 'penstock-service/platform/steps/step.ts'
+import { httpDownload, refreshStep } from 'penstock-service/screening/labels/lists.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { quietOperator } from '../../harness/operator.ts'
 
@@ -274,7 +274,7 @@ test('the SDN list is read as it streams by: 121 MB in a heap of 48', async (t) 
     Readable.from(sdnList(300)).pipe(response)
   })
   const program = `
-    import { httpDownload, readList } from 'penstock-service/labels/lists.ts'
+    import { httpDownload, readList } from 'penstock-service/screening/labels/lists.ts'
     let read = 0
     const source = { list: 'ofac_sdn', origin: '', ...(await httpDownload('${url}')) }
     const { entries } = await readList(source, (bytes) => { read = bytes })

@@ -5,8 +5,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { rescreenStep, watch, watchBlocksStep } from 'penstock-service/checks/watches.ts'
-import { drain } from 'penstock-service/steps/step.ts'
+import { drain } from 'penstock-service/platform/steps/step.ts'
+import { rescreenStep, watch, watchBlocksStep } from 'penstock-service/screening/checks/watches.ts'
 import {
   makeScreeningWorld,
   type Person,

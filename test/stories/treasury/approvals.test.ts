@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { correct } from 'penstock-service/treasury/corrections.ts'
+import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'
 import { linkFor } from '../../harness/users.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chainView, missingOnChain } from 'penstock-service/audit/chain.ts'
-import { findDeposits } from 'penstock-service/deposits/deposits.ts'
+import { chainView, missingOnChain } from 'penstock-service/health/books/chain.ts'
+import { findDeposits } from 'penstock-service/treasury/deposits/deposits.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { worldOperator } from '../../harness/operator.ts'

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person } from 'penstock-devchain/scene.ts'
-import type { Deposit } from 'penstock-service/deposits/deposits.ts'
-import { findDeposits } from 'penstock-service/deposits/deposits.ts'
+import type { Deposit } from 'penstock-service/treasury/deposits/deposits.ts'
+import { findDeposits } from 'penstock-service/treasury/deposits/deposits.ts'
 import { makeWorld, post, TRX, type World } from '../../harness/world.ts'
 
 type Rates = { address: string; rates: { min_energy: number; max_energy: number; price: number }[] }

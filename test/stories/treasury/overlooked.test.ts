@@ -10,8 +10,8 @@ import {
   holdAll,
   lockAccounts,
   REVENUE,
-} from 'penstock-service/ledger/ledger.ts'
-import { reclaimStep } from 'penstock-service/pool/delegations.ts'
+} from 'penstock-service/ledger/accounts/ledger.ts'
+import { reclaimStep } from 'penstock-service/market/pool/delegations.ts'
 import { makeWorld, type World } from '../../harness/world.ts'
 
 const made_at = new Date('2026-10-08T15:26:32Z')

@@ -8,7 +8,8 @@
  *  - `must`: what its value must be, as in `an integer from 1 to 100`
  *  - `because`: why it is refused, in words of ours alone
  *  - `absent`: what there is none of under the name that it has, as in `transaction of yours`
- *  What the caller sent is put into words where the answer is made (wire/complaints.ts). */
+ *  What the caller sent is put into words where the answer is made, in
+ *  platform/wire/complaints.ts. */
 export type About = { readonly param?: string | undefined } & (
   | { readonly must: string }
   | { readonly because: string }

@@ -5,7 +5,10 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { accentShades, accentSheet, contrast, GROUNDS } from './accent.ts'
 
-const tokens = await readFile(new URL('../../../web/style/tokens.css', import.meta.url), 'utf8')
+const tokens = await readFile(
+  new URL('../../../web/shared/style/tokens.css', import.meta.url),
+  'utf8',
+)
 
 test('the grounds are those of the pages', () => {
   for (const [i, name] of ['page', 'panel'].entries())

@@ -1,7 +1,7 @@
 // The colour of links and of the one main button of a page, as the house has chosen it: darkened
 // for the light ground and lightened for the dark one until it can be read on either.
 
-/** The grounds of packages/web/style/tokens.css. */
+/** The grounds of packages/web/shared/style/tokens.css. */
 export const GROUNDS = { light: ['#fbfbfa', '#ffffff'], dark: ['#14171a', '#1b1f24'] } as const
 /** What WCAG 2.2 AA asks of text. */
 const CONTRAST_MIN = 4.5

@@ -4,9 +4,9 @@
 
 import type { Build, Face, FaceAssets } from 'penstock-web/build/bundle.ts'
 import { openBuild } from 'penstock-web/build/store.ts'
-import { acceptsEncoding, type Page } from '../http/pages.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
-import { type Answer, pageRefusal } from '../wire/replies.ts'
+import { acceptsEncoding, type Page } from '../platform/http/pages.ts'
+import { type Answer, pageRefusal } from '../platform/wire/replies.ts'
 
 /** The names of the files of a face. */
 export type FaceFiles = FaceAssets & { style: string }

@@ -2,9 +2,9 @@
 // its terms are, where one looks at the chain. In force within seconds, in every process.
 
 import { isDeepStrictEqual } from 'node:util'
-import type { Sql, Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { misuse } from '../lib/fault.ts'
+import type { Sql, Tx } from '../platform/database/sql.ts'
 import { type Explorer, readExplorer } from './explorer.ts'
 
 type BrandRow = {

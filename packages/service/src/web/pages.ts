@@ -2,10 +2,10 @@
 // they are made of, and the first page of the house.
 
 import { type Face, LANGUAGES } from 'penstock-web/build/bundle.ts'
-import type { Page } from '../http/pages.ts'
 import { escaped } from '../lib/html.ts'
 import { printJson } from '../lib/json.ts'
-import { transportRefusal } from '../wire/replies.ts'
+import type { Page } from '../platform/http/pages.ts'
+import { transportRefusal } from '../platform/wire/replies.ts'
 import { accentSheet } from './accent.ts'
 import type { WebAssets } from './assets.ts'
 import type { Brand } from './brand.ts'

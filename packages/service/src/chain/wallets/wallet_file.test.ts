@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { HDKey } from '@scure/bip32'
+import { deriveSandbox } from 'penstock-playground/sandbox.ts'
+import { Misuse } from '../../config.ts'
+import { parseWallets, readWallets } from './wallet_file.ts'
+
+const { wallets } = deriveSandbox('test test test test test test test test test test test junk')
+const text = JSON.stringify(wallets)
+
+test('a file of wallets is read as it is', () => {
+  assert.deepEqual(parseWallets(text, 'w.json', 'needed'), wallets)
+  const { refund, ...without } = wallets
+  assert.ok(refund)
+  assert.deepEqual(parseWallets(JSON.stringify(without), 'w.json', 'needed'), without)
+  const { private_key: _, ...keyless } = wallets.activation
+  const unsigned = JSON.stringify({ ...wallets, activation: keyless })
+  assert.throws(() => parseWallets(unsigned, 'w.json', 'needed'), /private_key of/)
+  assert.deepEqual(parseWallets(unsigned, 'w.json', 'optional').activation, keyless)
+})
+
+test("an API alone refuses a file with keys, whichever wallet's, and takes it without", () => {
+  const withoutKey = ({ private_key: _, ...wallet }: (typeof wallets.pool)[number]) => wallet
+  const keyless = {
+    ...wallets,
+    pool: wallets.pool.map(withoutKey),
+    activation: withoutKey(wallets.activation),
+    refund: withoutKey(wallets.refund),
+  }
+  assert.deepEqual(parseWallets(JSON.stringify(keyless), 'w.json', 'refused'), keyless)
+  for (const part of ['pool', 'activation', 'refund'] as const) {
+    const one = JSON.stringify({ ...keyless, [part]: wallets[part] })
+    assert.throws(
+      () => parseWallets(one, 'w.json', 'refused'),
+      /w\.json: it has the private_key of T\w+, and an API/,
+    )
+  }
+})
+
+test('what is wrong with a file is one sentence that names it, and never shows a key', () => {
+  const [first] = wallets.pool
+  const key = first!.private_key
+  const secret_xprv = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).privateExtendedKey
+  const wrong: object[] = [
+    { pool: [] },
+    { pool: undefined },
+    { pool: 'all' },
+    { pool: [null] },
+    { pool: [{ ...first, address: 'T123' }] },
+    { pool: [{ ...first, permission_id: '2' }] },
+    { pool: [{ ...first, permission_id: 1.5 }] },
+    { pool: [{ ...first, private_key: `${key}00` }] },
+    { pool: [{ ...first, private_key: undefined }] },
+    { pool: [{ ...first, spare_keys: 'T123' }] },
+    { pool: [{ ...first, spare_keys: ['T123'] }] },
+    { activation: undefined },
+    { activation: { ...wallets.activation, private_key: 'x' } },
+    { refund: { ...wallets.refund, address: '' } },
+    { recharge_address: 'nowhere' },
+    { recharge_address: undefined },
+    { deposit_xpub: undefined },
+    { deposit_xpub: 'xpub' },
+    { deposit_xpub: secret_xprv },
+  ]
+  for (const change of wrong) {
+    assert.throws(
+      () => parseWallets(JSON.stringify({ ...wallets, ...change }), 'w.json', 'needed'),
+      (thrown) => {
+        assert.ok(thrown instanceof Misuse, `${JSON.stringify(change)}: ${String(thrown)}`)
+        assert.match(thrown.message, /^w\.json: [^\n]+\.$/)
+        for (const hidden of [key, secret_xprv, wallets.activation.private_key]) {
+          assert.ok(!thrown.message.includes(hidden))
+        }
+        return true
+      },
+      JSON.stringify(change),
+    )
+  }
+  for (const nonsense of ['', '{', '[]', 'null', '5', '"x"']) {
+    assert.throws(() => parseWallets(nonsense, 'w.json', 'needed'), Misuse, nonsense)
+  }
+})
+
+test('a file that others can read is refused, and so is one that is not there', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-wallets-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'wallets.json')
+  await assert.rejects(readWallets(file, 'needed'), Misuse)
+  await writeFile(file, text, { mode: 0o600 })
+  assert.deepEqual(await readWallets(file, 'needed'), wallets)
+  for (const mode of [0o640, 0o604, 0o666]) {
+    await chmod(file, mode)
+    await assert.rejects(readWallets(file, 'needed'), /chmod 600/)
+  }
+})

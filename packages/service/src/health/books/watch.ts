@@ -1,0 +1,146 @@
+// The check of the books that runs by itself. What it finds twice, and the check before had not
+// found, takes everything off sale, by the switches and with the record of an operator's change,
+// and stops money that leaves (signing_reasons.ts); reading, delivering what was sold and taking it
+// back go on. An operator who has seen to it, or accepts it, puts everything on sale again, and
+// lets money leave: `services on --all`.
+//
+//   (found) -> (gone): not found any more; -> (accepted): by an operator
+
+import { perform } from '../../events/log/changes.ts'
+import type { Action } from '../../ledger/accounts/actions.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { setSwitches, switches } from '../../market/prices/switches.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Step } from '../../platform/steps/step.ts'
+import {
+  type BooksSources,
+  foundByBoth,
+  LOOK_AGAIN_MS,
+  lookAtBooks,
+  type RuleReport,
+} from './books.ts'
+
+export type Needs = BooksSources & { clock: Clock }
+
+/** The least time from one check to the next; a check that takes long is made more seldom, so that
+ *  it takes at most a twentieth of the time. */
+const EVERY_MS = 600_000
+const SHARE = 20
+/** How long the process that makes a check has it alone. */
+const ALONE_MS = 1_800_000
+/** Blocks are read from the node again so far back from the last check. */
+const OVERLAP_MS = 3_600_000
+
+const later = (at: Date, ms: number) => new Date(at.getTime() + ms)
+
+const stops = ({ state, stops_selling }: RuleReport) => state === 'broken' && stops_selling
+
+export function watchBooksStep(needs: Needs): Step {
+  const { sql, clock } = needs
+  let first: { reports: RuleReport[]; since: Date | undefined; began_at: Date } | undefined
+  return {
+    name: 'watch_books',
+    rest_ms: LOOK_AGAIN_MS,
+    before: ['publish'],
+    async run() {
+      const began_at = clock.now()
+      if (first) {
+        if (began_at < later(first.began_at, LOOK_AGAIN_MS)) return false
+        const { reports, since } = first
+        first = undefined
+        await conclude(needs, began_at, foundByBoth(reports, await lookAtBooks(needs, since)))
+        return true
+      }
+      const due = await claim(sql, began_at)
+      if (!due) return false
+      const reports = await lookAtBooks(needs, due.since)
+      if (reports.some(stops)) first = { reports, since: due.since, began_at }
+      else await conclude(needs, began_at, reports)
+      return true
+    },
+  }
+}
+
+/** Takes up the check when it is due. `since`: undefined at the first. */
+async function claim(sql: Sql, now: Date): Promise<{ since: Date | undefined } | undefined> {
+  const [taken] = await sql<{ checked_at: Date | null }>`
+    insert into books_check (checked_at, due_at) values ('-infinity', ${later(now, ALONE_MS)})
+    on conflict (one) do update set due_at = excluded.due_at where books_check.due_at <= ${now}
+    returning case when isfinite(checked_at) then checked_at end as checked_at`
+  if (!taken) return undefined
+  return { since: taken.checked_at ? later(taken.checked_at, -OVERLAP_MS) : undefined }
+}
+
+async function conclude(
+  { sql, clock }: Needs,
+  began_at: Date,
+  reports: readonly RuleReport[],
+): Promise<void> {
+  const now = clock.now()
+  const due_at = later(now, Math.max(EVERY_MS, SHARE * (now.getTime() - began_at.getTime())))
+  const findings = reports
+    .filter(stops)
+    .flatMap(({ rule, findings }) => findings.map((one) => ({ ...one, rule })))
+  const column = (name: 'rule' | 'subject' | 'found') => findings.map((one) => one[name])
+  const rules = [...new Set(column('rule'))].join(', ')
+  // What could not be looked at may be as it was.
+  const unchecked = reports.filter(({ state }) => state === 'not checked').map(({ rule }) => rule)
+  const operator = {
+    made_by: 'books check',
+    reason: findings.length === 0 ? null : `${rules} broken`,
+  }
+  await perform({ sql, clock }, { operator, action: 'books check' }, async (tx) => {
+    const fresh = await tx`
+      with gone as (
+        update books_finding set gone_at = ${now}
+        where gone_at is null and rule <> all (${unchecked}) and (rule, subject, found) not in (
+          select * from unnest(${column('rule')}::text[], ${column('subject')}::text[],
+                               ${column('found')}::text[]))
+      )
+      insert into books_finding (rule, subject, found, found_at)
+      select distinct rule, subject, found, ${now}::timestamptz
+      from unnest(${column('rule')}::text[], ${column('subject')}::text[],
+                  ${column('found')}::text[]) as f (rule, subject, found)
+      on conflict (rule, subject, found) do update set found_at = excluded.found_at, gone_at = null
+        where books_finding.gone_at is not null
+      returning 1`
+    await tx`update books_check set checked_at = ${began_at}, due_at = ${due_at}`
+    return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx, now) : [] }
+  })
+}
+
+/** One of the rules is broken there, since `found_at`. */
+type StandingFinding = { rule: string; subject: string; found: string; found_at: Date }
+
+/** What the last check that ran by itself has found, the oldest first; `findings` are all that
+ *  there are, though no more than `limit` are listed. `checked_at`: null before the first. */
+export async function readFindings(
+  sql: Sql,
+  { limit }: { limit: number },
+): Promise<{ checked_at: Date | null; findings: bigint; listed: StandingFinding[] }> {
+  const [check] = await sql<{ checked_at: Date | null; findings: bigint }>`
+    select (select checked_at from books_check where isfinite(checked_at)) as checked_at,
+           (select count(*) from books_finding where gone_at is null) as findings`
+  const listed = await sql<StandingFinding>`
+    select rule, subject, found, found_at from books_finding where gone_at is null
+    order by found_at, rule, subject, found limit ${limit}`
+  return { ...check!, listed }
+}
+
+/** An operator has seen to what was found, or accepts it: money may leave again. What is gone is
+ *  forgotten. The actions to record. */
+export async function acceptFindings(tx: Tx, at: Date): Promise<Action[]> {
+  const forgotten = await tx`
+    delete from books_finding where gone_at is not null
+    returning accepted_at is null or accepted_at < found_at as is_open`
+  const accepted = await tx`
+    update books_finding set accepted_at = ${at}
+    where accepted_at is null or accepted_at < found_at returning 1`
+  const findings = accepted.length + forgotten.filter(({ is_open }) => is_open).length
+  return findings === 0 ? [] : [{ subject: 'books', before: null, after: { accepted: findings } }]
+}
+
+async function stopSelling(tx: Tx, at: Date) {
+  const names = (await switches(tx)).map(({ name }) => name)
+  return (await setSwitches(tx, { names, on_sale: false, changed_by: 'books check', at })).actions
+}

@@ -1,0 +1,339 @@
+// Every alert there is, brought about and ended: what it stands for happens in a world where that
+// is cheap, and is written into its rows where it is not. Each is told as an event when it is found
+// and when it is over, and `status` has it in between.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Operator, worldOperator } from 'penstock-test/harness/operator.ts'
+import { keepMore } from 'penstock-test/harness/without_triggers.ts'
+import { type Customer, makeWorld, type World } from 'penstock-test/harness/world.ts'
+import { HOUSE, listEvents } from '../../events/log/events.ts'
+import { ALERTS } from './alerts.ts'
+import { watchAlertsStep } from './watch_alerts.ts'
+
+type Stage = { world: World; anna: Customer; at: Operator }
+
+/** What raises alerts, and what ends them again. */
+type Case = {
+  raises: readonly string[]
+  cause(stage: Stage): Promise<unknown>
+  end(stage: Stage): Promise<unknown>
+}
+
+const HOURS_AWAY = 4 * 3_600 + 60
+
+const CASES: Record<string, Case> = {
+  'the workers are killed for four hours, with an order in between': {
+    raises: ['chain_silent', 'chain_behind', 'books_unchecked', 'journal_behind', 'order_waits'],
+    async cause({ world, anna }) {
+      await buy({ world, anna })
+      world.wait(HOURS_AWAY)
+    },
+    async end({ world }) {
+      await world.advance(HOURS_AWAY)
+      await world.settle()
+      await world.advance(60)
+    },
+  },
+  'signing is stopped, and somebody buys': {
+    raises: ['signing_stopped', 'attempt_unsigned'],
+    async cause({ world, anna, at }) {
+      await at.json('signer', 'stop', '--reason', 'a laptop is gone')
+      await buy({ world, anna })
+      await world.drain()
+      await world.advance(120)
+    },
+    end: signAgain,
+  },
+  'signing is stopped when an hour is over': {
+    raises: ['delegation_overdue'],
+    async cause({ world, anna, at }) {
+      await buy({ world, anna })
+      await world.settle()
+      await at.json('signer', 'stop', '--reason', 'a laptop is gone')
+      await world.advance(3_600 + 660)
+      await world.solidify()
+      await world.solidify()
+    },
+    end: signAgain,
+  },
+  'the network loses transactions, and no node says what became of them': {
+    raises: ['attempt_unknown'],
+    async cause({ world, anna }) {
+      world.network.loses = () => true
+      await buy({ world, anna })
+      await world.drain()
+      await world.sql`
+        update attempt set expires_at = expires_at - interval '10 minutes' where state = 'sent'`
+    },
+    async end({ world }) {
+      world.network.loses = () => false
+      await world.sql`
+        update attempt set expires_at = expires_at + interval '10 minutes' where state = 'sent'`
+      await world.settle()
+    },
+  },
+  'an attempt is forged': {
+    raises: ['signing_refused'],
+    async cause({ world }) {
+      await world.sql`
+        insert into attempt (id, subject, contract, send_at, made_at)
+        values ('forged', 'refund:forged', '{}', ${world.now}, ${world.now})`
+      await world.drain()
+    },
+    end: ({ world }) => world.sql`delete from attempt where id = 'forged'`,
+  },
+  'a webhook answers that it is gone': {
+    raises: ['webhooks_failing'],
+    async cause({ world, anna }) {
+      const made = await anna.call('/v1/webhook/new', { url: 'https://shop.example/' })
+      webhook_id = (made.result as { webhook: { id: string } }).webhook.id
+      world.hook = () => ({ status: 410 })
+      await buy({ world, anna })
+      await world.settle()
+    },
+    async end({ world, anna }) {
+      world.hook = () => ({})
+      await anna.call('/v1/webhook/change', { id: webhook_id, state: 'on' })
+    },
+  },
+  'an account has a sun too many': {
+    raises: ['books_broken'],
+    async cause({ world, anna }) {
+      await keepMore(world.sql, `customer:${anna.id}`, 1n)
+      // What is found twice counts.
+      await world.advance(700)
+      await world.advance(20)
+    },
+    async end({ world, anna, at }) {
+      await keepMore(world.sql, `customer:${anna.id}`, -1n)
+      await world.advance(700)
+      await at.json('services', 'on', '--all', '--reason', 'seen to')
+    },
+  },
+  'the pool was drained': {
+    raises: ['pool_low'],
+    cause: ({ world }) => world.sql`update pool set room = room - ${MUCH}::bigint`,
+    end: ({ world }) => world.sql`update pool set room = room + ${MUCH}::bigint`,
+  },
+  'a pool wallet has nothing left to pay with': {
+    raises: ['wallet_cannot_pay'],
+    cause: ({ world }) => world.sql`update pool_wallet set carries = carries - ${MUCH}::bigint`,
+    end: ({ world }) => world.sql`update pool_wallet set carries = carries + ${MUCH}::bigint`,
+  },
+  'no block was ever followed': {
+    raises: ['chain_unknown'],
+    async cause({ world }) {
+      const [row] = await world.sql<{ chain: string }>`
+        with gone as (delete from chain returning to_jsonb(chain)::text as chain)
+        select chain from gone`
+      chain = row!.chain
+    },
+    end: ({ world }) => world.sql`
+      insert into chain select (jsonb_populate_record(null::chain, ${chain}::jsonb)).*`,
+  },
+  'the network builds on no block': {
+    raises: ['solid_behind'],
+    cause: ({ world }) => world.sql`update chain set head_number = head_number + 61`,
+    end: ({ world }) => world.sql`update chain set head_number = head_number - 61`,
+  },
+  'two nodes contradict each other': {
+    raises: ['nodes_disagree'],
+    cause: ({ world }) => world.sql`
+      insert into node_dispute (dissenting, against, number, what, times, first_at, last_at)
+      values ('{node2}', '{devchain}', 7, 'its id', 1, ${world.now}, ${world.now})`,
+    end: ({ world }) => world.sql`delete from node_dispute`,
+  },
+  'the second node is cut off': {
+    raises: ['second_node_silent'],
+    cause: ({ world }) => world.sql`
+      update chain set unconfirmed_since = ${world.now}::timestamptz - interval '4 minutes'`,
+    end: ({ world }) => world.sql`update chain set unconfirmed_since = null`,
+  },
+  'a node does not show what contracts send': {
+    raises: ['internal_transfers_hidden'],
+    cause: ({ world }) => world.sql`
+      insert into node_hiding (node, number, tx_id, seen_at)
+      values ('node2', 7, ${TX_ID}, ${world.now})`,
+    end: ({ world }) => world.sql`delete from node_hiding`,
+  },
+  'nobody could be asked for freezes of before': {
+    raises: ['freezes_not_asked'],
+    cause: ({ world }) => world.sql`
+      insert into issuer_word (address, token, asked_at, said, nodes, error)
+      values ('T', 'U', ${world.now}, 'not_asked', 1, 'no answer')`,
+    end: ({ world }) => world.sql`
+      insert into issuer_word (address, token, asked_at, said, nodes)
+      values ('T', 'U', ${world.now}::timestamptz + interval '1 second', 'not_frozen', 1)`,
+  },
+  'a reader of blocks stands still': {
+    raises: ['reader_behind'],
+    cause: ({ world }) => world.sql`update cursor set number = number - 1000`,
+    end: ({ world }) => world.sql`update cursor set number = number + 1000`,
+  },
+  'a fork took back what was charged': {
+    raises: ['order_owed'],
+    async cause({ world }) {
+      await world.advance(330)
+      await world.sql`update orders set to_delegate = true where state = 'success'`
+    },
+    end: ({ world }) => world.sql`update orders set to_delegate = false where state = 'success'`,
+  },
+  'a hot key can do too much': {
+    raises: ['wallet_key_wide'],
+    cause: ({ world }) => world.sql`
+      insert into wallet_check (address, checked_at, complaints, stopped, stopped_here)
+      values ('wide', ${world.now}, '{It can do everything.}', false, false)`,
+    end: ({ world }) => world.sql`delete from wallet_check where address = 'wide'`,
+  },
+  'nobody looks at the hot keys': {
+    raises: ['wallet_key_unchecked'],
+    async cause({ world }) {
+      await world.sql`
+        insert into wallet_check (address, checked_at, complaints, stopped, stopped_here)
+        values ('unseen', ${world.now}, '{}', false, false)`
+      await world.sql`update wallet_check set checked_at = checked_at - interval '4 hours'`
+    },
+    async end({ world }) {
+      await world.sql`delete from wallet_check where address = 'unseen'`
+      await world.sql`update wallet_check set checked_at = checked_at + interval '4 hours'`
+    },
+  },
+  'money arrived that nothing can be done with, and a recharge is stuck': {
+    raises: ['deposit_held', 'deposit_waits'],
+    cause: ({ world }) => world.sql`
+      insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number,
+        block_time, state, reason, due_at, seen_at)
+      select ${TX_ID}, position, 'from', 'to', 1, 1, at, state, 'for the test', at, at
+      from (values (0, 'held'), (1, 'received')) as made (position, state),
+        (select ${world.now}::timestamptz - interval '11 minutes' as at) as times`,
+    end: ({ world }) => world.sql`delete from deposit where tx_id = ${TX_ID}`,
+  },
+  'the database was restored from before': {
+    raises: ['database_went_back'],
+    cause: ({ world }) => world.sql`
+      insert into database_loss (process_id, found_at, host, role, beat, missing)
+      values ('other', ${world.now}, 'other', 'worker', 1, '{}')`,
+    end: ({ world }) => world.sql`update database_loss set accepted_at = ${world.now}`,
+  },
+  'no backup was made today': {
+    raises: ['backup_old'],
+    cause: ({ world }) => world.sql`
+      insert into backup (place, id, made_at, bytes)
+      values ('/backups', 'old', ${world.now}::timestamptz - interval '26 hours', 1)`,
+    end: ({ world }) => world.sql`
+      insert into backup (place, id, made_at, bytes) values ('/backups', 'new', ${world.now}, 1)`,
+  },
+  'the standby is gone, a commit went on without it, and the clock is off': {
+    raises: ['standby_missing', 'commit_unreplicated', 'clock_off'],
+    cause: ({ world }) => world.sql`
+      insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+        clock_offset_ms, unreplicated_commits)
+      values ('other', 'worker', 'other', '1', 1, ${world.now}, clock_timestamp(), 1, 1, 1001, 1)`,
+    end: ({ world }) => world.sql`delete from process where id = 'other'`,
+  },
+  'the disk of a worker is full': {
+    raises: ['data_folder_unwritten'],
+    cause: ({ world }) => world.sql`
+      insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+        clock_offset_ms, unreplicated_commits, unwritten_since)
+      values ('full', 'worker', 'other', '1', 1, ${world.now}, clock_timestamp(), 1, 0, 0, 0,
+        ${world.now})`,
+    end: ({ world }) => world.sql`delete from process where id = 'full'`,
+  },
+  'a process allows what is refused otherwise': {
+    raises: ['safety_loosened'],
+    cause: ({ world }) => world.sql`
+      insert into loosened_setting (name, seen_at) values ('PENSTOCK_ALLOW_X', ${world.now})`,
+    end: ({ world }) => world.sql`
+      delete from loosened_setting where name = 'PENSTOCK_ALLOW_X'`,
+  },
+}
+
+/** More than any pool has, and than any wallet carries. */
+const MUCH = 1_000_000_000_000n
+const TX_ID = '0'.repeat(64)
+
+let webhook_id = ''
+let chain = ''
+
+async function buy({ world, anna }: Pick<Stage, 'world' | 'anna'>): Promise<void> {
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+}
+
+async function signAgain({ world, at }: Stage): Promise<void> {
+  await at.json('signer', 'go', '--reason', 'found again')
+  await world.advance(60)
+  await world.settle()
+  await world.solidify()
+  await world.settle()
+  await world.solidify()
+}
+
+test('each alert is told when its cause is there and when it is gone', async (t) => {
+  const world = await makeWorld(t)
+  const { sql } = world
+  const at = await worldOperator(world)
+  const anna = await world.customer({ trx: 500, scopes: ['read', 'buy', 'webhooks'] })
+  const watch = watchAlertsStep({ sql, clock: { now: () => world.now } })
+  assert.ok(watch.rest_ms <= 5_000, 'each is looked for three times in 15 s')
+  const raised = async () => {
+    await watch.run()
+    const rows = await sql<{ alert: string }>`select alert from alert order by alert`
+    const { code, out } = await at.type('status', '--json')
+    const { alerts } = JSON.parse(out) as { alerts: { alert: string }[] }
+    const said = new Set(alerts.map(({ alert }) => alert))
+    assert.deepEqual(
+      rows.map(({ alert }) => alert),
+      [...said].sort(),
+    )
+    assert.equal(code, said.size > 0 ? 1 : 0)
+    return said
+  }
+  // The keys of a world may do everything; each time that they are looked at, that is forgotten.
+  const allowKeys = () => sql`update wallet_check set complaints = '{}'`
+  for (const [what, { raises, cause, end }] of Object.entries(CASES)) {
+    await cause({ world, anna, at })
+    const during = await raised()
+    for (const alert of raises) assert.ok(during.has(alert), `${what}: ${alert} is not raised`)
+    await end({ world, anna, at })
+    await allowKeys()
+    assert.deepEqual([...(await raised())], [], what)
+  }
+  const names = new Set(Object.values(CASES).flatMap(({ raises }) => raises))
+  assert.deepEqual([...names].sort(), Object.keys(ALERTS).sort(), 'every alert has a case')
+  await world.drain()
+  for (const alert of names) assert.deepEqual(await lastTwo(world, alert), ['raised', 'cleared'])
+})
+
+async function lastTwo({ sql }: World, alert: string): Promise<string[]> {
+  const events = await listEvents(sql, { customer_id: HOUSE, after: 0n, limit: 1_000 })
+  return events
+    .filter(({ subject }) => subject === `alert:${alert}`)
+    .slice(-2)
+    .map(({ type }) => type.replace('alert.', ''))
+}
+
+test('a chain that is put hours ahead raises nothing, and status ends well', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 10 })
+  const at = await worldOperator(world)
+  const wrong: string[] = []
+  const looks = async () => {
+    const { code, out } = await at.type('status')
+    if (code !== 0) wrong.push(out.slice(out.indexOf('alerts')))
+  }
+  await buy({ world, anna })
+  await world.settle()
+  world.scene.wait(2 * 3_600)
+  // Until what is over is taken back, block by block.
+  for (let blocks = 0; blocks < 25; blocks++) {
+    await world.drain()
+    await looks()
+    world.scene.mine(1)
+    world.wait(3)
+  }
+  assert.deepEqual(wrong, [])
+  const [row] = await world.sql<{ state: string }>`select state from delegation`
+  assert.equal(row!.state, 'ended')
+})

@@ -1,0 +1,247 @@
+// What a person should look at. docs/operating.md says for each alert what it means.
+
+import {
+  type Fragment,
+  joinFragments,
+  type WriteFragment,
+  writeFragment,
+} from '../../platform/database/fragments.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import { DUST_SUN } from '../../treasury/deposits/arrivals.ts'
+import { GONE_SECONDS } from './processes.ts'
+
+export type Alert = { alert: string; since: Date | null; what: string }
+
+type AlertNeeds<Tag> = { sql: Tag; now: Date }
+
+/** Fewer transactions than this are soon used up; at CARRIES_MIN the wallet sells nothing. */
+const WALLET_CARRIES_MIN = 200
+
+/** A reclaim is in a block long before. */
+const BLOCKS_FOR_RECLAIM = 20
+
+/** A backup is made every day, and takes its time. */
+const BACKUP_HOURS_MAX = 25
+
+/** What is looked for, by the name of the alert: lines with `since` and `what`. */
+export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragment> = {
+  chain_unknown: ({ sql }) => sql`
+    select null as since, 'no block has been followed yet' as what
+      where not exists (select 1 from chain)`,
+  chain_silent: ({ sql, now }) => sql`
+    select seen_at as since, 'no node has answered since' as what from chain
+    where seen_at < ${now}::timestamptz - interval '30 seconds'`,
+  chain_behind: ({ sql, now }) => sql`
+    select head_time as since, format('block %s is the newest that was followed',
+      head_number) as what from chain
+    where head_time < ${now}::timestamptz - interval '2 minutes'`,
+  solid_behind: ({ sql }) => sql`
+    select null as since, format('blocks that are not solid yet: %s',
+      head_number - solid_number) as what from chain
+    where head_number - solid_number > 60`,
+  nodes_disagree: ({ sql, now }) => sql`
+    select min(first_at) as since, string_agg(
+        format('%s: otherwise than %s about block %s (%s), %s times',
+          array_to_string(dissenting, ' and '),
+          coalesce(nullif(array_to_string(against, ', '), ''), 'each other'), number, what,
+            times), '; ' order by last_at desc) as what
+    from node_dispute where last_at > ${now}::timestamptz - interval '1 day' having count(*) > 0`,
+  second_node_silent: ({ sql, now }) => sql`
+    select unconfirmed_since as since,
+           format('no second node confirms the solid blocks after %s: deposits wait',
+             confirmed_number) as what
+    from chain where unconfirmed_since < ${now}::timestamptz - interval '3 minutes'
+      and disputed_number is null`,
+  internal_transfers_hidden: ({ sql, now }) => sql`
+    select min(since) as since, string_agg(said, '; ' order by since) as what from (
+      (select seen_at as since,
+        format('%s does not show what contracts send (block %s, transaction %s)', node, number,
+        tx_id) as said
+       from node_hiding where seen_at > ${now}::timestamptz - interval '1 hour')
+      union all
+      (select null, format('%s holds %s sun more than was seen to come', address, surplus_sun)
+       from holding where surplus_sun >= ${DUST_SUN} order by address limit 10)) as hidden
+    having count(*) > 0`,
+  reader_behind: ({ sql }) => sql`
+    select null as since, format('%s has %s solid blocks to read', name,
+      confirmed_number - number) as what from cursor, chain
+    where confirmed_number - number > 200 order by number limit 1`,
+  order_waits: ({ sql, now }) => sql`
+    select min(created_at) as since, format('orders open for more than 5 minutes: %s',
+      count(*)) as what from orders
+    where state in ('new', 'pending') and created_at < ${now}::timestamptz
+      - interval '5 minutes' having count(*) > 0`,
+  order_owed: ({ sql, now }) => sql`
+    select min(created_at) as since,
+      format('orders of which a fork took a part back that is not delivered again: %s',
+      count(*)) as what
+    from orders where to_delegate and state = 'success'
+      and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+  attempt_unsigned: ({ sql, now }) => sql`
+    select min(made_at) as since, format('transactions that wait for a signature: %s',
+      count(*)) as what from attempt
+    where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*)
+      > 0`,
+  // What was looked at hours before the others is a wallet that no worker has any more.
+  signing_stopped: ({ sql }) => sql`
+    select made_at as since, format('%s stopped signing: %s', made_by,
+      coalesce(reason, 'no reason given')) as what
+    from (select * from operator_action where subject = 'signing' order by number desc
+      limit 1) as last
+    where (after ->> 'stopped')::boolean
+    union all
+    select null, 'signing is stopped, and no record says by whom'
+    where coalesce((select stopped from signing), true) and not coalesce((
+      select (after ->> 'stopped')::boolean from operator_action where subject = 'signing'
+      order by number desc limit 1), false)
+    union all
+    select min(checked_at), 'signing is stopped on a machine by its file signing.stopped'
+    from wallet_check where stopped_here
+      and checked_at > (select max(checked_at)
+        from wallet_check) - interval '3 hours' having count(*) > 0`,
+  signing_refused: ({ sql, now }) => sql`
+    select min(refused_at) as since,
+      format('transactions that the signer refused within a day: %s, the last for %s: %s', count(*),
+             (array_agg(subject order by refused_at desc))[1], (array_agg(answer
+               order by refused_at desc))[1]) as what
+    from attempt where refused_at > ${now}::timestamptz - interval '1 day' having count(*) > 0`,
+  wallet_key_wide: ({ sql }) => sql`
+    select checked_at as since, complaints[1] || case when stopped then ' Nothing is signed for it.'
+      else '' end as what
+    from wallet_check where cardinality(complaints) > 0
+      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours'
+        order by address`,
+  wallet_key_unchecked: ({ sql, now }) => sql`
+    select min(checked_at) as since, 'what hot keys may do was not looked at since' as what
+    from wallet_check having max(checked_at) < ${now}::timestamptz - interval '3 hours'`,
+  attempt_unknown: ({ sql }) => sql`
+    select min(expires_at) as since,
+      format('transactions of which it is not known whether a block has them: %s', count(*)) as what
+    from attempt where state in ('signed', 'sent')
+      -- Nothing is known of the blocks after that one.
+      and expires_at < (select time - interval '5 minutes' from block, chain
+        where number = confirmed_number) having count(*) > 0`,
+  delegation_overdue: ({ sql }) => sql`
+    select min(d.expires_at) as since, format('delegations that should have been taken back: %s',
+      count(*)) as what
+    from delegation as d
+    -- Each by its index: there are very many whose hour is not over.
+    where (d.state = 'active' or d.state = 'reclaiming')
+      -- It is due by the confirmed block, and there have been some since: a chain that stood still
+      -- goes on at a later time.
+      and d.expires_at < (select time - interval '10 minutes' from block, chain
+        where number = confirmed_number - ${BLOCKS_FOR_RECLAIM}::bigint)
+    having count(*) > 0`,
+  books_broken: ({ sql }) => sql`
+    select min(found_at) as since,
+      format('findings of the last check of the books: %s, the first about %s%s',
+        count(*) filter (where gone_at is null), min(rule || ' ' || subject),
+        case when bool_or(accepted_at is null or accepted_at < found_at)
+          then '; no refund and no activation is signed before services on --all' end) as what
+    from books_finding
+    where gone_at is null or accepted_at is null or accepted_at < found_at having count(*) > 0`,
+  books_unchecked: ({ sql, now }) => sql`
+    select checked_at as since, 'the books were not checked since' as what from books_check
+    where due_at < ${now}::timestamptz - interval '30 minutes'`,
+  journal_behind: ({ sql, now }) => sql`
+    select min(made_at) as since, 'entries of the ledger are not sealed' as what from transfer
+    where number > coalesce((select max(last_entry) from journal), 0)
+      and made_at < ${now}::timestamptz - interval '1 hour'
+    having count(*) > 0`,
+  deposit_held: ({ sql }) => sql`
+    select min(block_time) as since, format('deposits that wait for your decision: %s',
+      count(*)) as what from deposit
+    where state = 'held' having count(*) > 0`,
+  deposit_waits: ({ sql, now }) => sql`
+    select min(seen_at) as since, format('deposits on their way for more than 10 minutes: %s',
+      count(*)) as what from deposit
+    where state in ('received', 'delivering', 'returning', 'refunding')
+      and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+  // Over as soon as any issuer has answered since.
+  freezes_not_asked: ({ sql, now }) => sql`
+    select asked_at as since, format('the issuer of %s was not asked whether it froze an address '
+      'before the first block that was followed: %s', token, error) as what
+    from issuer_word where said = 'not_asked' and asked_at > ${now}::timestamptz
+      - interval '10 minutes' and not exists (select 1 from issuer_word as later
+        where later.said <> 'not_asked' and later.token = issuer_word.token
+          and later.asked_at > issuer_word.asked_at)
+    order by asked_at limit 1`,
+  webhooks_failing: ({ sql, now }) => sql`
+    select min(failing_since) as since,
+      format('webhooks that are not called any more, or fail for an hour: %s, the first %s',
+        count(*), min(id)) as what
+    from webhook
+    where state = 'disabled' and called_at > ${now}::timestamptz - interval '1 day'
+       or state = 'on' and failing_since < ${now}::timestamptz - interval '1 hour'
+    having count(*) > 0`,
+  database_went_back: ({ sql }) => sql`
+    select min(found_at) as since, coalesce('the database was restored as of '
+        || max(restored_to) || ': what came later is gone; ', '')
+        || format('the database lacks what it had acknowledged; customers '
+        'were told of %s', coalesce(nullif(string_agg(array_to_string(missing, ', '), ', '
+        order by found_at) filter (where cardinality(missing) > 0), ''), 'none of it')) as what
+    from database_loss where accepted_at is null having count(*) > 0`,
+  backup_old: ({ sql, now }) => sql`
+    select made_at as since, case
+        when made_at < ${now}::timestamptz - ${BACKUP_HOURS_MAX} * interval '1 hour'
+          then format('the newest backup, %s in %s, is more than a day old', id, place)
+        else format('the newest backup, %s in %s: %s', id, place, array_to_string(found, '; ')) end
+      as what
+    from (select * from backup order by made_at desc limit 1) as newest
+    where cardinality(found) > 0
+      or made_at < ${now}::timestamptz - ${BACKUP_HOURS_MAX} * interval '1 hour'`,
+  standby_missing: ({ sql }) => sql`
+    select null as since,
+      format('standbys that confirm commits: %s, asked for: %s', confirming, asked) as what
+    from (select max(standbys) as asked from process
+        where seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})) as told,
+      (select case when current_setting('synchronous_standby_names') = '' then 0 else (
+        select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum'))
+        end as confirming) as now
+    where confirming < asked`,
+  commit_unreplicated: ({ sql }) => sql`
+    select min(started_at) as since,
+      format('commits that no standby has confirmed and that went on: %s',
+        sum(unreplicated_commits)) as what
+    from process where unreplicated_commits > 0 having count(*) > 0`,
+  clock_off: ({ sql }) => sql`
+    select null as since, format('the clock of %s (%s) is %s s off the clock of the database',
+      host, role, round(clock_offset_ms / 1000.0, 1)) as what
+    from process
+    where abs(clock_offset_ms) > 1000
+      and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+    order by host, id`,
+  data_folder_unwritten: ({ sql }) => sql`
+    select unwritten_since as since, format('%s (%s) cannot write in its data folder', host, role)
+      as what
+    from process
+    where unwritten_since is not null
+      and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+    order by host, id`,
+  safety_loosened: ({ sql, now }) => sql`
+    select null as since, format('a process runs with %s', string_agg(name, ', '
+      order by name)) as what
+    from loosened_setting where seen_at > ${now}::timestamptz - interval '5 minutes' having count(*)
+      > 0`,
+  wallet_cannot_pay: ({ sql }) => sql`
+    select null as since, format('%s can pay for %s transactions more', address, least) as what
+    from (select address, min(carries) as least from pool_wallet group by address) as w
+      where least < ${WALLET_CARRIES_MIN}
+    order by least limit 1`,
+  pool_low: ({ sql }) => sql`
+    select null as since, format('the pool can deliver %s %s, the smallest sold amount is %s',
+      room - reserved, resource, least_sold) as what
+    from pool join (select resource, min(min_amount) as least_sold from price where until is null
+      group by resource) as p using (resource)
+    where room - reserved < least_sold order by resource`,
+}
+
+/** All in one statement: somebody looks every few seconds. */
+export async function alerts({ sql, now }: AlertNeeds<Sql>): Promise<Alert[]> {
+  const queries = Object.entries(ALERTS).flatMap(([name, find], i) => [
+    `${i === 0 ? '' : ' union all '}(select '${name}' as alert, since::timestamptz, what from (`,
+    find({ sql: writeFragment, now }),
+    ') as found)',
+  ])
+  return sql<Alert>(...joinFragments(queries))
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { createCustomer } from '../../people/customers/customers.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import { type Actor, listCustomerActions, recordCustomerAction } from './customer_actions.ts'
+
+const at = (minute: number) => new Date(Date.UTC(2026, 9, 8, 15, minute))
+
+async function customer(sql: Sql, id: string): Promise<Actor> {
+  const needs = {
+    clock: { now: () => at(0) },
+    new_id: () => id,
+    deposit_address: () => person(id).address,
+  }
+  await sql.begin((tx) => createCustomer(tx, needs, { name: id }))
+  return { customer_id: id, key_id: 'own' }
+}
+
+type Change = { action: string; subject: string; before?: object | null; after?: object | null }
+
+const record = (sql: Sql, made_at: Date, actor: Actor, change: Change) =>
+  sql.begin((tx) =>
+    recordCustomerAction(tx, made_at, { before: null, after: {}, ...change, actor }),
+  )
+
+test('what changes nothing is not recorded; what begins or ends something is', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const actor = await customer(sql, 'anna')
+  const change = { action: 'key/change', subject: 'key:1' }
+  const rows: [before: object | null, after: object | null, recorded: boolean][] = [
+    [{ a: 1 }, { a: 1 }, false],
+    [{ a: 1 }, { a: 2 }, true],
+    [null, { a: 1 }, true],
+    [{ a: 1 }, null, true],
+    [null, null, true],
+  ]
+  let recorded = 0
+  for (const [before, after, is] of rows) {
+    await record(sql, at(0), actor, { ...change, before, after })
+    recorded += Number(is)
+    const listed = await listCustomerActions(sql, { customer_id: 'anna', limit: 9 })
+    assert.equal(listed.length, recorded, JSON.stringify([before, after]))
+  }
+})
+
+test('a record is found by who, what, whereof and when, newest first, page by page', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const [anna, bert] = [await customer(sql, 'anna'), await customer(sql, 'bert')]
+  const other_key = { ...anna, key_id: 'other' }
+  await record(sql, at(1), anna, { action: 'key/new', subject: 'key:1' })
+  await record(sql, at(2), other_key, { action: 'key/new', subject: 'key:2' })
+  await record(sql, at(3), anna, { action: 'key/change', subject: 'key:1' })
+  await record(sql, at(4), anna, { action: 'settings/change', subject: 'keys' })
+  await record(sql, at(5), bert, { action: 'key/new', subject: 'key:3' })
+  type Filter = Partial<Parameters<typeof listCustomerActions>[1]>
+  const rows: [wanted: Filter, minutes: number[]][] = [
+    [{}, [4, 3, 2, 1]],
+    [{ limit: 2 }, [4, 3]],
+    [{ before: 3n }, [2, 1]],
+    [{ made_by: 'key:own' }, [4, 3, 1]],
+    [{ made_by: 'key:other' }, [2]],
+    [{ action: 'key/new' }, [2, 1]],
+    [{ subject: 'key' }, [3, 2, 1]],
+    [{ subject: 'key:1' }, [3, 1]],
+    [{ subject: 'keys' }, [4]],
+    [{ since: at(3) }, [4, 3]],
+    [{ until: at(3) }, [2, 1]],
+    [{ customer_id: 'bert' }, [5]],
+  ]
+  for (const [wanted, minutes] of rows) {
+    const found = await listCustomerActions(sql, { customer_id: 'anna', limit: 9, ...wanted })
+    assert.deepEqual(
+      found.map(({ made_at }) => made_at.getUTCMinutes()),
+      minutes,
+      JSON.stringify({ ...wanted, before: `${wanted.before}` }),
+    )
+  }
+})

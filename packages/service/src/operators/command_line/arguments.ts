@@ -1,0 +1,289 @@
+// What was typed, read by the schemas of an operation: its body and what else the command line has
+// of it. `--energy-limit` is the field `energy_limit`; a field in sun is typed in TRX and without
+// its unit.
+
+import { parseArgs } from 'node:util'
+import { isAddress } from 'penstock-tron/address.ts'
+import { type Static, type TObject, type TSchema, Type } from 'typebox'
+import { readMoment } from '../../lib/clock.ts'
+import { misuse } from '../../lib/fault.ts'
+import { type Json, OtherNumber } from '../../lib/json.ts'
+import { flag, text } from '../../platform/wire/schemas.ts'
+import { type Operation, readTrx } from '../table/operation.ts'
+import { nearest } from './words.ts'
+
+/** What of a schema says how its value is typed. */
+type Node = {
+  type?: string
+  title?: string
+  description?: string
+  format?: string
+  enum?: readonly string[]
+  items?: Node
+  minimum?: number
+  maximum?: number
+}
+
+/** One operand or option. */
+export type Parameter = {
+  /** The field that it fills. */
+  field: string
+  /** `--since`. */
+  name: string
+  /** What stands for its value in the help; empty: it has none. */
+  value: string
+  help: string
+  /** It may be given more than once; an operand of this kind takes all that are left. */
+  many: boolean
+  needed: boolean
+  operand: boolean
+  /** Reads one value. Throws Misuse. */
+  read(given: string, name: string): unknown
+}
+
+/** What every command takes, and what every change takes. */
+const COMMON = Type.Object({
+  data_dir: Type.Optional(
+    text('DIR', 'where `npm start` keeps everything (./data); DATABASE_URL goes before it'),
+  ),
+  json: flag('print JSON'),
+  help: flag('print this'),
+})
+const CHANGING = Type.Object({
+  by: Type.Optional(text('NAME', 'who makes the change (the user of this machine)')),
+  reason: Type.Optional(text('TEXT', 'why, for the record')),
+})
+const NODE = Type.Object({
+  node_url: Type.Optional(Type.Array(text('URL', 'a node to ask'))),
+})
+const SOLID_NODE = Type.Object({
+  solid_node_url: Type.Optional(
+    Type.Array(text('URL', 'its solidity side, where that has an address of its own')),
+  ),
+})
+
+/** The groups of what can be typed after the words of a command. */
+export function parametersOf({ body, cli, changes }: Operation) {
+  const of = (schema: TObject) => parameters(schema, cli)
+  return {
+    body: of(body).filter(({ field }) => !cli.filled.includes(field)),
+    extras: of(cli.extras),
+    nodes: [...(cli.node ? of(NODE) : []), ...(cli.node === 'solid' ? of(SOLID_NODE) : [])],
+    common: [...(changes ? of(CHANGING) : []), ...of(COMMON)],
+  }
+}
+
+function parameters(schema: TObject, cli: Operation['cli']): Parameter[] {
+  const { operands, read } = cli
+  const required = schema.required ?? []
+  return Object.entries(schema.properties as Record<string, TSchema & Node>).map(
+    ([field, node]) => {
+      const one = node.items ?? node
+      const operand = operands.includes(field)
+      const in_trx = field.endsWith('_sun')
+      return {
+        field,
+        name: optionName(field),
+        value: node.title ?? valueName(one),
+        help: node.description ?? one.description ?? '',
+        many: node.type === 'array',
+        needed: required.includes(field) && node.type !== 'array',
+        operand,
+        read: read[field] ?? (in_trx ? readTrx : readerOf(one)),
+      }
+    },
+  )
+}
+
+const optionName = (field: string) => `--${field.replace(/_sun$/, '').replaceAll('_', '-')}`
+
+const valueName = (node: Node): string =>
+  node.title ?? (node.type === 'boolean' ? '' : (node.enum?.join('|') ?? 'TEXT'))
+
+function readerOf({ type, format, enum: words, minimum, maximum }: Node): Parameter['read'] {
+  if (words) return (given, name) => readWord(words, given, name)
+  if (type === 'integer') return (given, name) => readWhole(given, name, minimum, maximum)
+  if (format === 'address') return readAddress
+  if (format === 'moment') return readMomentText
+  return (given) => given
+}
+
+function readWord(words: readonly string[], given: string, name: string): string {
+  if (words.includes(given)) return given
+  throw misuse(`${name} ${given}: it is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`)
+}
+
+function readWhole(
+  given: string,
+  name: string,
+  min = Number.MIN_SAFE_INTEGER,
+  max = Number.MAX_SAFE_INTEGER,
+): number {
+  const number = /^-?\d{1,16}$/.test(given) ? Number(given) : Number.NaN
+  if (number >= min && number <= max) return number
+  throw misuse(`${name} ${given}: it is a whole number from ${min} to ${max}.`)
+}
+
+function readMomentText(given: string, name: string): string {
+  if (readMoment(given)) return given
+  throw misuse(
+    `${name} ${given}: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.`,
+  )
+}
+
+function readAddress(given: string, name: string): string {
+  if (isAddress(given)) return given
+  throw misuse(`${name} ${given} is not an address of the TRON network.`)
+}
+
+type Row = Record<string, unknown>
+
+/** What was given to a command: the fields of its body, what else it has on the command line, and
+ *  what all have. */
+export type Arguments = Static<typeof COMMON> &
+  Static<typeof CHANGING> &
+  Static<typeof NODE> &
+  Static<typeof SOLID_NODE> & { body: Row; extras: Row }
+
+/** Reads what follows the words of a command. With --help nothing else is looked at. Throws
+ *  Misuse. */
+export function readArguments(operation: Operation, args: readonly string[]): Arguments {
+  const { words, operands } = operation.cli
+  const groups = parametersOf(operation)
+  const all = Object.values(groups).flat()
+  const { given, left } = sortTokens(
+    words,
+    all.filter(({ operand }) => !operand),
+    args,
+  )
+  const readAll = (some: readonly Parameter[]): Row =>
+    Object.fromEntries(
+      some.flatMap((one) => {
+        const value = readParameter(one, given.get(one.field) ?? [], one.name)
+        return value === undefined ? [] : [[one.field, value]]
+      }),
+    )
+  const options = (some: readonly Parameter[]) => readAll(some.filter(({ operand }) => !operand))
+  const common = { ...options(groups.common), ...options(groups.nodes) }
+  if (common.help === true) return { ...common, body: {}, extras: {} }
+  const body = options(groups.body)
+  const extras = options(groups.extras)
+  for (const field of operands) {
+    const one = all.find((parameter) => parameter.field === field)!
+    const mine = left.splice(0, one.many ? left.length : 1)
+    const value = readParameter(one, mine, operandName(words, one))
+    if (value !== undefined) (groups.body.includes(one) ? body : extras)[field] = value
+  }
+  if (left.length > 0) throw misuse(`${words} does not take ${JSON.stringify(left[0])}.`)
+  return { ...common, body, extras }
+}
+
+const operandName = (words: string, one: Parameter) => `${words}: ${one.value}`
+
+/** The key of an operand or option in JSON: its name, with low lines. */
+export const keyOf = ({ name }: Pick<Parameter, 'name'>): string =>
+  name.slice(2).replaceAll('-', '_')
+
+/** Reads what was given to an operation as JSON, operands and options by their keys: a text, a
+ *  number, true, or a list of them. It is read as if it were typed, so that what is wrong is said
+ *  in the same words. Throws Misuse. */
+export function readOptions(
+  operation: Operation,
+  given: Readonly<Record<string, Json>>,
+): { body: Row; extras: Row; reason: string | undefined } {
+  const { words } = operation.cli
+  const { body, extras, common } = parametersOf(operation)
+  const reason = common.filter(({ field }) => field === 'reason')
+  const all = [...body, ...extras, ...reason]
+  const known = new Map(all.map((one) => [keyOf(one), one]))
+  for (const key of Object.keys(given)) {
+    const name = `--${key.replaceAll('_', '-')}`
+    if (!known.has(key))
+      throw misuse(
+        `${words} has no option ${name}${nearest(
+          name,
+          all.map((one) => one.name),
+        )}.`,
+      )
+  }
+  // Options first and operands in their order, as for what is typed.
+  const readAll = (some: readonly Parameter[]): Row => {
+    const row: Row = {}
+    for (const one of some) {
+      const name = one.operand ? operandName(words, one) : one.name
+      const value = readParameter(one, textsOf(one, given[keyOf(one)], name), name)
+      if (value !== undefined) row[one.field] = value
+    }
+    return row
+  }
+  const options = (some: readonly Parameter[]) => readAll(some.filter(({ operand }) => !operand))
+  const read = { body: options(body), extras: options(extras), reason: options(reason).reason }
+  for (const field of operation.cli.operands) {
+    const of_body = body.find((one) => one.field === field)
+    const one = of_body ?? extras.find((extra) => extra.field === field)!
+    Object.assign(of_body ? read.body : read.extras, readAll([one]))
+  }
+  return read as { body: Row; extras: Row; reason: string | undefined }
+}
+
+/** What would have been typed for a value of JSON. Throws Misuse. */
+function textsOf(one: Parameter, value: Json | undefined, name: string): string[] {
+  if (value === undefined || value === null || value === false) return []
+  if (one.value === '') {
+    if (value === true) return ['']
+    throw misuse(`${name} takes no value.`)
+  }
+  if (value === true) throw misuse(`${name} has no value: ${name} ${one.value}.`)
+  const texts = (Array.isArray(value) ? value : [value]).map((part) => {
+    if (typeof part === 'string') return part
+    if (typeof part === 'number') return String(part)
+    if (part instanceof OtherNumber) return part.text
+    throw misuse(`${name} is a text, a number, or a list of them.`)
+  })
+  return texts
+}
+
+/** The value of all that was given under one name; undefined when nothing was. Throws Misuse. */
+function readParameter(one: Parameter, given: readonly string[], name: string): unknown {
+  if (one.many) return given.length === 0 ? undefined : given.map((text) => one.read(text, name))
+  if (one.value === '') return given.length > 0 ? true : undefined
+  if (given.length > 1) throw misuse(`${name} is given more than once.`)
+  if (given[0] !== undefined) return one.read(given[0], name)
+  if (one.needed) throw misuse(`${name} is missing: ${one.help}.`)
+  return undefined
+}
+
+function sortTokens(words: string, options: readonly Parameter[], args: readonly string[]) {
+  const known = new Map(options.map((one) => [one.name, one]))
+  const types = options.map(({ field, name, value }) => [
+    name.slice(2),
+    {
+      type: value === '' ? ('boolean' as const) : ('string' as const),
+      ...(field === 'help' && { short: 'h' }),
+    },
+  ])
+  const { tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(types),
+  })
+  const given = new Map<string, string[]>()
+  const left: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') left.push(token.value)
+    if (token.kind !== 'option') continue
+    const { rawName: name, value, inlineValue } = token
+    const option = known.get(`--${token.name}`)
+    if (option === undefined)
+      throw misuse(`${words} has no option ${name}${nearest(name, [...known.keys()])}.`)
+    const { field, value: wanted } = option
+    if (wanted === '' && value !== undefined) throw misuse(`${name} takes no value.`)
+    // An option's name where its value should be: the value was forgotten.
+    const forgotten =
+      wanted !== '' && (value === undefined || (!inlineValue && value.startsWith('--')))
+    if (forgotten) throw misuse(`${name} has no value: ${name} ${wanted}.`)
+    given.set(field, [...(given.get(field) ?? []), value ?? ''])
+  }
+  return { given, left }
+}

@@ -1,0 +1,421 @@
+// API keys, by the operator's hand. What seals a new key's secret comes from outside of the
+// database, and is first compared with what the database already has: with the wrong one keys would
+// never work. A new key takes requests with either signature, unless the operator says otherwise:
+// clients that exist know the first one alone.
+
+import { type Static, Type } from 'typebox'
+import { resealWebhookSecrets } from '../../events/webhooks/webhooks.ts'
+import type { Change } from '../../ledger/accounts/actions.ts'
+import { readMoment } from '../../lib/clock.ts'
+import { Fault, misuse, refusal } from '../../lib/fault.ts'
+import { resealSigningKey } from '../../market/receipts/signing_keys.ts'
+import { endAll } from '../../market/subscriptions/ending.ts'
+import { requireCustomer, requireLockedCustomer } from '../../people/customers/customers.ts'
+import {
+  changeKey,
+  issueKey,
+  type KeyLimits,
+  type KeyRow,
+  listKeys,
+  lockKey,
+  resealSecrets,
+  revokeKey,
+  rotateSecret,
+  sealingKeysMissing,
+} from '../../people/keys/keys.ts'
+import { KEY_REVOKED } from '../../people/keys/made.ts'
+import { resealTotpSecrets } from '../../people/sign_in/codes.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Seal } from '../../platform/seal/seal.ts'
+import { SCOPES, type Scope, UNNAMED_SCOPES } from '../../platform/wire/endpoint.ts'
+import {
+  Count,
+  Flag,
+  flag,
+  Moment,
+  NOTHING,
+  OrNull,
+  oneOf,
+  optional,
+  Sun,
+  Text,
+  text,
+  whole,
+} from '../../platform/wire/schemas.ts'
+import { endings } from '../market/orders.ts'
+import { type Answer, change, look, type Needs, readTrx } from '../table/operation.ts'
+
+/** Without its token and its secret. */
+export const Key = Type.Object({
+  id: Text,
+  name: Text,
+  scopes: Type.Array(Text),
+  allowed_networks: Type.Array(Text),
+  daily_cap_sun: OrNull(Sun),
+  require_v2: Flag,
+  require_external_id: Flag,
+  created_at: Moment,
+  expires_at: OrNull(Moment),
+  revoked_at: OrNull(Moment),
+  made_by_key: OrNull(Text),
+  last_used_at: OrNull(Moment),
+  old_secret_until: OrNull(Moment),
+})
+const IssuedKey = Type.Object({
+  key_id: Text,
+  token: Text,
+  secret: Text,
+  signatures: Text,
+  expires_at: OrNull(Moment),
+})
+type IssuedKey = Static<typeof IssuedKey>
+const RotatedKey = Type.Object({ key_id: Text, secret: Text, old_secret_until: OrNull(Moment) })
+const RevokedKey = Type.Object({ key_id: Text, revoked_at: Moment, ended_subscriptions: Count })
+
+/** Throws Refused unless the secrets of the keys can be opened. */
+async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
+  if ((await sealingKeysMissing(tx, seal)).length > 0)
+    throw refusal(
+      'The secrets in this database are not sealed with the key that is configured here.',
+    )
+}
+
+/** A key for reading: null is not said, what it means is. */
+export function keyShown(key: KeyRow): Static<typeof Key> {
+  const { id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id } = key
+  const { created_at, expires_at, revoked_at, made_by_key, last_used_at, old_secret_until } = key
+  return {
+    id,
+    name,
+    scopes: [...(scopes ?? UNNAMED_SCOPES)],
+    allowed_networks: allowed_networks ?? ['any'],
+    daily_cap_sun,
+    require_v2,
+    require_external_id,
+    created_at,
+    expires_at,
+    revoked_at,
+    made_by_key,
+    last_used_at,
+    old_secret_until,
+  }
+}
+
+/** What limits a key: the same for a new key and for one that is changed. */
+const LIMITS = {
+  name: optional(text('NAME', 'what to call it (key)')),
+  scope: optional(Type.Array(oneOf([...SCOPES, 'all'], 'what it may do (read, buy, aml)'))),
+  network: optional(
+    Type.Array(text('NETWORK', 'where it may be used from, such as 203.0.113.0/24 (any)')),
+  ),
+  daily_cap: optional(text('TRX', 'the most it may spend in a day (none)')),
+  expires: optional(
+    text('WHEN', 'a day, a time, or in so many days (90d): refused from then on (never)'),
+  ),
+  require_v2: flag('refuse requests without the second signature, which binds time and path'),
+  allow_v1: flag(
+    'take requests with the first signature alone, too: anyone who sees one can send it again',
+  ),
+  require_external_id: flag(
+    'refuse to begin anything without an external_id or an Idempotency-Key',
+  ),
+  allow_no_external_id: flag('begin things without an id of the caller, too'),
+}
+const Limits = Type.Object(LIMITS)
+
+/** As it is typed. */
+type LimitsBody = Static<typeof Limits>
+
+/** What was typed as limits; what was not typed is undefined. Throws misuse. */
+function readLimits(typed: LimitsBody, at: Date): KeyLimits {
+  const { name, scope = [], network = [], daily_cap, expires } = typed
+  return {
+    name,
+    scopes: scope.length === 0 ? undefined : scopesOf(scope),
+    allowed_networks: network.length === 0 ? undefined : networksOf(network),
+    daily_cap_sun:
+      daily_cap === undefined
+        ? undefined
+        : daily_cap === 'none'
+          ? null
+          : BigInt(readTrx(daily_cap, '--daily-cap')),
+    require_v2: either(typed.require_v2, typed.allow_v1, '--require-v2 and --allow-v1'),
+    require_external_id: either(
+      typed.require_external_id,
+      typed.allow_no_external_id,
+      '--require-external-id and --allow-no-external-id',
+    ),
+    expires_at: expires === undefined ? undefined : readExpiry(expires, at),
+  }
+}
+
+function scopesOf(words: readonly (Scope | 'all')[]): Scope[] {
+  if (!words.includes('all')) return [...new Set(words as readonly Scope[])]
+  if (words.length > 1) throw misuse('--scope all includes the others: give it alone.')
+  return [...SCOPES]
+}
+
+function networksOf(words: readonly string[]): readonly string[] | null {
+  if (!words.includes('any')) return words
+  if (words.length > 1) throw misuse('--network any includes the others: give it alone.')
+  return null
+}
+
+function either(yes = false, no = false, names: string): boolean | undefined {
+  if (yes && no) throw misuse(`${names} exclude one another.`)
+  return yes ? true : no ? false : undefined
+}
+
+const DAY_MS = 86_400_000
+
+/** `never`, a day or time that is still to come, or `90d`. */
+function readExpiry(given: string, at: Date): Date | null {
+  if (given === 'never') return null
+  const days = /^(\d{1,4})d$/.exec(given)?.[1]
+  const expires_at =
+    days === undefined ? readMoment(given) : new Date(at.getTime() + Number(days) * DAY_MS)
+  if (!expires_at)
+    throw misuse(
+      `--expires ${given}: it is a day, a time in UTC, a number of days like 90d, or never.`,
+    )
+  if (expires_at <= at) throw misuse(`--expires ${given} is not in the future.`)
+  return expires_at
+}
+
+/** Runs what checks allowed networks, and says which is none. */
+async function withNetworks<T>(work: Promise<T>): Promise<T> {
+  return work.catch((thrown: unknown) => {
+    throw thrown instanceof Fault ? misuse(`--network: ${thrown.message}.`) : thrown
+  })
+}
+
+/** Which signatures a key takes, for reading. */
+const signaturesOf = (require_v2: boolean) => (require_v2 ? 'v2' : 'v1 or v2')
+
+/** Makes a key. Its token and secret are in the result, and nowhere else. */
+async function addKey(
+  tx: Tx,
+  needs: Needs,
+  typed: LimitsBody & { customer: string; at: Date },
+): Promise<Change<Answer<IssuedKey>>> {
+  // Anyone who closes the customer meanwhile waits, and then revokes this key too.
+  const customer = await requireLockedCustomer(tx, typed.customer)
+  const { id: customer_id } = customer
+  if (customer.state === 'closed')
+    throw refusal(`The customer ${customer_id} is closed: it has no keys any more.`)
+  const seal = await needs.seal()
+  await requireSameSeal(tx, seal)
+  const { clock, random, new_id } = needs
+  const read = readLimits(typed, typed.at)
+  const { name = 'key', scopes, allowed_networks, daily_cap_sun, expires_at } = read
+  const { require_v2 = false, require_external_id = false } = read
+  const limits = {
+    scopes: scopes ?? undefined,
+    allowed_networks: allowed_networks ?? undefined,
+    daily_cap_sun: daily_cap_sun ?? undefined,
+    expires_at: expires_at ?? undefined,
+    require_v2,
+    require_external_id,
+  }
+  const issued = await withNetworks(
+    issueKey(tx, { clock, random, new_id, seal }, { customer_id, name, ...limits }),
+  )
+  const value = { ...issued, signatures: signaturesOf(require_v2), expires_at: expires_at ?? null }
+  const action = {
+    subject: `key:${issued.key_id}`,
+    before: null,
+    after: { customer_id, name, ...limits },
+  }
+  const note = `The secret cannot be shown again. ${SIGNATURE_NOTES[signaturesOf(require_v2)]}`
+  return { result: { value, note }, actions: [action] }
+}
+
+const SIGNATURE_NOTES = {
+  v2: 'Requests need the second signature too (docs/api.md): the SDK and the command line sign so.',
+  'v1 or v2':
+    'It takes requests with the first signature alone: anyone who sees one can send it again, ' +
+    'which buys twice what has no external_id (--require-external-id refuses such, ' +
+    '--require-v2 the first signature alone).',
+}
+
+async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
+  const key = await lockKey(tx, key_id)
+  if (!key || key.user_id !== null) throw refusal(`There is no key ${key_id}.`)
+  return key
+}
+
+/** Puts other limits on a key that is not revoked. */
+async function alterKey(
+  tx: Tx,
+  { key: key_id, at, ...typed }: LimitsBody & { key: string; at: Date },
+): Promise<Change<Answer<Static<typeof Key>>>> {
+  const before = await requireKey(tx, key_id)
+  if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
+  const limits = readLimits(typed, at)
+  if (Object.values(limits).every((limit) => limit === undefined))
+    throw misuse('keys change: nothing to change is given.')
+  const after = await withNetworks(changeKey(tx, before, { ...limits, at }))
+  const told = (key: KeyRow) =>
+    JSON.stringify(key, (_name, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
+  const [was, is] = [limitsOf(before, limits), limitsOf(after, limits)]
+  const same = told(before) === told(after)
+  const note = same ? 'It was so already.' : 'Changed: in force in every process within a second.'
+  const action = { subject: `key:${key_id}`, before: was, after: is }
+  return { result: { value: keyShown(after), note }, actions: same ? [] : [action] }
+}
+
+/** Those fields of a key that were to be changed. */
+function limitsOf(key: KeyRow, limits: KeyLimits): object {
+  const names = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [name],
+  )
+  return Object.fromEntries(names.map((name) => [name, key[name as keyof KeyLimits]]))
+}
+
+/** Revokes a key for good, and ends the subscriptions that it has started unless they are to be
+ *  kept. */
+async function takeKey(
+  tx: Tx,
+  { key_id, at, keep_subscriptions }: { key_id: string; at: Date; keep_subscriptions: boolean },
+): Promise<Change<Static<typeof RevokedKey>>> {
+  const [owner] = await tx<{
+    customer_id: string
+  }>`select customer_id from api_key where id = ${key_id}`
+  if (!owner) throw refusal(`There is no key ${key_id}.`)
+  // The account is locked before the key, as everywhere; a start that comes later finds the key
+  // revoked.
+  const reason = KEY_REVOKED
+  const ended = keep_subscriptions
+    ? []
+    : await endAll(tx, { ...owner, key_id }, { reason, now: at })
+  const { customer_id, name, revoked_at } = await requireKey(tx, key_id)
+  const result = { key_id, revoked_at: revoked_at ?? at, ended_subscriptions: ended.length }
+  if (revoked_at) return { result, actions: endings(ended, reason) }
+  await revokeKey(tx, { customer_id, key_id, at })
+  const action = {
+    subject: `key:${key_id}`,
+    before: { customer_id, name },
+    after: { revoked_at: at },
+  }
+  return { result, actions: [action, ...endings(ended, reason)] }
+}
+
+/** Gives a key a new secret; the one before signs for a while. */
+async function renewSecret(
+  tx: Tx,
+  needs: Needs,
+  { key: key_id, overlap_hours }: { key: string; overlap_hours: number },
+): Promise<Change<Answer<Static<typeof RotatedKey>>>> {
+  const key = await requireKey(tx, key_id)
+  if (key.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
+  const seal = await needs.seal()
+  await requireSameSeal(tx, seal)
+  const { clock, random, new_id } = needs
+  if (overlap_hours > 0 && key.old_secret_until && key.old_secret_until > clock.now()) {
+    throw refusal(
+      `Two secrets of the key ${key_id} sign already: wait, or end both by --overlap-hours 0.`,
+    )
+  }
+  const made = { clock, random, new_id, seal }
+  const { secret, old_secret_until } = await rotateSecret(tx, made, { key, overlap_hours })
+  const before = { secret_made_at: key.secret_made_at }
+  const after = { secret_made_at: clock.now(), old_secret_until }
+  const note =
+    'The secret cannot be shown again. ' +
+    (old_secret_until ? 'Until then the one before signs too.' : 'The one before signs no more.')
+  const action = { subject: `key:${key_id}`, before, after }
+  return { result: { value: { key_id, secret, old_secret_until }, note }, actions: [action] }
+}
+
+const customer = text('CUSTOMER', 'the id of the customer')
+const key = text('KEY', 'the id of the key')
+
+export const keyOperations = [
+  change({
+    path: '/operator/keys/issue',
+    careful: true,
+    summary: 'make an API key; its secret is shown this once',
+    description: 'Unless --allow-v1 is given, it takes only requests with the second signature.',
+    body: Type.Object({ customer, ...LIMITS }),
+    reply: IssuedKey,
+    cli: { operands: ['customer'] },
+    second: () => true,
+    handle: async ({ tx, at, body, ...needs }) => addKey(tx, needs, { ...body, at }),
+  }),
+  look({
+    path: '/operator/keys/list',
+    summary: "a customer's keys, revoked and expired ones included",
+    body: Type.Object({ customer }),
+    reply: Type.Array(Key),
+    cli: { operands: ['customer'] },
+    async handle({ sql, body }) {
+      const { id } = await requireCustomer(sql, body.customer)
+      return { value: (await listKeys(sql, id)).map(keyShown) }
+    },
+  }),
+  change({
+    path: '/operator/keys/change',
+    careful: true,
+    summary: 'put other limits on a key; servers follow within a second',
+    description:
+      'What is not given stays as it is. --scope all, --network any, --daily-cap none and ' +
+      '--expires never lift a limit.',
+    body: Type.Object({ key, ...LIMITS }),
+    reply: Key,
+    cli: { operands: ['key'] },
+    handle: async ({ tx, at, body }) => alterKey(tx, { ...body, at }),
+  }),
+  change({
+    path: '/operator/keys/rotate',
+    careful: true,
+    summary: 'give a key a new secret, shown this once; the one before signs for a while',
+    body: Type.Object({
+      key,
+      overlap_hours: optional(
+        whole('HOURS', 'for how long the secret before signs (24)', { min: 0, max: 168 }),
+      ),
+    }),
+    reply: RotatedKey,
+    cli: { operands: ['key'] },
+    second: () => true,
+    handle: async ({ tx, body: { overlap_hours = 24, key }, ...needs }) =>
+      renewSecret(tx, needs, { key, overlap_hours }),
+  }),
+  change({
+    path: '/operator/keys/revoke',
+    summary: 'end a key for good; servers refuse it within a second',
+    description:
+      'The subscriptions that it has started end with it, since a key is mostly revoked because ' +
+      'it was stolen; anyone who only changes keys keeps them.',
+    body: Type.Object({
+      key,
+      keep_subscriptions: flag('let the subscriptions go on that it has started'),
+    }),
+    reply: RevokedKey,
+    cli: { operands: ['key'] },
+    async handle({ tx, at, body: { key, keep_subscriptions = false } }) {
+      const { result, actions } = await takeKey(tx, { key_id: key, at, keep_subscriptions })
+      const revoked = actions.some(({ subject }) => subject === `key:${key}`)
+      const note = revoked ? 'Revoked.' : 'It was revoked before.'
+      return { result: { value: result, note }, actions }
+    },
+  }),
+  change({
+    path: '/operator/keys/reseal',
+    role: 'admin',
+    careful: true,
+    summary: 'seal every secret with the current sealing key, so that older ones can be given up',
+    body: NOTHING,
+    reply: Type.Object({ resealed: Count }),
+    async handle({ tx, seal }) {
+      const sealing = await seal()
+      const resealed =
+        (await resealSecrets(tx, sealing)) +
+        (await resealWebhookSecrets(tx, sealing)) +
+        (await resealSigningKey(tx, sealing)) +
+        (await resealTotpSecrets(tx, sealing))
+      const action = { subject: 'key', before: null, after: { resealed } }
+      return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
+    },
+  }),
+]

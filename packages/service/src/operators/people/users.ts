@@ -1,0 +1,284 @@
+// People who sign in, by the operator's hand: the first owner of a customer, those of the house,
+// and their sessions. A link is shown once, and is handed over by the one who has asked for it.
+
+import { type Static, Type } from 'typebox'
+import type { Change } from '../../ledger/accounts/actions.ts'
+import { Fault, refusal } from '../../lib/fault.ts'
+import { requireCustomer } from '../../people/customers/customers.ts'
+import { forgetProofs } from '../../people/sign_in/joining.ts'
+import { reportUsers, type UserReport } from '../../people/users/forms.ts'
+import { CUSTOMER_ROLES, HOUSE_ROLES } from '../../people/users/roles.ts'
+import { endSessions, listSessions } from '../../people/users/sessions.ts'
+import {
+  changeUser,
+  inviteUser,
+  linkUrl,
+  lockUser,
+  makeLink,
+  recoverUser,
+  removeUser,
+  type Needs as UserNeeds,
+} from '../../people/users/users.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import {
+  Flag,
+  Moment,
+  OrNull,
+  oneOf,
+  optional,
+  Text,
+  text,
+  Whole,
+} from '../../platform/wire/schemas.ts'
+import { type Answer, change, LIMIT, type LocalNeeds, look, paging } from '../table/operation.ts'
+
+const UserRow = Type.Object({
+  id: Text,
+  customer_id: OrNull(Text),
+  name: Text,
+  role: Text,
+  sign_in_name: OrNull(Text),
+  passkeys: Type.Integer(),
+  totp: Flag,
+  invited_at: Moment,
+  joined_at: OrNull(Moment),
+  ended_at: OrNull(Moment),
+})
+const WithLink = Type.Object({ id: Text, link: Text, ends_at: Moment })
+const SessionRow = Type.Object({
+  id: Text,
+  user_id: Text,
+  name: Text,
+  made_at: Moment,
+  used_at: Moment,
+  ip: Text,
+  browser: Text,
+})
+
+const shown = (user: UserReport): Static<typeof UserRow> => {
+  const { id, customer_id, name, role, sign_in_name, passkeys, totp } = user
+  const { invited_at, joined_at, ended_at } = user
+  const times = { invited_at, joined_at, ended_at }
+  return { id, customer_id, name, role, sign_in_name, passkeys, totp, ...times }
+}
+const recorded = ({ id, name, role, ended_at }: UserReport) => ({
+  id,
+  name,
+  role,
+  ended: ended_at !== null,
+})
+
+/** What is refused to customers by a code is refused here by its sentence. */
+const inWords = (thrown: unknown): never => {
+  throw thrown instanceof Fault ? refusal(`${thrown.message}.`) : thrown
+}
+
+/** Whether a user may let others in: who becomes one takes all that is there. */
+async function isHighest(sql: Sql, id: string): Promise<boolean> {
+  const [found] = await sql`
+    select 1 from service_user where id = ${id} and role in ('owner', 'admin')`
+  return found !== undefined
+}
+
+async function requireUser(tx: Tx, id: string, of_house: boolean): Promise<UserReport> {
+  const user = await lockUser(tx, { id })
+  if (!user || (user.customer_id === null) !== of_house)
+    throw refusal(`There is no ${of_house ? 'operator' : 'user'} ${id} who may sign in.`)
+  return user
+}
+
+const portalBase = ({ publicUrl }: Pick<LocalNeeds, 'publicUrl'>) => `${publicUrl()}/portal`
+const consoleBase = ({ consoleUrl }: Pick<LocalNeeds, 'consoleUrl'>) => `${consoleUrl()}/console`
+
+/** `base`: what the link begins with. */
+async function invite(
+  tx: Tx,
+  needs: UserNeeds,
+  wanted: { customer_id: string | null; name: string; role: string; by: string; base: string },
+): Promise<Change<Answer<Static<typeof WithLink>>>> {
+  const { customer_id, name, role, by, base } = wanted
+  const asked = { customer_id, name, role, invited_by: by }
+  const user = await inviteUser(tx, needs, asked).catch(inWords)
+  const { token, ends_at } = await makeLink(tx, needs, { user_id: user.id, purpose: 'join' })
+  const action = { subject: `user:${user.id}`, before: null, after: recorded(user) }
+  const value = { id: user.id, link: linkUrl(base, token), ends_at }
+  return { result: { value, note: 'The link works once.' }, actions: [action] }
+}
+
+const name = text('NAME', 'what to call the person')
+const user = text('USER', 'the id of the user')
+
+const operationsOf = (of_house: boolean) => {
+  const noun = of_house ? 'operators' : 'users'
+  const who = of_house ? 'an operator' : 'a user of a customer'
+  const roles = of_house ? HOUSE_ROLES : CUSTOMER_ROLES
+  const role = of_house ? ('admin' as const) : ('operator' as const)
+  const common = { role, careful: true }
+  const base = (needs: Pick<LocalNeeds, 'publicUrl' | 'consoleUrl'>) =>
+    of_house ? consoleBase(needs) : portalBase(needs)
+  return [
+    change({
+      ...common,
+      path: `/operator/${noun}/change`,
+      summary: `change the name or the role of ${who}, who signs in again for another role`,
+      body: Type.Object({
+        user,
+        name: optional(name),
+        role: optional(oneOf(roles, 'what the person may do')),
+      }),
+      reply: UserRow,
+      cli: { operands: ['user'] },
+      async handle({ tx, at, body }) {
+        const before = await requireUser(tx, body.user, of_house)
+        const given = { user: before, change: { name: body.name, role: body.role }, at }
+        const after = await changeUser(tx, given).catch(inWords)
+        const subject = `user:${after.id}`
+        const action = { subject, before: recorded(before), after: recorded(after) }
+        return { result: { value: shown(after) }, actions: [action] }
+      },
+    }),
+    change({
+      ...common,
+      path: `/operator/${noun}/recover`,
+      summary: `a new link for ${who} who has lost everything; nothing from before signs in`,
+      body: Type.Object({ user }),
+      reply: WithLink,
+      cli: { operands: ['user'] },
+      second: ({ sql, body }) => isHighest(sql, body.user),
+      async handle({ tx, body, ...needs }) {
+        const found = await requireUser(tx, body.user, of_house)
+        await forgetProofs(tx, found.id)
+        const { token, ends_at } = await recoverUser(tx, needs, found)
+        const after = { ...recorded(found), link: 'new' }
+        const action = { subject: `user:${found.id}`, before: recorded(found), after }
+        const link = linkUrl(base(needs), token)
+        const value = { id: found.id, link, ends_at }
+        return { result: { value, note: 'The link works once.' }, actions: [action] }
+      },
+    }),
+    change({
+      ...common,
+      path: `/operator/${noun}/remove`,
+      summary: `take ${who} out, and end the sessions`,
+      body: Type.Object({ user }),
+      reply: UserRow,
+      cli: { operands: ['user'] },
+      async handle({ tx, at, body }) {
+        const before = await requireUser(tx, body.user, of_house)
+        const after = await removeUser(tx, { user: before, at }).catch(inWords)
+        const subject = `user:${after.id}`
+        const action = { subject, before: recorded(before), after: recorded(after) }
+        return { result: { value: shown(after) }, actions: [action] }
+      },
+    }),
+  ]
+}
+
+export const userOperations = [
+  look({
+    path: '/operator/users/list',
+    summary: 'the users of a customer, newest first',
+    body: Type.Object({ customer: text('CUSTOMER', 'the id of the customer'), ...paging }),
+    reply: Type.Array(UserRow),
+    cli: { operands: ['customer'] },
+    async handle({ sql, body: { customer, limit = LIMIT, before } }) {
+      const { id: customer_id } = await requireCustomer(sql, customer)
+      return { value: (await reportUsers(sql, { customer_id, before, limit })).map(shown) }
+    },
+  }),
+  change({
+    path: '/operator/users/invite',
+    careful: true,
+    summary: 'let somebody sign in for a customer: a link that works once, for 72 hours',
+    body: Type.Object({
+      customer: text('CUSTOMER', 'the id of the customer'),
+      name,
+      role: optional(oneOf(CUSTOMER_ROLES, 'what the person may do (owner)')),
+    }),
+    reply: WithLink,
+    cli: { operands: ['customer', 'name'] },
+    async handle({ tx, body: { customer, name, role = 'owner' }, by, ...needs }) {
+      const { id: customer_id } = await requireCustomer(tx, customer)
+      return invite(tx, needs, { customer_id, name, role, by, base: portalBase(needs) })
+    },
+  }),
+  ...operationsOf(false),
+]
+
+export const operatorOperations = [
+  look({
+    path: '/operator/operators/list',
+    summary: 'who may sign in to the console, newest first',
+    body: Type.Object(paging),
+    reply: Type.Array(UserRow),
+    handle: async ({ sql, body: { limit = LIMIT, before } }) => ({
+      value: (await reportUsers(sql, { customer_id: null, before, limit })).map(shown),
+    }),
+  }),
+  change({
+    path: '/operator/operators/invite',
+    role: 'admin',
+    careful: true,
+    summary: 'let somebody sign in to the console: a link that works once, for 72 hours',
+    description: 'The link begins where the console is reached.',
+    body: Type.Object({
+      name,
+      role: optional(oneOf(HOUSE_ROLES, 'what the person may do (auditor)')),
+    }),
+    reply: WithLink,
+    cli: { operands: ['name'] },
+    handle: ({ tx, body: { name, role = 'auditor' }, by, ...needs }) =>
+      invite(tx, needs, { customer_id: null, name, role, by, base: consoleBase(needs) }),
+  }),
+  ...operationsOf(true),
+]
+
+/** The session of that id, whose ever it is. Throws Refused. */
+async function requireSession(sql: Sql | Tx, id: string, at: Date) {
+  const [owner] = await sql<{ customer_id: string | null }>`
+    select customer_id from user_session as s join service_user as u on u.id = s.user_id
+    where s.id = ${id}`
+  const wanted = { customer_id: owner?.customer_id ?? null, id, open_at: at, limit: 1 }
+  const [session] = await listSessions(sql, wanted)
+  if (!session) throw refusal(`There is no session ${id} that is open.`)
+  return session
+}
+
+export const sessionOperations = [
+  look({
+    path: '/operator/sessions/list',
+    summary: 'who is signed in, newest first',
+    body: Type.Object({
+      customer: optional(text('CUSTOMER', 'of a customer (of the house)')),
+      ...paging,
+    }),
+    reply: Type.Array(SessionRow),
+    async handle({ sql, clock, body: { customer, limit = LIMIT, before } }) {
+      const customer_id = customer ?? null
+      const rows = await listSessions(sql, { customer_id, before, open_at: clock.now(), limit })
+      const value = rows.map(({ id, user_id, name, made_at, used_at, ip, browser }) => ({
+        id,
+        user_id,
+        name,
+        made_at,
+        used_at,
+        ip,
+        browser,
+      }))
+      return { value }
+    },
+  }),
+  change({
+    path: '/operator/sessions/end',
+    summary: 'sign somebody out',
+    body: Type.Object({ session: text('SESSION', 'the id of the session') }),
+    reply: Type.Object({ id: Text, ended: Whole }),
+    cli: { operands: ['session'] },
+    async handle({ tx, at, body }) {
+      const { id, user_id } = await requireSession(tx, body.session, at)
+      const ended = await endSessions(tx, { user_id, id, at })
+      const action = { subject: `user:${user_id}`, before: { session: id }, after: null }
+      return { result: { value: { id, ended: BigInt(ended) } }, actions: [action] }
+    },
+  }),
+]

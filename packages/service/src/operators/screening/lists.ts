@@ -1,0 +1,317 @@
+// Lists of labels, by the operator's hand: loading, comparing, and when a list is loaded by itself.
+// Whatever was loaded stays; screenings follow the newest set as soon as the index has caught up
+// with it.
+
+import { Type } from 'typebox'
+import type { Change } from '../../ledger/accounts/actions.ts'
+import { Outage, Refused, refusal } from '../../lib/fault.ts'
+import type { Tx } from '../../platform/database/sql.ts'
+import {
+  Count,
+  Flag,
+  flag,
+  ListOf,
+  Moment,
+  OrNull,
+  oneOf,
+  optional,
+  Text,
+  text,
+  Whole,
+  whole,
+} from '../../platform/wire/schemas.ts'
+import { watchedAmong } from '../../screening/checks/watches.ts'
+import {
+  diffSets,
+  type ListState,
+  listStates,
+  previewList,
+  publishList,
+  restoreVersion,
+} from '../../screening/labels/label_sets.ts'
+import type { ListContents } from '../../screening/labels/list_entries.ts'
+import {
+  listVersions,
+  newestSet,
+  requireSet,
+  setSchedule,
+  updatableLists,
+} from '../../screening/labels/list_versions.ts'
+import { LISTS, openList, readList, type Source } from '../../screening/labels/lists.ts'
+import {
+  change,
+  LIMIT,
+  limit,
+  look,
+  type Needs,
+  type Terminal,
+  type Upload,
+  undertaking,
+} from '../table/operation.ts'
+
+const notLoaded = ({ list, origin }: Source, why: string) =>
+  refusal(`${list} from ${origin} was not loaded: ${why}`)
+
+/** Reads a list whole, and only then begins to write. Throws Refused for what is wrong with it. */
+async function read({ progress }: Pick<Needs, 'progress'>, source: Source): Promise<ListContents> {
+  const kilobytes = (bytes: number) => Math.ceil(bytes / 1_000)
+  let told = 0
+  try {
+    return await readList(source, (bytes, expected) => {
+      if (bytes - told < 500_000 && bytes !== expected) return
+      told = bytes
+      const whole = expected && kilobytes(expected)
+      progress({ what: source.list, done: kilobytes(bytes), whole, unit: 'kB' })
+    })
+  } catch (thrown) {
+    if (thrown instanceof Outage || !(thrown instanceof Error)) throw thrown
+    throw notLoaded(source, thrown.message)
+  } finally {
+    progress()
+  }
+}
+
+type LoadNeeds = Pick<Needs, 'progress'> & {
+  by: string
+  record<Value>(work: (tx: Tx, at: Date) => Promise<Change<Value>>): Promise<Value>
+  may_shrink: boolean
+}
+
+async function load(source: Source, loading: LoadNeeds) {
+  const { entries, passed_over } = await read(loading, source)
+  const { list, origin } = source
+  const { by, may_shrink, record } = loading
+  return record(async (tx, loaded_at) => {
+    const from = { list, origin, passed_over, loaded_at, loaded_by: by, may_shrink }
+    const publishing = publishList(tx, from, entries).catch((thrown: unknown) => {
+      throw thrown instanceof Refused ? notLoaded(source, thrown.message) : thrown
+    })
+    const { version_id, ...published } = await publishing
+    const after = { version: version_id, label_set: published.label_set, origin }
+    return {
+      result: { list, ...published, passed_over },
+      actions: published.changed ? [{ subject: `list:${list}`, before: null, after }] : [],
+    }
+  })
+}
+
+const CHANGED =
+  'The running service follows the new labels as soon as its index has caught up with them.'
+
+function loaded(rows: Awaited<ReturnType<typeof load>>[]) {
+  return { value: rows, note: rows.some((one) => one.changed) ? CHANGED : 'It was so already.' }
+}
+
+/** A list in a file, of those who type. */
+const FROM_FILE = {
+  operands: ['list' as const, 'file' as const],
+  extras: Type.Object({ file: text('FILE', 'the file, in the format of the publisher') }),
+  before: async ({ file }: { file: string }, { openFile }: Terminal) => ({
+    upload: await openFile(file),
+  }),
+}
+
+/** Throws Refused when no file came along. */
+function requireUpload(upload: Upload | undefined): Upload {
+  if (!upload) throw refusal('No file came along.')
+  return upload
+}
+
+const list = oneOf(LISTS, 'the list')
+const shrink = flag('also when it has lost more than half of its entries')
+const SETS = { min: 0, max: 2 ** 31 - 1 }
+
+const LoadedLists = ListOf({
+  list: Text,
+  label_set: Count,
+  added: Count,
+  removed: Count,
+  changed: Flag,
+  entries: Count,
+  passed_over: Count,
+})
+const State = {
+  list: Text,
+  entries: OrNull(Count),
+  loaded_at: OrNull(Moment),
+  origin: OrNull(Text),
+  refresh_hours: OrNull(Count),
+  url: OrNull(Text),
+  licence: Text,
+}
+const Version = {
+  id: Whole,
+  list: Text,
+  entries: Count,
+  passed_over: Count,
+  loaded_at: Moment,
+  loaded_by: Text,
+  origin: Text,
+  sha256: Text,
+  first_set: OrNull(Count),
+  last_set: OrNull(Count),
+}
+
+const Difference = {
+  list: Text,
+  change: Text,
+  address: Text,
+  category: Text,
+  entity: Text,
+  kind: Text,
+  confidence: Count,
+  reference: Text,
+  valid_from: OrNull(Moment),
+  valid_to: OrNull(Moment),
+}
+
+const shown = ({ code, entries, loaded_at, origin, refresh_hours, url, licence }: ListState) => ({
+  list: code,
+  entries,
+  loaded_at,
+  origin,
+  refresh_hours,
+  url,
+  licence,
+})
+
+export const listOperations = [
+  look({
+    path: '/operator/lists/show',
+    summary: 'the lists of labels, and what of them is loaded',
+    body: Type.Object({ list: optional(oneOf(LISTS, 'every version of this list')), limit }),
+    reply: Type.Union([ListOf(State), ListOf(Version)]),
+    cli: { operands: ['list'] },
+    async handle({ sql, body: { list, limit = LIMIT } }) {
+      if (list !== undefined) return { value: await listVersions(sql, { list, limit }) }
+      const states = await listStates(sql)
+      const note = states.some((one) => one.entries !== null)
+        ? `Label set ${await newestSet(sql)} is the newest.`
+        : 'Nothing is loaded: nothing is known of who addresses belong to, and checks say so.'
+      return { value: states.map(shown), note }
+    },
+  }),
+  undertaking({
+    path: '/operator/lists/update',
+    careful: true,
+    summary: "load the newest version of lists from their publishers' addresses",
+    description:
+      'Without a list: every one that was loaded before or is loaded by itself, and has an ' +
+      'address.',
+    body: Type.Object({ lists: optional(Type.Array(list)), shrink }),
+    reply: LoadedLists,
+    cli: { operands: ['lists'] },
+    async handle({ sql, body: { lists = [], shrink = false }, ...needs }) {
+      const chosen = lists.length > 0 ? lists : await updatableLists(sql)
+      if (chosen.length === 0)
+        throw refusal(`Name the list: none has been loaded yet. There are: ${LISTS.join(', ')}.`)
+      const rows = []
+      for (const code of chosen) {
+        const source = await openList({ sql, download: needs.download }, code)
+        rows.push(await load(source, { ...needs, may_shrink: shrink }))
+      }
+      return loaded(rows)
+    },
+  }),
+  look({
+    path: '/operator/lists/preview',
+    summary: 'what `lists import` of a file would change, without loading it',
+    description:
+      '`watched` is how many addresses that customers watch are among those it says otherwise: ' +
+      'they are screened again when it is loaded. The first differences are shown, by address.',
+    body: Type.Object({ list, limit }),
+    reply: Type.Object({
+      list: Text,
+      entries: Count,
+      entries_before: Count,
+      added: Count,
+      removed: Count,
+      passed_over: Count,
+      watched: Count,
+      refused: OrNull(Text),
+      differences: ListOf(Difference),
+    }),
+    cli: FROM_FILE,
+    async handle({ sql, body: { list, limit = LIMIT }, upload, progress }) {
+      const { entries, passed_over } = await read({ progress }, { list, ...requireUpload(upload) })
+      const all = await previewList(sql, list, entries)
+      const { differences, ...counts } = all
+      const watched = await watchedAmong(sql, new Set(differences.map(({ address }) => address)))
+      const shown = differences.slice(0, limit)
+      return { value: { list, ...counts, passed_over, watched, differences: shown } }
+    },
+  }),
+  undertaking({
+    path: '/operator/lists/import',
+    careful: true,
+    summary: 'load a list from a file, in the place of its version before',
+    body: Type.Object({ list, shrink }),
+    reply: LoadedLists,
+    cli: FROM_FILE,
+    async handle({ body: { list, shrink = false }, upload: given, ...needs }) {
+      const upload = requireUpload(given)
+      return loaded([await load({ list, ...upload }, { ...needs, may_shrink: shrink })])
+    },
+  }),
+  change({
+    path: '/operator/lists/revert',
+    careful: true,
+    summary: 'put a version of a list that was loaded before in force again: `lists show LIST`',
+    body: Type.Object({ list, version: whole('VERSION', 'the id of the version') }),
+    reply: LoadedLists.items,
+    cli: { operands: ['list', 'version'] },
+    async handle({ tx, body, by, at }) {
+      const { list } = body
+      const version_id = BigInt(body.version)
+      const restored = await restoreVersion(tx, { list, version_id, by, at })
+      const { version_before, version_id: _, ...counts } = restored
+      const { label_set } = counts
+      const value = { list, ...counts }
+      const before = version_before === undefined ? null : { version: version_before }
+      const after = { version: version_id, label_set }
+      return {
+        result: { value, note: CHANGED },
+        actions: [{ subject: `list:${list}`, before, after }],
+      }
+    },
+  }),
+  look({
+    path: '/operator/lists/diff',
+    summary: 'what two label sets say differently',
+    body: Type.Object({
+      before: whole('BEFORE', 'the number of a label set', SETS),
+      after: optional(whole('AFTER', 'of another one (the newest)', SETS)),
+    }),
+    reply: ListOf(Difference),
+    cli: { operands: ['before', 'after'] },
+    async handle({ sql, body }) {
+      const before = await requireSet(sql, body.before)
+      const after = await requireSet(sql, body.after ?? (await newestSet(sql)))
+      return { value: await diffSets(sql, before, after) }
+    },
+  }),
+  change({
+    path: '/operator/lists/schedule',
+    careful: true,
+    summary: 'have a list loaded from its publisher again and again, or not any more',
+    body: Type.Object({
+      list,
+      hours: optional(whole('HOURS', 'load it so often', { max: 10_000 })),
+      off: flag('load it only when told to'),
+      url: optional(text('URL', 'load it from this address from now on')),
+    }),
+    reply: Type.Object({ list: Text, url: OrNull(Text), refresh_hours: OrNull(Count) }),
+    cli: { operands: ['list'] },
+    async handle({ tx, body: { list, hours, off = false, url } }) {
+      if (off && hours !== undefined) throw refusal('Either --hours or --off.')
+      if (url !== undefined && !/^https?:\/\//.test(url))
+        throw refusal(`${url} is not an http:// or https:// address.`)
+      const { before, after } = await setSchedule(tx, { list, url, hours, off })
+      const same = before.url === after.url && before.refresh_hours === after.refresh_hours
+      return {
+        result: { value: { list, ...after } },
+        actions: same ? [] : [{ subject: `list:${list}`, before, after }],
+      }
+    },
+  }),
+]

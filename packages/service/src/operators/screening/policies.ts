@@ -1,0 +1,89 @@
+// The policy of screening: the one in force, and another in its place.
+
+import { Type } from 'typebox'
+import { refusal } from '../../lib/fault.ts'
+import type { Json } from '../../lib/json.ts'
+import { unchecked } from '../../platform/wire/body.ts'
+import { Count, ListOf, Moment, NOTHING, OrNull, Text, text } from '../../platform/wire/schemas.ts'
+import {
+  currentPolicy,
+  EMBEDDED,
+  type Policy,
+  publishPolicy,
+} from '../../screening/engine/policy.ts'
+import { policyHistory } from '../../screening/engine/policy_history.ts'
+import { PROVIDERS } from '../../screening/providers/configured.ts'
+import { change, LIMIT, limit, look } from '../table/operation.ts'
+
+/** Its form is judged by the policy's own reader. */
+const PolicyShown = Type.Unsafe<Policy>({ type: 'object' })
+
+function parsed(text: string, file: string): Json {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    throw refusal(`${file} is not JSON.`)
+  }
+}
+
+/** Names in a policy's routes that are no provider's. */
+function unknownProviders({ routes }: Policy): string[] {
+  const named = new Set(Object.values(routes).flatMap(({ use }) => use))
+  return [...named].filter((name) => name !== EMBEDDED && !PROVIDERS.includes(name))
+}
+
+export const policyOperations = [
+  look({
+    path: '/operator/aml/policy',
+    summary: 'the policy in force: weights, floors, and who answers',
+    body: NOTHING,
+    reply: PolicyShown,
+    handle: async ({ sql }) => ({ value: await currentPolicy(sql) }),
+  }),
+  look({
+    path: '/operator/aml/policies',
+    summary: 'the versions of the policy, newest first, with what each changed',
+    description: 'The last one is that which came with Penstock: nobody has published it.',
+    body: Type.Object({ limit }),
+    reply: ListOf({
+      version: Count,
+      published_at: OrNull(Moment),
+      published_by: OrNull(Text),
+      changes: ListOf({ field: Text, before: OrNull(Text), after: OrNull(Text) }),
+    }),
+    handle: async ({ sql, body: { limit = LIMIT } }) => ({
+      value: await policyHistory(sql, limit),
+    }),
+  }),
+  change({
+    path: '/operator/aml/publish',
+    role: 'admin',
+    careful: true,
+    summary: 'put a policy in force: `aml policy --json` prints the one to begin with',
+    body: Type.Object({ policy: unchecked({ type: 'object' }) }),
+    reply: PolicyShown,
+    cli: {
+      operands: ['file'],
+      extras: Type.Object({ file: text('FILE', 'a policy as JSON') }),
+      filled: ['policy'],
+      before: async ({ file }, { readFile }) => ({
+        body: { policy: parsed(await readFile(file), file) },
+      }),
+    },
+    async handle({ tx, at, by, body }) {
+      const before = await currentPolicy(tx)
+      const publishing = { body: body.policy, published_by: by, published_at: at }
+      const version = await publishPolicy(tx, publishing)
+      const after = await currentPolicy(tx)
+      const unknown = unknownProviders(after)
+      const missed =
+        unknown.length === 0
+          ? ''
+          : ` No provider is called ${unknown.join(' or ')}: asking it fails.`
+      return {
+        result: { value: after, note: `Checks from now on follow it.${missed}` },
+        actions: [{ subject: `policy:${version}`, before, after }],
+      }
+    },
+  }),
+]

@@ -1,0 +1,68 @@
+// Who is screened again whenever what is known of them changes, for which customer.
+
+import type { Address } from 'penstock-tron/address.ts'
+import { Type } from 'typebox'
+import { refusal } from '../../lib/fault.ts'
+import { requireCustomer } from '../../people/customers/customers.ts'
+import { address, Count, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
+import { listWatches, unwatch, watch } from '../../screening/checks/watches.ts'
+import { change, LIMIT, limit, look } from '../table/operation.ts'
+
+const WatchBody = Type.Object({
+  customer: text('CUSTOMER', 'the id of the customer'),
+  address: address('the address'),
+})
+const Watch = Type.Object({ customer_id: Text, address: Text })
+
+export const watchOperations = [
+  change({
+    path: '/operator/aml/watch',
+    summary: 'screen an address again whenever what is known changes, for a customer, at no price',
+    body: WatchBody,
+    reply: Watch,
+    cli: { operands: ['customer', 'address'] },
+    async handle({ tx, at, body }) {
+      const { id: customer_id } = await requireCustomer(tx, body.customer)
+      const after = { customer_id, address: body.address as Address }
+      await watch(tx, { ...after, made_at: at })
+      return {
+        result: { value: after },
+        actions: [{ subject: `watch:${after.address}`, before: null, after }],
+      }
+    },
+  }),
+  change({
+    path: '/operator/aml/unwatch',
+    summary: 'watch an address no longer',
+    body: WatchBody,
+    reply: Watch,
+    cli: { operands: ['customer', 'address'] },
+    async handle({ tx, body: { customer: customer_id, address } }) {
+      const before = { customer_id, address: address as Address }
+      if (!(await unwatch(tx, before)))
+        throw refusal(`${address} is not watched for ${customer_id}.`)
+      return {
+        result: { value: before },
+        actions: [{ subject: `watch:${address}`, before, after: null }],
+      }
+    },
+  }),
+  look({
+    path: '/operator/aml/watches',
+    summary: 'the addresses that are watched, with their newest answers',
+    body: Type.Object({ limit }),
+    reply: ListOf({
+      customer_id: Text,
+      address: Text,
+      made_at: Moment,
+      label_set: OrNull(Count),
+      check_id: OrNull(Text),
+      state: OrNull(Text),
+      risk_score: OrNull(Text),
+      risk_level: OrNull(Text),
+    }),
+    handle: async ({ sql, body: { limit = LIMIT } }) => ({
+      value: await listWatches(sql, limit),
+    }),
+  }),
+]

@@ -1,0 +1,318 @@
+// What a key is, the forms in which it goes over the wire, and what is told of it.
+
+import { type Static, Type } from 'typebox'
+import { type EventKind, eventKind } from '../../events/log/kinds.ts'
+import { dayOf, readMoment, wireTime } from '../../lib/clock.ts'
+import { type Json, money } from '../../lib/json.ts'
+import { isNetwork } from '../../lib/networks.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import {
+  InvalidParams,
+  Money,
+  refuses,
+  SCOPES,
+  type Scope,
+  unchecked,
+} from '../../platform/wire/endpoint.ts'
+import { readMoney } from '../../platform/wire/reading.ts'
+import { OrNull } from '../../platform/wire/schemas.ts'
+
+/** A key as its owner may see it at any time. */
+export type KeyRow = {
+  id: string
+  customer_id: string
+  name: string
+  scopes: Scope[] | null
+  allowed_networks: string[] | null
+  daily_cap_sun: bigint | null
+  require_v2: boolean
+  require_external_id: boolean
+  created_at: Date
+  expires_at: Date | null
+  revoked_at: Date | null
+  made_by_key: string | null
+  spends_from: string | null
+  secret_made_at: Date
+  /** The secret before, which signs until then. */
+  old_secret_made_at: Date | null
+  old_secret_until: Date | null
+  last_used_at: Date | null
+  /** The user for whom it stands; null: it signs. */
+  user_id: string | null
+}
+
+const NETWORKS_MAX = 100
+
+const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
+
+export const IdField = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
+
+/** What limits a key, in a request. */
+export const LimitFields = {
+  scopes: Type.Array(Type.Enum([...SCOPES], invalid('scopes')), {
+    minItems: 1,
+    maxItems: SCOPES.length,
+    description: 'What it may do',
+    ...invalid('scopes'),
+  }),
+  networks: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64, ...invalid('networks') }), {
+      minItems: 1,
+      maxItems: NETWORKS_MAX,
+      description: 'Where it may be used from: addresses and networks, or `any` alone',
+      ...invalid('networks'),
+    }),
+  ),
+  daily_cap: Type.Optional(
+    unchecked(
+      Type.Union([Type.Number(), Type.Literal('none')], {
+        description: 'The most that it may spend in a day (UTC), in TRX, or `none`',
+      }),
+    ),
+  ),
+  require_v2: Type.Optional(
+    Type.Boolean({
+      description:
+        'It refuses requests without the second signature, which the SDK and the command line ' +
+        'send; clients that know the first alone do not work with it',
+      ...invalid('require_v2'),
+    }),
+  ),
+  require_external_id: Type.Optional(
+    Type.Boolean({
+      description:
+        'It begins nothing without an `external_id` or an `Idempotency-Key`: what the first ' +
+        'signature alone leaves open, that a body is sent again, then buys nothing twice',
+      ...invalid('require_external_id'),
+    }),
+  ),
+  ends_at: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description: 'A time that is still to come, from which on it is refused, or `never`',
+      ...invalid('ends_at'),
+    }),
+  ),
+}
+
+export const NameField = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: 'What to call it',
+  ...invalid('name'),
+})
+
+export const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
+export const LIMIT_REFUSALS = [
+  refuses(InvalidParams, '`name` is not text of 1 to 200 characters', 'name'),
+  refuses(InvalidParams, '`scopes` is no list of scopes', 'scopes'),
+  refuses(InvalidParams, '`networks` is no list of addresses and networks', 'networks'),
+  refuses(InvalidParams, '`require_v2` is neither true nor false', 'require_v2'),
+  refuses(InvalidParams, '`require_external_id` is neither true nor false', 'require_external_id'),
+  refuses(InvalidParams, '`daily_cap` is no amount of TRX', 'daily_cap'),
+  refuses(InvalidParams, '`ends_at` is no time that is still to come', 'ends_at'),
+]
+
+type LimitFieldValues = {
+  scopes?: Scope[] | undefined
+  networks?: string[] | undefined
+  daily_cap?: Json | undefined
+  require_v2?: boolean | undefined
+  require_external_id?: boolean | undefined
+  ends_at?: string | undefined
+}
+
+/** What limits a key, as it was asked for. Throws 2. */
+export function readLimits(
+  { scopes, networks, daily_cap, require_v2, require_external_id, ends_at }: LimitFieldValues,
+  now: Date,
+) {
+  return {
+    scopes: scopes && [...new Set(scopes)],
+    allowed_networks: networks && readNetworks(networks),
+    require_v2,
+    require_external_id,
+    daily_cap_sun:
+      daily_cap === undefined
+        ? undefined
+        : daily_cap === 'none'
+          ? null
+          : readMoney(daily_cap, 'daily_cap'),
+    expires_at: ends_at === undefined ? undefined : readEnd(ends_at, now),
+  }
+}
+
+function readNetworks(networks: readonly string[]): readonly string[] | null {
+  if (networks.length === 1 && networks[0] === 'any') return null
+  const wrong = networks.find((network) => !isNetwork(network))
+  if (wrong !== undefined)
+    throw InvalidParams('networks', 'Not an address or network').at(
+      `networks[${networks.indexOf(wrong)}]`,
+      'an address or a network, such as 203.0.113.0/24',
+    )
+  return networks
+}
+
+function readEnd(given: string, now: Date): Date | null {
+  if (given === 'never') return null
+  const ends_at = readMoment(given)
+  if (!ends_at || ends_at <= now)
+    throw InvalidParams('ends_at', 'Invalid ends_at').at(
+      'ends_at',
+      'a day or a time in UTC that is still to come, or never',
+    )
+  return ends_at
+}
+
+const SPENT_TODAY =
+  'TRX since midnight (UTC) that counts against its cap, with what keys have spent that share ' +
+  'it; null: not counted, because it has no cap, or not for the whole of today'
+
+export const KeyForm = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  scopes: OrNull(Type.Array(Type.String())),
+  networks: OrNull(Type.Array(Type.String())),
+  daily_cap: OrNull(Money({ description: 'TRX; null: no limit' })),
+  spent_today: OrNull(Money({ description: SPENT_TODAY })),
+  require_v2: Type.Boolean(),
+  require_external_id: Type.Boolean(),
+  created_at: Type.String(),
+  made_by: OrNull(Type.String({ description: 'The key that made it; null: the operator' })),
+  last_used_at: OrNull(Type.String()),
+  ends_at: OrNull(Type.String()),
+  revoked_at: OrNull(Type.String()),
+  secrets: Type.Array(Type.Object({ made_at: Type.String(), until: OrNull(Type.String()) }), {
+    description: 'Those that sign now, the newest first',
+  }),
+})
+
+export type KeyReport = KeyRow & { spent_today_sun: bigint | null }
+
+/** Keys, newest first; those that stand for users only when they are named. `day`: of which to say
+ *  what was spent. `made_by_key`: only those that it has made. */
+export async function reportKeys(
+  sql: Sql | Tx,
+  wanted: {
+    customer_id?: string
+    ids?: readonly string[] | undefined
+    made_by_key?: string | undefined
+    before?: string | undefined
+    limit: number
+    day: string
+  },
+): Promise<KeyReport[]> {
+  const { customer_id = null, ids = null, made_by_key = null, before = null, limit, day } = wanted
+  return sql<KeyReport>`
+    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
+      require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
+      secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id,
+      api_key_spent_on(id, ${day}::date) as spent_today_sun
+    from api_key
+    where (${customer_id}::text is null or customer_id = ${customer_id})
+      and (${before}::text is null or id < ${before})
+      and (${made_by_key}::text is null or made_by_key = ${made_by_key})
+      and (case when ${ids}::text[] is null then user_id is null else id = any(${ids}) end)
+    order by id desc limit ${limit}`
+}
+
+const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
+
+/** A key in the wire's form. `at`: when it is looked at. */
+export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {
+  const { id, name, scopes, require_v2, daily_cap_sun, made_by_key } = key
+  return {
+    id,
+    name,
+    scopes,
+    networks: key.allowed_networks,
+    daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
+    spent_today: key.spent_today_sun === null ? null : money(key.spent_today_sun),
+    require_v2,
+    require_external_id: key.require_external_id,
+    created_at: wireTime(key.created_at),
+    made_by: made_by_key,
+    last_used_at: timeOrNull(key.last_used_at),
+    ends_at: timeOrNull(key.expires_at),
+    revoked_at: timeOrNull(key.revoked_at),
+    secrets: secretsOf(key, at),
+  }
+}
+
+/** What the record of a customer says of a key. */
+export function recordedKey(key: KeyRow, at: Date) {
+  const { name, scopes, allowed_networks: networks, daily_cap_sun, require_v2 } = key
+  return {
+    name,
+    scopes,
+    networks,
+    daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
+    require_v2,
+    require_external_id: key.require_external_id,
+    ends_at: timeOrNull(key.expires_at),
+    revoked_at: timeOrNull(key.revoked_at),
+    secrets: secretsOf(key, at),
+  }
+}
+
+function secretsOf(key: KeyRow, at: Date) {
+  const { revoked_at, secret_made_at, old_secret_made_at, old_secret_until, user_id } = key
+  if (revoked_at || user_id) return []
+  const newest = { made_at: wireTime(secret_made_at), until: null }
+  if (!old_secret_made_at || !old_secret_until || old_secret_until <= at) return [newest]
+  return [newest, { made_at: wireTime(old_secret_made_at), until: wireTime(old_secret_until) }]
+}
+
+const SAMPLE = {
+  id: '01m7xps0ca8ksnnfg71x89vdp6',
+  name: 'shop',
+  scopes: ['read', 'buy'],
+  networks: ['203.0.113.0/24'],
+  daily_cap: 500,
+  spent_today: 0,
+  require_v2: true,
+  require_external_id: false,
+  created_at: '2026-11-21T00:05:57Z',
+  made_by: null,
+  last_used_at: null,
+  ends_at: null,
+  revoked_at: null,
+  secrets: [{ made_at: '2026-11-21T00:05:57Z', until: null }],
+}
+
+export const keyKinds: readonly EventKind[] = [
+  eventKind('key.created', {
+    data: KeyForm,
+    when: 'an API key is made, by a key of yours or by the operator',
+    scope: 'manage',
+    sample: SAMPLE,
+  }),
+  eventKind('key.revoked', {
+    data: KeyForm,
+    when: 'an API key is revoked',
+    scope: 'manage',
+    sample: { ...SAMPLE, revoked_at: '2026-11-21T00:07:00Z', secrets: [] },
+  }),
+  eventKind('key.ending', {
+    data: KeyForm,
+    when: 'an API key ends within seven days',
+    scope: 'manage',
+    sample: { ...SAMPLE, ends_at: '2026-11-28T00:05:57Z' },
+  }),
+  eventKind('key.cap_reached', {
+    data: KeyForm,
+    when: 'something would have cost more than an API key may still spend today; once a day',
+    scope: 'manage',
+    sample: { ...SAMPLE, spent_today: 498.2 },
+  }),
+]
+
+/** Keys as they are listed at that time, by id. */
+export async function keyForms(
+  tx: Tx,
+  ids: readonly string[],
+  at: Date,
+): Promise<ReadonlyMap<string, Static<typeof KeyForm>>> {
+  const keys = await reportKeys(tx, { ids, limit: ids.length, day: dayOf(at) })
+  return new Map(keys.map((key) => [key.id, printKey(key, at)]))
+}

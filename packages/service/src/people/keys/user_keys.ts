@@ -1,0 +1,41 @@
+// The keys that stand for the users of a customer. Such a key has the id of its user, signs nothing
+// and is not listed: it is there so that whatever names a key can name a user.
+
+import { dayOf } from '../../lib/clock.ts'
+import type { Tx } from '../../platform/database/sql.ts'
+import type { Scope } from '../../platform/wire/endpoint.ts'
+import { changeKey, lockKey } from './keys.ts'
+
+export type UserKey = {
+  user_id: string
+  customer_id: string
+  name: string
+  scopes: readonly Scope[]
+  /** What the user may spend in a day, in sun; null: no limit. */
+  daily_cap_sun: bigint | null
+  /** Another key whose spending of a day the user's counts as. */
+  spends_from?: string | null | undefined
+}
+
+export async function openUserKey(tx: Tx, key: UserKey, at: Date): Promise<void> {
+  const { user_id, customer_id, name, scopes, daily_cap_sun, spends_from = null } = key
+  await tx`
+    insert into api_key (id, user_id, customer_id, name, scopes, daily_cap_sun,
+      spending_counted_from, spends_from, require_v2, created_at, secret_made_at)
+    values (${user_id}, ${user_id}, ${customer_id}, ${name}, ${scopes}, ${daily_cap_sun},
+      ${daily_cap_sun === null ? null : dayOf(at)}, ${spends_from}, false, ${at}, ${at})`
+}
+
+/** Follows a change of the user. */
+export async function changeUserKey(
+  tx: Tx,
+  change: Omit<UserKey, 'customer_id' | 'spends_from'>,
+  at: Date,
+): Promise<void> {
+  const key = await lockKey(tx, change.user_id)
+  if (key) await changeKey(tx, key, { ...change, at })
+}
+
+export async function endUserKey(tx: Tx, user_id: string, at: Date): Promise<void> {
+  await tx`update api_key set revoked_at = ${at} where id = ${user_id} and revoked_at is null`
+}

@@ -1,0 +1,45 @@
+// What people call to sign in: under /portal/session and /console/session, the same for both faces.
+
+import type { Clock } from '../../lib/clock.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import type { Step } from '../../platform/steps/step.ts'
+import type { Endpoint } from '../../platform/wire/endpoint.ts'
+import { pruneSessionsStep, sessionReader } from '../users/sessions.ts'
+import { begin, end, link } from './begin.ts'
+import { pruneChallengesStep } from './challenges.ts'
+import { credentialRoutes } from './credentials.ts'
+import { join } from './joining.ts'
+import { assertionOptions, OptionsForm } from './passkeys.ts'
+import { type Needs, passkey, password, recovery, stepUpRoute } from './proofs.ts'
+import { pruneTriesStep } from './tries.ts'
+
+export type SignInNeeds = Needs
+
+/** The same on other connections: the house's people are seen on those of the console alone. */
+export const signInOn = (
+  sql: Sql,
+  needs: Omit<SignInNeeds, 'face'>,
+): Omit<SignInNeeds, 'face'> => ({ ...needs, sql, sessions: sessionReader({ ...needs, sql }) })
+
+export const signInRoutes = (needs: SignInNeeds): Endpoint[] => [
+  begin(needs, {
+    schema: OptionsForm,
+    make: async (origin) =>
+      assertionOptions(needs, { origin, bound_to: `face:${needs.face.name}` }),
+  }),
+  link(needs),
+  join(needs),
+  passkey(needs),
+  password(needs),
+  recovery(needs),
+  stepUpRoute(needs),
+  ...credentialRoutes(needs),
+  end(needs),
+]
+
+/** Forgets what is too old to matter. */
+export const signInSteps = (needs: { sql: Sql; clock: Clock }): Step[] => [
+  pruneTriesStep(needs),
+  pruneChallengesStep(needs),
+  pruneSessionsStep(needs),
+]

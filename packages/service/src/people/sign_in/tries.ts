@@ -1,0 +1,162 @@
+// Who tried to sign in, from where, and what came of it: kept for half a year, and what makes those
+// wait who guess. A try is noted before it is judged, so that many at once count as many. What was
+// typed as a name is kept as its sum, known or not, so that both are the same work.
+//
+//   trying -> done | failed | too_soon
+
+import { hash } from 'node:crypto'
+import { type Clock, later } from '../../lib/clock.ts'
+import { TooManyRequests } from '../../lib/fault.ts'
+import { firstIdAt, type NewId } from '../../lib/ids.ts'
+import { networkOf } from '../../lib/networks.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Step } from '../../platform/steps/step.ts'
+import type { Place } from '../users/sessions.ts'
+
+export type Way = 'link' | 'join' | 'passkey' | 'password' | 'recovery' | 'step_up' | 'end'
+
+export type Needs = { sql: Sql; clock: Clock; new_id: NewId }
+
+/** Free failures: of one name since it was last signed in with, and of one network in an hour. */
+const NAME_FAILURES = 5
+const NETWORK_FAILURES = 20
+const NAME_MS = 24 * 3_600_000
+const NETWORK_MS = 3_600_000
+const WAIT_SECONDS_MAX = 900
+/** Of one network, but what can be guessed at counts in any case. */
+const NOTED_MAX = 60
+const NOTED_MS = 60_000
+export const SIGN_IN_DAYS = 180
+const KEPT_MS = SIGN_IN_DAYS * 24 * 3_600_000
+const PRUNED_AT_ONCE = 1_000
+
+export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }
+
+/** Whose try it is: the name that was typed, or the user who is signed in and proves to be there.
+ *  No name that can be typed is counted with a user's. */
+export type Claim = { sign_in_name: string } | { user_id: string }
+
+const claimHash = (claim: Claim): string =>
+  hash(
+    'sha256',
+    'user_id' in claim ? `user:${claim.user_id}` : `sign_in_name:${claim.sign_in_name}`,
+  )
+
+/** Notes a try that guessing would gain by. Throws TooManyRequests while those who make this claim,
+ *  or the network, have to wait. */
+export async function beginTry(needs: Needs, attempt: Attempt, claim: Claim): Promise<string> {
+  const { sql, clock, new_id } = needs
+  const { face, way, place } = attempt
+  const id = new_id()
+  const tried = { id, name_hash: claimHash(claim) }
+  await requireNoWait(needs, attempt, tried, async () => {
+    await noteTry(sql, needs, attempt, { outcome: 'too_soon' })
+  })
+  await sql`
+    insert into sign_in (id, at, face, way, outcome, name_hash, network, ip, browser)
+    values (${id}, ${clock.now()}, ${face}, ${way}, 'trying', ${tried.name_hash},
+      ${networkOf(place.ip)}, ${place.ip}, ${place.browser})`
+  // Many at once count as many: those before this one are all there by now.
+  await requireNoWait(needs, attempt, tried, () => endTry(sql, id, { outcome: 'too_soon' }))
+  return id
+}
+
+/** Throws TooManyRequests while those who fail have to wait, after what is to be noted of it. */
+async function requireNoWait(
+  { sql, clock }: Needs,
+  { place }: Attempt,
+  { id, name_hash }: { id: string; name_hash: string },
+  note: () => Promise<void>,
+): Promise<void> {
+  const now = clock.now()
+  const network = networkOf(place.ip)
+  const [before] = await sql<Failures>`
+    with of_name as (
+      select count(*) as failures, max(at) as last from sign_in
+      where name_hash = ${name_hash} and id < ${id} and at > ${later(clock, -NAME_MS)}
+        and outcome in ('failed', 'trying') and id > coalesce((
+          select max(id) from sign_in where name_hash = ${name_hash} and outcome = 'done'), '')
+    ), of_network as (
+      select count(*) as failures, max(at) as last from sign_in
+      where network = ${network} and id < ${id} and at > ${later(clock, -NETWORK_MS)}
+        and outcome <> 'done' and outcome in ('failed', 'trying')
+    )
+    select of_name.failures as name_failures, of_name.last as name_last,
+      of_network.failures as network_failures, of_network.last as network_last
+    from of_name, of_network`
+  const wait_ms = Math.max(
+    waitMs(before!.name_failures, before!.name_last, { free: NAME_FAILURES, now }),
+    waitMs(before!.network_failures, before!.network_last, { free: NETWORK_FAILURES, now }),
+  )
+  if (wait_ms <= 0) return
+  await note()
+  throw new TooManyRequests(Math.ceil(wait_ms / 1_000))
+}
+
+type Failures = {
+  name_failures: bigint
+  name_last: Date | null
+  network_failures: bigint
+  network_last: Date | null
+}
+
+/** How long one has still to wait after so many failures: 2, 4, 8 … seconds since the last. */
+function waitMs(
+  failures: bigint,
+  last: Date | null,
+  { free, now }: { free: number; now: Date },
+): number {
+  const beyond = Number(failures) - free
+  if (beyond < 0 || last === null) return 0
+  const seconds = Math.min(WAIT_SECONDS_MAX, 2 ** Math.min(beyond + 1, 20))
+  return last.getTime() + seconds * 1_000 - now.getTime()
+}
+
+/** Whose it was, as far as that is known. */
+export type Outcome = {
+  outcome: 'done' | 'failed' | 'too_soon'
+  user_id?: string | undefined
+  session_id?: string | undefined
+}
+
+export async function endTry(sql: Sql | Tx, id: string, ended: Outcome): Promise<void> {
+  const { outcome, user_id = null, session_id = null } = ended
+  await sql`
+    update sign_in set outcome = ${outcome}, user_id = ${user_id}, session_id = ${session_id}
+    where id = ${id}`
+}
+
+/** Notes what nobody gains by guessing, or what has ended. Of what fails in one network so much is
+ *  noted in a minute as somebody could read: strangers fill no table. */
+export async function noteTry(
+  sql: Sql | Tx,
+  { clock, new_id }: Omit<Needs, 'sql'>,
+  { face, way, place }: Attempt,
+  { outcome, user_id, session_id }: Outcome,
+): Promise<void> {
+  const network = networkOf(place.ip)
+  await sql`
+    insert into sign_in (id, at, face, way, outcome, user_id, session_id, network, ip, browser)
+    select ${new_id()}, ${clock.now()}, ${face}, ${way}, ${outcome}, ${user_id ?? null},
+      ${session_id ?? null}, ${network}, ${place.ip}, ${place.browser}
+    where ${outcome}::text = 'done' or ${NOTED_MAX} > (
+      select count(*) from sign_in
+      where network = ${network} and at > ${later(clock, -NOTED_MS)} and outcome <> 'done')`
+}
+
+/** Forgets tries after half a year. */
+export function pruneTriesStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+  return {
+    name: 'prune_sign_ins',
+    rest_ms: 60_000,
+    duty: 'upkeep',
+    async run() {
+      const pruned = await sql`
+        delete from sign_in where id in (
+          select id from sign_in where id < ${firstIdAt(later(clock, -KEPT_MS))}
+          order by id limit ${PRUNED_AT_ONCE})
+        returning 1`
+      return pruned.length === PRUNED_AT_ONCE
+    },
+  }
+}

@@ -1,0 +1,234 @@
+// A policy: weights, thresholds and floors, by version. Version 1 is shipped and is the table
+// below; an operator publishes others, and none is ever changed, because a screening names the one
+// it was made under. Weights are hundredths, shares basis points, prices and amounts whole
+// micro-dollars and dollars: no fraction is ever rounded before the score is.
+
+import type { Clock } from '../../lib/clock.ts'
+import { refusal } from '../../lib/fault.ts'
+import { recently } from '../../lib/recent.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
+import { NETWORKS } from './networks.ts'
+
+/** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it
+ *  is points, 0 to 100. */
+export type Floor = { share_bp: number; usd: number; points: number }
+
+/** Who answers checks of a type on a network: names of providers, 'embedded' being our own engine.
+ *  `first`: in this order, the next one when one fails. `maximum`: all of them, and the worst
+ *  answer counts. */
+export type Route = { use: string[]; mode: 'first' | 'maximum' }
+
+export const EMBEDDED = 'embedded'
+
+export type Policy = {
+  version: number
+  name: string
+  /** By `network/type`; what is not here is not screened. */
+  routes: Record<string, Route>
+  /** By category, in hundredths: 100 is the worst. */
+  weights: Record<string, number>
+  /** Categories in which a share alone raises the score. */
+  severe: string[]
+  /** Micro-dollars for one whole TRX, and for one whole token. */
+  trx_micro_usd: number
+  token_micro_usd: number
+  /** Points from which a score is medium and high. */
+  medium_from: number
+  high_from: number
+  direct: Floor[]
+  indirect: Floor[]
+  /** Over all severe categories together. */
+  combined: Floor[]
+  /** By amount alone, whatever the share. */
+  direct_amount: Floor[]
+  /** For withdrawals: what the recipient sent to severe terminals, as a share of everything it
+   *  sent. */
+  destination: Floor[]
+  /** A label with this confidence or more counts in full for the address that has it. */
+  full_confidence: number
+  /** Nothing is sold to an address that an official list, a token's issuer or the operator bars. */
+  refuse_blacklisted_receivers: boolean
+  /** What they send is neither credited nor sold for nor sent back: it is held for the operator. */
+  hold_blacklisted_senders: boolean
+  /** An answer whose level is high waits for a decision of the house; its customer has it all the
+   *  same. */
+  review_high_answers: boolean
+}
+
+export const SHIPPED_POLICY: Policy = {
+  version: 1,
+  name: 'p1',
+  routes: {
+    'TRX/address': { use: [EMBEDDED], mode: 'first' },
+    'TRX/hash': { use: [EMBEDDED], mode: 'first' },
+  },
+  weights: Object.fromEntries(CATEGORIES.map(({ name, weight }) => [name, weight])),
+  severe: [
+    'sanctions',
+    'terrorism_financing',
+    'child_exploitation',
+    'ransom',
+    'stolen_coins',
+    'dark_market',
+    'dark_service',
+    'mixer',
+    'scam',
+    'illegal_service',
+    'issuer_frozen',
+  ],
+  trx_micro_usd: 300_000,
+  token_micro_usd: 1_000_000,
+  medium_from: 30,
+  high_from: 70,
+  direct: [{ share_bp: 50, usd: 100, points: 75 }],
+  indirect: [
+    { share_bp: 500, usd: 1_000, points: 70 },
+    { share_bp: 100, usd: 100, points: 31 },
+  ],
+  combined: [{ share_bp: 500, usd: 1_000, points: 70 }],
+  direct_amount: [{ share_bp: 0, usd: 10_000, points: 31 }],
+  destination: [{ share_bp: 50, usd: 100, points: 75 }],
+  full_confidence: 60,
+  refuse_blacklisted_receivers: false,
+  hold_blacklisted_senders: true,
+  review_high_answers: true,
+}
+
+export type Group = 'low' | 'medium' | 'high'
+
+/** The group of a weight: above 0.25 medium, from 0.75 on high. */
+export const groupOf = (weight: number): Group =>
+  weight >= 75 ? 'high' : weight > 25 ? 'medium' : 'low'
+
+const FLOORS = ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const
+
+/** What older policies do not say, and mean. */
+const LATER = {
+  refuse_blacklisted_receivers: false,
+  hold_blacklisted_senders: true,
+  review_high_answers: true,
+}
+
+/** Throws Refused when the body is not a whole policy. */
+export function requirePolicy(body: unknown, version: number): Policy {
+  if (typeof body !== 'object' || body === null) throw refusal('A policy is an object.')
+  // Policies from before these could be chosen do without them.
+  const policy: Policy = { ...LATER, ...(body as Omit<Policy, keyof typeof LATER>), version }
+  for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
+    if (kindOf(policy[name]) !== kindOf(SHIPPED_POLICY[name]))
+      throw refusal(`The policy has no proper ${name}.`)
+  }
+  for (const [key, route] of Object.entries(policy.routes)) {
+    if (!isSound(key, route)) throw refusal(`The route ${key} of the policy is not sound.`)
+  }
+  for (const { name } of CATEGORIES)
+    requireWhole(policy.weights[name], 100, `the weight of ${name}`)
+  for (const name of policy.severe) {
+    if (categoryNumber(name) === undefined) throw refusal(`There is no category ${name}.`)
+  }
+  for (const name of ['trx_micro_usd', 'token_micro_usd'] as const)
+    requireWhole(policy[name], Number.MAX_SAFE_INTEGER, name)
+  for (const name of ['medium_from', 'high_from', 'full_confidence'] as const)
+    requireWhole(policy[name], 100, name)
+  if (policy.full_confidence === 0) throw refusal('full_confidence is 0.')
+  if (policy.medium_from > policy.high_from) throw refusal('medium_from is above high_from.')
+  for (const name of FLOORS) {
+    for (const floor of policy[name]) {
+      if (kindOf(floor) !== 'object') throw refusal(`The policy has no proper ${name}.`)
+      const { share_bp, usd, points } = floor
+      requireWhole(share_bp, 10_000, `a share of ${name}`)
+      requireWhole(usd, Number.MAX_SAFE_INTEGER, `an amount of ${name}`)
+      requireWhole(points, 100, `the points of ${name}`)
+    }
+  }
+  return policy
+}
+
+const kindOf = (value: unknown) =>
+  value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value
+
+/** Our own engine knows one network alone. */
+function isSound(key: string, route: Route): boolean {
+  if (!/^[A-Z0-9]+\/(address|hash)$/.test(key) || kindOf(route) !== 'object') return false
+  const { use, mode } = route
+  if (!Array.isArray(use) || use.length === 0 || !use.every((name) => typeof name === 'string'))
+    return false
+  return (
+    (mode === 'first' || mode === 'maximum') && (key.startsWith('TRX/') || !use.includes(EMBEDDED))
+  )
+}
+
+function requireWhole(value: unknown, max: number, what: string): void {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > max) {
+    throw refusal(`In the policy, ${what} is not a whole number from 0 to ${max}.`)
+  }
+}
+
+/** What is misspelt or said twice would be in force without a word, or not be. Throws one
+ *  sentence. */
+function requireNothingOdd(policy: Policy): void {
+  requireKnown('The policy', policy, SHIPPED_POLICY)
+  requireKnown('The policy, in its weights,', policy.weights, SHIPPED_POLICY.weights)
+  requireOnce('severe', policy.severe)
+  for (const [key, route] of Object.entries(policy.routes)) {
+    requireKnown(`The route ${key}`, route, SHIPPED_POLICY.routes['TRX/address']!)
+    requireOnce(key, route.use)
+    if (!Object.hasOwn(NETWORKS, key.split('/')[0]!))
+      throw refusal(`The route ${key} is for no network known here.`)
+  }
+  for (const name of FLOORS) {
+    for (const floor of policy[name])
+      requireKnown(`A floor of ${name}`, floor, SHIPPED_POLICY.direct[0]!)
+  }
+}
+
+function requireKnown(what: string, given: object, known: object): void {
+  const name = Object.keys(given).find((one) => !Object.hasOwn(known, one))
+  if (name !== undefined) throw refusal(`${what} has "${name}", which means nothing here.`)
+}
+
+function requireOnce(what: string, names: readonly string[]): void {
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw refusal(`In the policy, ${what} has ${twice} twice.`)
+}
+
+/** A policy by its version. Throws when there is none. */
+export async function readPolicy(sql: Sql | Tx, version: number): Promise<Policy> {
+  if (version === SHIPPED_POLICY.version) return SHIPPED_POLICY
+  const [row] = await sql<{ body: unknown }>`select body from policy where version = ${version}`
+  if (!row) throw new Error(`there is no policy ${version}`)
+  return requirePolicy(row.body, version)
+}
+
+/** The newest policy. */
+export async function currentPolicy(sql: Sql | Tx): Promise<Policy> {
+  const [row] = await sql<{ version: number; body: unknown }>`
+    select version, body from policy order by version desc limit 1`
+  return row ? requirePolicy(row.body, row.version) : SHIPPED_POLICY
+}
+
+/** How long a new policy may take to be followed in every process. */
+const FRESH_MS = 1_000
+
+/** Reads the newest policy at most once a second. */
+export function policyReader({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<Policy> {
+  return recently(FRESH_MS, { clock, read: () => currentPolicy(sql) })
+}
+
+/** Publishes a policy: checks made from now on follow it. Returns its version. Throws Refused
+ *  when it is not whole, or has something that a policy does not have. */
+export async function publishPolicy(
+  tx: Tx,
+  wanted: { body: unknown; published_by: string; published_at: Date },
+): Promise<number> {
+  await tx`lock table policy in exclusive mode`
+  const current = await currentPolicy(tx)
+  const version = current.version + 1
+  const policy = requirePolicy(wanted.body, version)
+  requireNothingOdd(policy)
+  await tx`
+    insert into policy (version, body, published_at, published_by)
+    values (${version}, ${JSON.stringify(policy)}, ${wanted.published_at}, ${wanted.published_by})`
+  return version
+}

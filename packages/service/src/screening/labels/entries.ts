@@ -1,0 +1,100 @@
+// Allow and deny entries: what a customer, or the operator for all, has decided about an address,
+// with a reason and an end. They are never changed, only withdrawn, so what was in force when a
+// check was asked for can be read back.
+
+import type { Address } from 'penstock-tron/address.ts'
+import type { NewId } from '../../lib/ids.ts'
+import { columnsOf } from '../../platform/database/columns.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+
+export type Entry = {
+  id: string
+  /** Null: the operator's, for all customers. */
+  customer_id: string | null
+  address: Address
+  kind: 'allow' | 'deny'
+  reason: string
+  made_by: string
+  made_at: Date
+  expires_at: Date | null
+  withdrawn_at: Date | null
+}
+
+const ENTRY_COLUMNS = columnsOf<Entry>()([
+  'id',
+  'customer_id',
+  'address',
+  'kind',
+  'reason',
+  'made_by',
+  'made_at',
+  'expires_at',
+  'withdrawn_at',
+])
+
+/** Makes an entry. */
+export async function makeEntry(
+  tx: Tx,
+  new_id: NewId,
+  entry: Omit<Entry, 'id' | 'withdrawn_at'>,
+): Promise<{ id: string }> {
+  const id = new_id()
+  const { customer_id, address, kind, reason, made_by, made_at, expires_at } = entry
+  await tx`
+    insert into aml_entry (id, customer_id, address, kind, reason, made_by, made_at, expires_at)
+    values (${id}, ${customer_id}, ${address}, ${kind}, ${reason}, ${made_by}, ${made_at},
+            ${expires_at})`
+  return { id }
+}
+
+export async function findEntry(sql: Sql | Tx, id: string): Promise<Entry | undefined> {
+  const [entry] = await sql<Entry>`select ${ENTRY_COLUMNS} from aml_entry where id = ${id}`
+  return entry
+}
+
+/** Newest first. */
+export async function listEntries(
+  sql: Sql,
+  { address = null, limit }: { address?: string | null | undefined; limit: number },
+): Promise<Entry[]> {
+  return sql<Entry>`
+    select ${ENTRY_COLUMNS} from aml_entry where ${address}::text is null or address = ${address}
+    order by made_at desc, id desc limit ${limit}`
+}
+
+/** Ends an entry. False when it is not there, not the customer's, or ended already. */
+export async function withdrawEntry(
+  tx: Tx,
+  which: { id: string; customer_id: string | null; at: Date },
+): Promise<boolean> {
+  const { id, customer_id, at } = which
+  const rows = await tx`
+    update aml_entry set withdrawn_at = ${at}
+    where id = ${id} and customer_id is not distinct from ${customer_id}::text
+      and withdrawn_at is null returning 1`
+  return rows.length > 0
+}
+
+/** The entries that are in force at an instant, oldest first: for each party, those about its
+ *  address for its customer. */
+export async function entriesFor(
+  sql: Sql | Tx,
+  parties: readonly { address: Address; customer_id: string }[],
+  at: Date,
+): Promise<Entry[][]> {
+  const entries = await sql<Entry>`
+    select ${ENTRY_COLUMNS} from aml_entry
+    where address = any(${parties.map(({ address }) => address)})
+      and (customer_id is null
+        or customer_id = any(${parties.map(({ customer_id }) => customer_id)}))
+      and made_at <= ${at} and (expires_at is null or expires_at > ${at})
+      and (withdrawn_at is null or withdrawn_at > ${at})
+    order by made_at, id`
+  return parties.map(({ address, customer_id }) =>
+    entries.filter(
+      (entry) =>
+        entry.address === address &&
+        (entry.customer_id === null || entry.customer_id === customer_id),
+    ),
+  )
+}

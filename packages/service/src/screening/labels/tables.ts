@@ -1,0 +1,110 @@
+// Lists in the form of tables (CSV with a header): the operator's own labels, and Israel's seizure
+// orders. The operator's file is refused as a whole at its first mistake, with the line: half of a
+// list is worse than the one before it.
+
+import { type Options, parse } from 'csv-parse'
+import { isAddress } from 'penstock-tron/address.ts'
+import { refusal } from '../../lib/fault.ts'
+import { categoryNamed } from '../flow/category_names.ts'
+import { Collected, type ListReader, readInstant } from './list_entries.ts'
+
+type TableRow = { line: number; fields: Record<string, string> }
+
+const OPTIONS: Options = {
+  bom: true,
+  trim: true,
+  skip_empty_lines: true,
+  info: true,
+  /** A quote that is never closed would take in the rest of the file. */
+  max_record_size: 1_000_000,
+  columns: (names: string[]) => names.map((name) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_')),
+}
+
+async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRow> {
+  const parser = parse(OPTIONS)
+  const feeding = (async () => {
+    for await (const chunk of bytes)
+      if (!parser.write(chunk)) await new Promise((go) => parser.once('drain', go))
+    parser.end()
+  })().catch((thrown: unknown) =>
+    parser.destroy(thrown instanceof Error ? thrown : new Error(String(thrown))),
+  )
+  for await (const { record, info } of parser as AsyncIterable<{
+    record: Record<string, string>
+    info: { lines: number }
+  }>) {
+    yield { line: info.lines, fields: record }
+  }
+  await feeding
+}
+
+/** The first of the named columns that has something. */
+const field = ({ fields }: TableRow, ...names: string[]) =>
+  names.map((name) => fields[name]).find((text) => text) ?? ''
+
+/** Columns: address, category, and if wanted entity, confidence (100), source, valid_from,
+ *  valid_to. */
+export const readOperatorTable: ListReader = async (bytes) => {
+  const collected = new Collected()
+  for await (const row of rowsOf(bytes)) {
+    const where = `line ${row.line}`
+    const address = field(row, 'address')
+    if (!isAddress(address)) throw refusal(`${where}: "${address}" is not an address.`)
+    const category = categoryNamed(field(row, 'category'))
+    if (category === undefined)
+      throw refusal(`${where}: there is no category "${field(row, 'category')}".`)
+    const valid_from = readInstant(field(row, 'valid_from'), where)
+    const valid_to = readInstant(field(row, 'valid_to'), where)
+    if (valid_from && valid_to && valid_to <= valid_from)
+      throw refusal(`${where}: valid_to is not after valid_from.`)
+    collected.add(address, {
+      category,
+      valid_from,
+      valid_to,
+      entity: field(row, 'entity', 'label') || 'unnamed',
+      kind: 'curated',
+      confidence: readConfidence(field(row, 'confidence'), where),
+      reference: field(row, 'source', 'reference'),
+    })
+  }
+  return collected
+}
+
+function readConfidence(text: string, where: string): number {
+  if (text === '') return 100
+  const confidence = Number(text)
+  if (!/^\d{1,3}$/.test(text) || confidence > 100)
+    throw refusal(`${where}: the confidence "${text}" is not a whole number from 0 to 100.`)
+  return confidence
+}
+
+const WALLET_COLUMNS = ['address', 'wallet', 'wallet_address', 'crypto_address', 'account']
+
+/** Seizure orders: an address (or several, apart) in each row, the order's number, and the time it
+ *  is in force. */
+export const readSeizureOrders: ListReader = async (bytes) => {
+  const collected = new Collected()
+  for await (const row of rowsOf(bytes)) {
+    const where = `line ${row.line}`
+    const order = field(row, 'order', 'order_number', 'aso', 'order_no', 'number')
+    const valid_to = readInstant(
+      field(row, 'valid_to', 'valid_until', 'expires', 'expiry', 'end_date'),
+      where,
+    )
+    if (!WALLET_COLUMNS.some((name) => name in row.fields))
+      throw refusal(`there is none of the columns ${WALLET_COLUMNS.join(', ')}.`)
+    const wallets = field(row, ...WALLET_COLUMNS).split(/[\s;,]+/)
+    for (const address of wallets) {
+      collected.add(address, {
+        category: 'terrorism_financing',
+        valid_to,
+        entity: order === '' ? 'NBCTF order' : `NBCTF order ${order}`,
+        kind: 'authority',
+        confidence: 100,
+        reference: order,
+        valid_from: undefined,
+      })
+    }
+  }
+  return collected
+}

@@ -1,0 +1,526 @@
+// The flow index in this process's memory, kept up with the log. A generation is the index under
+// one label set. When a new set is published, the next generation is computed beside the one in use
+// and takes its place when it has caught up; what the new labels cannot have touched is taken over
+// instead of computed again. Processes do not wait for each other: from the same log and labels
+// each computes the same, so what they write down for all is written by the first of them.
+
+import type { Clock } from '../../lib/clock.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import type { Step } from '../../platform/steps/step.ts'
+import type { Category } from '../flow/categories.ts'
+import { categoryNumber } from '../flow/categories.ts'
+import { BrokenCheckpoint, readCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
+import { FlowIndex } from '../flow/flow_index.ts'
+import { readHolding } from '../flow/holdings.ts'
+import type { Kind, Label } from '../flow/labels.ts'
+import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
+import { type LoadedList, listsOfSet } from '../labels/label_sets.ts'
+import {
+  type Asset,
+  bareAddress,
+  bareHex,
+  baseOf,
+  blocksAfter,
+  type RecordedBlock,
+  readAssets,
+} from './flow_log.ts'
+import { findHubs, HUB_COUNTERPARTIES, hubLabels, hubsOf, storeHubs } from './hubs.ts'
+import { type TransferReader, transferReader } from './paths.ts'
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  /** For how many of the newest blocks it is kept what each transfer carried. */
+  carried_blocks: number
+  /** After how many transfers the state is saved anew. */
+  checkpoint_transfers: number
+  /** From how many counterparties on an address without a label counts as a service. */
+  hub_counterparties?: number
+}
+
+export const DEFAULT_CARRIED_BLOCKS = 30 * 28_800
+export const DEFAULT_CHECKPOINT_TRANSFERS = 1_000_000
+
+/** The index in use, with what a screening has to name. */
+export type Generation = {
+  number: number
+  label_set: number
+  index: FlowIndex
+  /** Of the lists, and of the hubs. */
+  labels: readonly Label[]
+  hubs: number
+  /** The lists of the label set. */
+  lists: readonly LoadedList[]
+  /** Transfers of the log, with what they carried. */
+  transfers: TransferReader
+  /** The id of the last block applied; undefined before the first. */
+  block_id: string | undefined
+  /** The block it is computed from on, and what its transfers are numbered from. */
+  first_block: number
+  base: bigint
+  assets: readonly Asset[]
+  /** What the transfers of blocks carried, until it is written down: anyone who sees a block in the
+   *  index finds it here or there. */
+  unsaved: Map<number, Uint8Array>
+  /** The last transfer that a checkpoint of this generation knows. */
+  saved_sequence: number
+}
+
+/** What an index in the memory of this process takes. */
+export type IndexMemory = {
+  generation: number
+  label_set: number
+  /** Screenings use it; else it is computed, to take the place of the one that is used. */
+  in_use: boolean
+  /** The last block applied; 0 before the first. */
+  block_number: number
+  /** One for each pair of an address and an asset. */
+  slots: number
+  /** In use by slots, their categories and the table that finds them. */
+  memory_bytes: number
+}
+
+export type Generations = {
+  /** The generation that screenings use; undefined until the first has caught up. */
+  current(): Generation | undefined
+  /** Of the generations that are here: none, one or two. */
+  memory(): IndexMemory[]
+  step: Step
+}
+
+/** Blocks of one run: small enough that other work of the process gets its turn within some
+ *  milliseconds. */
+const PORTION = 50
+
+export function flowGenerations(needs: Needs): Generations {
+  const { sql } = needs
+  let current: Generation | undefined
+  let next: Generation | undefined
+
+  /** After a start, what was in use before goes on answering until what is newer has caught up. */
+  async function takeUpUsed(input: Input): Promise<boolean> {
+    const [used] = await sql<{ number: number }>`
+      select number from flow_generation where active_at is not null order by number desc limit 1`
+    if (!used || used.number === input.generation) return false
+    current = await beginGeneration(needs, used.number, undefined)
+    return true
+  }
+
+  const hasMore = () => next !== undefined || (current !== undefined && isUnsaved(needs, current))
+  const due: Step['due'] = (sql) => sql`
+    select where ${hasMore()}::boolean
+    union all
+    select from flow_block where number > ${current ? lastApplied(current) : -1}
+    union all
+    select where not exists (
+      select from flow_generation where number = ${current?.number ?? null}
+        and label_set = (select max(number) from label_set)
+        and reach = coalesce((select max(number) from flow_reach), 0))`
+
+  async function run(): Promise<boolean> {
+    const input = await newestInput(sql)
+    if (!input) return false
+    if (!current && !next && (await takeUpUsed(input))) return true
+    const moved = current !== undefined && (await advance(needs, current))
+    if (current) await saveWhenDue(needs, current, { behind: moved })
+    if ((next ?? current)?.number !== input.generation) {
+      const number = input.generation ?? (await makeGeneration(needs, input, current))
+      next = await beginGeneration(needs, number, current)
+      return true
+    }
+    if (!next) return moved
+    const behind = await advance(needs, next)
+    await saveWhenDue(needs, next, { behind })
+    if (behind) return true
+    await sql`
+      update flow_generation set active_at = ${needs.clock.now()} where number = ${next.number}
+        and active_at is null`
+    current = next
+    next = undefined
+    return true
+  }
+
+  return {
+    current: () => current,
+    memory: () => [current, next].flatMap((one) => (one ? [memoryOf(one, one === current)] : [])),
+    step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], due, run },
+  }
+}
+
+const memoryOf = ({ number, label_set, index }: Generation, in_use: boolean): IndexMemory => ({
+  generation: number,
+  label_set,
+  in_use,
+  block_number: index.block_number,
+  slots: index.memory.slot_count,
+  memory_bytes: index.memory.bytes_used,
+})
+
+/** A checkpoint of a large index takes seconds: while there is more to apply, only every tenth is
+ *  made. */
+const CHECKPOINTS_SKIPPED = 10
+
+async function saveWhenDue(
+  needs: Needs,
+  generation: Generation,
+  { behind }: { behind: boolean },
+): Promise<void> {
+  const { index, saved_sequence } = generation
+  const due = needs.checkpoint_transfers * (behind ? CHECKPOINTS_SKIPPED : 1)
+  if (index.sequence - saved_sequence < due) return
+  await saveCheckpoint(needs, generation)
+  generation.saved_sequence = index.sequence
+}
+
+/** What an index is computed from: labels, and the log from a block on. `generation`: the one that
+ *  there is of it already. */
+type Input = { label_set: number; reach: number; first_number: number; generation: number | null }
+
+/** The newest; undefined while there is no block. */
+export async function newestInput(sql: Sql): Promise<Input | undefined> {
+  const [row] = await sql<Omit<Input, 'first_number'> & { first_number: bigint | null }>`
+    with wanted as (
+      select (select number from label_set order by number desc limit 1) as label_set,
+        coalesce((select number from flow_reach order by number desc limit 1), 0) as reach,
+        coalesce((select first_number from flow_reach order by number desc limit 1),
+                 (select first_number from flow_generation order by number desc limit 1),
+                 (select number from flow_block order by number limit 1)) as first_number
+    )
+    select w.*, g.number as generation
+    from wanted as w left join flow_generation as g on g.label_set = w.label_set
+      and g.reach = w.reach`
+  return row?.first_number == null ? undefined : { ...row, first_number: Number(row.first_number) }
+}
+
+/** Writes a generation down with its hubs, those that the one in use shows; the first process does.
+ *  Returns its number. */
+async function makeGeneration(
+  needs: Needs,
+  input: Input,
+  used: Generation | undefined,
+): Promise<number> {
+  const { sql, clock, hub_counterparties = HUB_COUNTERPARTIES } = needs
+  const { label_set, reach, first_number } = input
+  const found = used ? await findHubs(sql, used, hub_counterparties) : []
+  return sql.begin(async (tx) => {
+    const [made] = await tx<{ number: number }>`
+      insert into flow_generation (label_set, reach, first_number, begun_at)
+      values (${label_set}, ${reach}, ${first_number}, ${clock.now()}) on conflict do nothing
+        returning number`
+    if (made) await storeHubs(tx, made.number, found)
+    const [row] = await tx<{ number: number }>`
+      select number from flow_generation where label_set = ${label_set} and reach = ${reach}`
+    return row!.number
+  })
+}
+
+/** Whether there is something to write down of what was applied. */
+const isUnsaved = (
+  { checkpoint_transfers }: Needs,
+  { index, saved_sequence, unsaved }: Generation,
+): boolean => unsaved.size > 0 || index.sequence - saved_sequence >= checkpoint_transfers
+
+/** The last block that it has, or the one before its first. */
+const lastApplied = ({ index, first_block }: Generation): number =>
+  Math.max(index.block_number, first_block - 1)
+
+/** Applies the next portion of the log. False when there is none. */
+async function advance({ sql, carried_blocks }: Needs, generation: Generation): Promise<boolean> {
+  const { index, base, unsaved } = generation
+  const left = await saveCarried(sql, generation)
+  const after = lastApplied(generation)
+  const blocks = await blocksAfter(sql, after, { limit: PORTION, base })
+  const last = blocks.at(-1)
+  if (!last) return left
+  const newest = await sql<{
+    number: bigint
+  }>`select number from flow_block order by number desc limit 1`
+  const kept_from = Number(newest[0]!.number) - carried_blocks
+  // Before any block that has a new asset: a screening between the two would not see it.
+  if (generation.assets.length === 0 || hasNewAsset(generation, blocks))
+    generation.assets = await readAssets(sql)
+  for (const block of blocks) {
+    const writer =
+      block.number >= kept_from && block.transfers.length > 0
+        ? new CarriedWriter(countTransfers(block.transfers))
+        : undefined
+    applyBlock(index, block, writer)
+    if (writer) unsaved.set(block.number, writer.written())
+  }
+  generation.block_id = last.id
+  await saveCarried(sql, generation)
+  return true
+}
+
+/** Writes down what was carried and is not yet; what a broken connection left over is written the
+ *  next time. */
+async function saveCarried(sql: Sql, { number, unsaved }: Generation): Promise<boolean> {
+  if (unsaved.size === 0) return false
+  const notes = [...unsaved]
+  await sql`
+    insert into flow_carried (generation, number, carried)
+    select ${number}, * from unnest(${notes.map(([block]) => block)}::bigint[],
+                                    ${notes.map(([, carried]) => Buffer.from(carried))}::bytea[])
+    on conflict do nothing`
+  for (const [block] of notes) unsaved.delete(block)
+  return true
+}
+
+function hasNewAsset({ assets }: Generation, blocks: readonly RecordedBlock[]): boolean {
+  const known = new Set(assets.map((asset) => asset.number))
+  return blocks.some(({ transfers }) => {
+    for (let at = 0; at < transfers.length; at += 52) if (!known.has(transfers[at]!)) return true
+    return false
+  })
+}
+
+/** Begins a generation: from its own newest checkpoint, or from what the generation in use and this
+ *  one have in common, or from its first block. */
+async function beginGeneration(
+  needs: Needs,
+  number: number,
+  used: Generation | undefined,
+): Promise<Generation> {
+  const { sql } = needs
+  const begun = await describeGeneration(sql, number)
+  const { labels } = begun
+  const own = await restoreNewest(sql, number, { labels })
+  if (own) return { ...begun, ...own, saved_sequence: own.index.sequence }
+  const common =
+    used && used.first_block === begun.first_block && (await inCommon(needs, used, begun))
+  return common ? { ...begun, ...common } : begun
+}
+
+/** A generation as it is before its first block. Throws when there is none of this number. */
+export async function describeGeneration(sql: Sql, number: number): Promise<Generation> {
+  const [row] = await sql<{ label_set: number; first_number: bigint }>`
+    select label_set, first_number from flow_generation where number = ${number}`
+  if (!row) throw new Error(`there is no generation ${number}`)
+  const { label_set } = row
+  const hubs = await hubsOf(sql, number)
+  const labels = [...(await labelsOfSet(sql, label_set)), ...hubLabels(hubs)]
+  const first_block = Number(row.first_number)
+  const base = await baseOf(sql, first_block)
+  const unsaved = new Map<number, Uint8Array>()
+  return {
+    number,
+    label_set,
+    labels,
+    hubs: hubs.length,
+    lists: await listsOfSet(sql, label_set),
+    transfers: transferReader(sql, { number, base, unsaved }),
+    first_block,
+    base,
+    block_id: undefined,
+    index: new FlowIndex(labels),
+    unsaved,
+    saved_sequence: 0,
+    assets: await readAssets(sql),
+  }
+}
+
+type Position = Pick<Generation, 'index' | 'block_id'>
+
+/** The state that two generations share: the newest at which no address whose labels differ had
+ *  moved anything. */
+async function inCommon(
+  { sql }: Needs,
+  used: Generation,
+  wanted: Pick<Generation, 'number' | 'labels'>,
+): Promise<Position | undefined> {
+  await saveCarried(sql, used)
+  const touched = firstTouched(used, wanted.labels)
+  const saved = await restoreNewest(sql, used.number, { labels: wanted.labels, before: touched })
+  if (!saved && touched !== undefined) return undefined
+  // Without a checkpoint it is small: its bytes need not go by way of the database.
+  const index = saved?.index ?? (await readCheckpoint(wanted.labels, writeCheckpoint(used.index)))
+  await takeOverCarried(sql, { from: used.number, to: wanted.number, until: index.block_number })
+  return saved ?? { index, block_id: used.block_id }
+}
+
+/** Blocks copied by one statement, so that none takes long. */
+const COPIED = 5_000
+
+async function takeOverCarried(
+  sql: Sql,
+  { from, to, until }: { from: number; to: number; until: number },
+) {
+  const [first] = await sql<{ number: bigint }>`
+    select number from flow_carried where generation = ${from} order by number limit 1`
+  for (let after = Number(first?.number ?? until + 1) - 1; after < until; after += COPIED) {
+    await sql`
+      insert into flow_carried (generation, number, carried)
+      select ${to}, number, carried from flow_carried
+      where generation = ${from} and number > ${after}
+        and number <= ${Math.min(until, after + COPIED)}
+      on conflict do nothing`
+  }
+}
+
+/** The first block in which an address whose labels differ moved anything; undefined: none did. */
+function firstTouched(
+  { index, labels, assets }: Generation,
+  wanted: readonly Label[],
+): number | undefined {
+  const keys = (all: readonly Label[]) =>
+    new Map(all.map((label) => [labelKey(label), label.address]))
+  const [had, has] = [keys(labels), keys(wanted)]
+  const differing = new Set<string>()
+  for (const [key, address] of had) if (!has.has(key)) differing.add(address)
+  for (const [key, address] of has) if (!had.has(key)) differing.add(address)
+  let first: number | undefined
+  for (const address of differing) {
+    for (const asset of assets) {
+      const holding = readHolding(index, asset.number, Buffer.from(address, 'hex'))
+      if (holding) first = Math.min(first ?? holding.first_block, holding.first_block)
+    }
+  }
+  return first
+}
+
+const labelKey = ({ address, category, confidence, kind, from_ms, to_ms }: Label) =>
+  [address, category, confidence, kind, from_ms, to_ms].join(' ')
+
+/** The labels of a set, as the index takes them. */
+async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
+  const rows = await sql<{
+    address: string
+    category: Category['name']
+    confidence: number
+    kind: Kind
+    valid_from: Date | null
+    valid_to: Date | null
+  }>`
+    select e.address, e.category, e.confidence, e.kind, e.valid_from, e.valid_to
+    from label_set_version as s join list_entry as e using (version_id)
+    where s.label_set = ${label_set} order by e.version_id, e.n`
+  return rows.map(({ address, category, confidence, kind, valid_from, valid_to }) => ({
+    address: bareHex(address),
+    category: categoryNumber(category)!,
+    confidence,
+    kind,
+    from_ms: valid_from?.getTime() ?? Number.NEGATIVE_INFINITY,
+    to_ms: valid_to?.getTime() ?? Number.POSITIVE_INFINITY,
+  }))
+}
+
+/** The state in which a generation was saved last, before a block if one is given, under the given
+ *  labels; undefined: in none that can be read. A broken one is passed over, for the one before it
+ *  and the log lead to the same. */
+export async function restoreNewest(
+  sql: Sql,
+  generation: number,
+  {
+    labels,
+    before = Number.MAX_SAFE_INTEGER,
+  }: { labels: readonly Label[]; before?: number | undefined },
+): Promise<Position | undefined> {
+  const saved = await sql<{ number: bigint }>`
+    select number from flow_checkpoint where generation = ${generation} and number < ${before}
+      order by number desc`
+  for (const { number } of saved) {
+    try {
+      const index = await readCheckpoint(labels, readParts(sql, generation, Number(number)))
+      const [block] = await sql<{
+        id: string
+      }>`select id from flow_block where number = ${index.block_number}`
+      return { index, block_id: block?.id }
+    } catch (thrown) {
+      if (!(thrown instanceof BrokenCheckpoint)) throw thrown
+    }
+  }
+  return undefined
+}
+
+async function* readParts(
+  sql: Sql,
+  generation: number,
+  number: number,
+): AsyncGenerator<Uint8Array> {
+  for (let part = 0; ; part++) {
+    const [row] = await sql<{ bytes: Uint8Array }>`
+      select bytes from flow_checkpoint_part
+      where generation = ${generation} and number = ${number} and part = ${part}`
+    if (!row) return
+    yield row.bytes
+  }
+}
+
+const CHECKPOINTS_KEPT = 2
+
+/** Saves the state, whole or not at all. Does nothing while another process saves one: its bytes
+ *  can be in another order. */
+async function saveCheckpoint(
+  { sql, clock }: Needs,
+  { number: generation, index }: Generation,
+): Promise<void> {
+  const number = index.block_number
+  await sql.begin(async (tx) => {
+    const [lock] = await tx<{
+      taken: boolean
+    }>`select pg_try_advisory_xact_lock(7204615101) as taken`
+    const [same] = await tx`
+        select 1 from flow_checkpoint where generation = ${generation} and number = ${number}`
+    if (!lock?.taken || same) return
+    let parts = 0
+    for (const bytes of writeCheckpoint(index)) {
+      await tx`
+        insert into flow_checkpoint_part (generation, number, part, bytes)
+        values (${generation}, ${number}, ${parts}, ${Buffer.from(bytes)})`
+      parts += 1
+    }
+    await tx`
+      insert into flow_checkpoint (generation, number, parts, made_at)
+      values (${generation}, ${number}, ${parts}, ${clock.now()})`
+    const old = await tx<{ number: bigint }>`
+      delete from flow_checkpoint where generation = ${generation} and number not in (
+        select number from flow_checkpoint where generation = ${generation}
+        order by number desc limit ${CHECKPOINTS_KEPT})
+      returning number`
+    await tx`
+      delete from flow_checkpoint_part where generation = ${generation}
+        and number = any(${old.map((one) => one.number)})`
+  })
+}
+
+/** What was carried is kept for so many times as far back as screenings look. */
+export const WINDOWS_KEPT = 2
+
+/** Forgets what only generations out of use have, and what was carried long before the window that
+ *  screenings look at. */
+export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
+  return {
+    name: 'prune_index',
+    rest_ms: 60_000,
+    duty: 'upkeep',
+    async run() {
+      // The one that was in use before stays, for processes that have not changed over yet. Its
+      // number can be any lower one: not every generation that is begun comes into use.
+      const used = await sql<{ number: number }>`
+        select number from flow_generation where active_at is not null order by number desc limit 2`
+      const oldest = used.at(-1)
+      const [newest] = await sql<{
+        number: bigint
+      }>`select number from flow_block order by number desc limit 1`
+      if (!oldest || !newest) return false
+      const gone = await sql`
+        delete from flow_carried where (generation, number) in (
+          select generation, number from flow_carried
+          where generation < ${oldest.number}
+            or number < ${Number(newest.number) - WINDOWS_KEPT * carried_blocks} limit 2000)
+        returning 1`
+      await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
+      await sql`delete from flow_checkpoint where generation < ${oldest.number}`
+      return gone.length > 0
+    },
+  }
+}
+
+/** What an address has of every asset, in the order of the assets. */
+export function holdingsOf({ index, assets }: Generation, address: string) {
+  const bytes = bareAddress(address)
+  return assets.flatMap((asset) => {
+    const holding = readHolding(index, asset.number, bytes)
+    return holding ? [{ asset, holding }] : []
+  })
+}

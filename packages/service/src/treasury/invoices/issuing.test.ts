@@ -1,0 +1,333 @@
+// Which entries are on which document: worked out on a ledger that is written by hand, to the
+// millisecond.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { wrongDocuments } from '../../health/books/document_rules.ts'
+import { sealStep } from '../../ledger/accounts/journal.ts'
+import {
+  captureAll,
+  customerAccount,
+  holdAll,
+  moveAll,
+  REVENUE,
+  WORLD,
+} from '../../ledger/accounts/ledger.ts'
+import { summarizeStep } from '../../ledger/statements/summaries.ts'
+import { createCustomer } from '../../people/customers/customers.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import { issueCorrectionNote } from './correction_notes.ts'
+import type { InvoiceDocument } from './forms.ts'
+import { findInvoice, listInvoices } from './invoices.ts'
+import { issueInvoicesStep } from './issuing.ts'
+import { monthsToCompare, reissue, wrongMonth } from './reissue.ts'
+
+const MONTH_ENDS = Date.parse('2026-11-01T00:00:00Z')
+const DAY_MS = 86_400_000
+const after = (ms: number) => new Date(MONTH_ENDS + ms)
+
+class Ledger {
+  now = after(-20 * DAY_MS)
+  private readonly clock = { now: () => this.now }
+  readonly sql: Sql
+  customer_id = ''
+
+  constructor(sql: Sql) {
+    this.sql = sql
+  }
+
+  static async of(t: TestContext): Promise<Ledger> {
+    const { sql } = await freshDatabase(t)
+    const ledger = new Ledger(sql)
+    const { clock } = ledger
+    const needs = {
+      clock,
+      new_id: () => '01customer',
+      deposit_address: () => person('deposit').address,
+    }
+    ledger.customer_id = await sql.begin(async (tx) => {
+      const { id } = await createCustomer(tx, needs, { name: 'Anna' })
+      await moveAll(tx, [
+        {
+          id: 'deposit:1',
+          debit: WORLD,
+          credit: customerAccount(id),
+          amount_sun: 10n ** 12n,
+          made_at: ledger.now,
+        },
+      ])
+      return id
+    })
+    // The month in which there were invoices first.
+    await ledger.issue()
+    return ledger
+  }
+
+  /** A check that costs so much is charged at a time. */
+  async charge(id: string, amount_sun: bigint, made_at: Date): Promise<void> {
+    const hold = { id: `aml:${id}`, debit: customerAccount(this.customer_id), credit: REVENUE }
+    await this.sql.begin(async (tx) => {
+      holdAll(tx, [{ ...hold, amount_sun, made_at }])
+      captureAll(tx, [{ hold_id: hold.id, amount_sun }], made_at)
+    })
+  }
+
+  /** What is charged for a use of a subscription, and what of it comes back. */
+  async move(id: string, amount_sun: bigint, made_at: Date): Promise<void> {
+    const sides = { debit: customerAccount(this.customer_id), credit: REVENUE }
+    const back = { debit: REVENUE, credit: customerAccount(this.customer_id) }
+    const way = amount_sun > 0n ? sides : back
+    const sun = amount_sun > 0n ? amount_sun : -amount_sun
+    await this.sql.begin((tx) =>
+      moveAll(tx, [{ id: `subscription:${id}`, ...way, amount_sun: sun, made_at }]),
+    )
+  }
+
+  /** Lets everything be sealed, summarised and issued as of now. */
+  async issue(): Promise<InvoiceDocument[]> {
+    const { sql, clock } = this
+    const steps = [
+      sealStep({ sql, clock }),
+      summarizeStep({ sql, clock }),
+      issueInvoicesStep({ sql, clock, issuer: 'The house' }),
+    ]
+    for (const step of steps) while (await step.run()) {}
+    const issued = await listInvoices(sql, { before: undefined, limit: 100 })
+    return issued.map(({ document }) => JSON.parse(document) as InvoiceDocument).reverse()
+  }
+
+  async findings(): Promise<string[]> {
+    const found = await this.sql.begin(wrongDocuments)
+    return found.map(({ subject, found }) => `${subject}: ${found}`)
+  }
+}
+
+const shortly = ({ number, kind, corrects, month, total }: InvoiceDocument) =>
+  [number, kind, corrects, month, total].join(' ')
+
+test('an entry is on the invoice of its month, to the millisecond', async (t) => {
+  const ledger = await Ledger.of(t)
+  await ledger.charge('first', 1_000_000n, after(-10 * DAY_MS))
+  await ledger.charge('last', 20_000_000n, after(-1))
+  await ledger.charge('edge', 300_000_000n, after(0))
+  await ledger.charge('next', 4_000_000_000n, after(1))
+  await ledger.charge('later', 50_000_000_000n, after(1_800_000))
+  ledger.now = after(DAY_MS)
+  assert.deepEqual((await ledger.issue()).map(shortly), ['1 invoice  2026-10 21'])
+  ledger.now = after(31 * DAY_MS)
+  assert.deepEqual((await ledger.issue()).map(shortly), [
+    '1 invoice  2026-10 21',
+    '2 invoice  2026-11 54300',
+  ])
+  assert.deepEqual(await ledger.findings(), [])
+})
+
+test('of 501 kinds the smallest is a line without a price, and nothing is lost', async (t) => {
+  const ledger = await Ledger.of(t)
+  let sun = 0n
+  for (let i = 1n; i <= 502n; i += 1n) {
+    await ledger.charge(`${i}`, i * 1_000n, after(-DAY_MS))
+    sun += i * 1_000n
+  }
+  ledger.now = after(DAY_MS)
+  const [invoice] = await ledger.issue()
+  assert.equal(invoice!.lines.length, 501)
+  const rest = invoice!.lines.filter(({ unit }) => unit === null)
+  assert.deepEqual(rest, [
+    { service: 'aml', unit: null, unit_price: null, count: 2, total: '0.003' },
+  ])
+  assert.equal(BigInt(Math.round(Number(invoice!.total) * 1e6)), sun)
+  assert.deepEqual(await ledger.findings(), [])
+})
+
+test('what comes back in its month is taken off; later it is a credit note', async (t) => {
+  const ledger = await Ledger.of(t)
+  for (const tx of ['a', 'b', 'c']) await ledger.move(`s/${tx}/7`, 2_800_000n, after(-DAY_MS))
+  await ledger.move('s/a/7/back', -2_800_000n, after(-DAY_MS + 60_000))
+  await ledger.move('s/b/7/covered/c/9', -1_000_000n, after(30_000))
+  ledger.now = after(DAY_MS)
+  const [invoice] = await ledger.issue()
+  assert.equal(shortly(invoice!), '1 invoice  2026-10 5.6')
+  ledger.now = after(31 * DAY_MS)
+  const [, note] = await ledger.issue()
+  assert.equal(shortly(note!), '2 credit_note 1 2026-11 -1')
+  assert.deepEqual(
+    note!.lines.map(({ service, count, total }) => [service, count, total]),
+    [['subscription', -1, '-1']],
+  )
+  assert.deepEqual(await ledger.findings(), [])
+})
+
+test('what comes back is on the document of the month in which it came', async (t) => {
+  const ledger = await Ledger.of(t)
+  for (const [tx, made_at] of [
+    ['a', after(-DAY_MS)],
+    ['b', after(-DAY_MS)],
+    ['c', after(-DAY_MS)],
+    ['d', after(0)],
+  ] as const)
+    await ledger.move(`s/${tx}/7`, 10_000_000n, made_at)
+  await ledger.move('s/a/7/back', -1_000_000n, after(-1))
+  await ledger.move('s/b/7/back', -200_000n, after(0))
+  await ledger.move('s/c/7/back', -30_000n, after(1_800_000))
+  await ledger.move('s/d/7/back', -4_000n, after(1))
+  ledger.now = after(31 * DAY_MS)
+  assert.deepEqual((await ledger.issue()).map(shortly), [
+    '1 invoice  2026-10 29',
+    '2 invoice  2026-11 9.996',
+    '3 credit_note 1 2026-11 -0.23',
+  ])
+  assert.deepEqual(await ledger.findings(), [])
+  const months = await monthsToCompare(ledger.sql, {})
+  assert.deepEqual(
+    months.map(({ month }) => month),
+    ['2026-10-01', '2026-11-01'],
+  )
+  for (const month of months) assert.equal(await wrongMonth(ledger.sql, month), undefined)
+})
+
+test('a document names the kinds of what was charged, and sums each at its price', async (t) => {
+  const ledger = await Ledger.of(t)
+  const made_at = after(-DAY_MS)
+  await ledger.sql`
+    insert into orders (id, customer_id, service, address, energy, activate, to_delegate,
+      amount_sun, due_at, created_at)
+    values ('order', ${ledger.customer_id}, 'energy', 'bob', 65000, false, true, 0, ${made_at},
+      ${made_at})`
+  for (const [id, sun] of [
+    ['1', 2_000_000n],
+    ['2', 2_000_000n],
+    // No order has it, though one is called as its end is.
+    ['00order', 3_000_000n],
+  ] as const)
+    await ledger.charge(id, sun, made_at)
+  await ledger.move('s/a/7', 5_000_000n, made_at)
+  // Comes back whole: it is no line.
+  await ledger.move('s/b/7', 7_000_000n, made_at)
+  await ledger.move('s/b/7/back', -7_000_000n, made_at)
+  ledger.now = after(DAY_MS)
+  const [invoice] = await ledger.issue()
+  assert.deepEqual(
+    invoice!.lines.map(({ service, unit, unit_price, count, total }) =>
+      [service, unit, unit_price, count, total].join(' '),
+    ),
+    ['aml aml 2 2 4', 'aml aml 3 1 3', 'subscription subscription 5 1 5'],
+  )
+})
+
+test('nobody gets a document of a month in which nothing was charged', async (t) => {
+  const ledger = await Ledger.of(t)
+  await ledger.move('s/a/7', 5_000_000n, after(-DAY_MS))
+  await ledger.move('s/a/7/back', -5_000_000n, after(-DAY_MS + 1))
+  ledger.now = after(DAY_MS)
+  assert.deepEqual(await ledger.issue(), [])
+  // What came back without an invoice to correct is on none.
+  await ledger.move('s/b/7', -1_000_000n, after(DAY_MS))
+  ledger.now = after(31 * DAY_MS)
+  assert.deepEqual(await ledger.issue(), [])
+})
+
+test('one sun is invoiced, and months are compared of those who have their invoice', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql, customer_id } = ledger
+  await ledger.charge('1', 1n, after(-DAY_MS))
+  ledger.now = after(DAY_MS)
+  assert.deepEqual((await ledger.issue()).map(shortly), ['1 invoice  2026-10 0.000001'])
+  const compared = async (last_issued: string) => {
+    await sql`update invoice_progress set month = '2026-10-01', customer_id = ${last_issued}`
+    return (await monthsToCompare(sql, {})).length
+  }
+  assert.equal(await compared(customer_id), 1)
+  assert.equal(await compared('0'), 0)
+})
+
+test('a month is put right once: its invoice is taken back, and another one made', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql } = ledger
+  await ledger.charge('1', 2_000_000n, after(-DAY_MS))
+  await ledger.move('s/a/7', 5_000_000n, after(-DAY_MS))
+  ledger.now = after(DAY_MS)
+  await ledger.issue()
+  const months = (wanted = {}) => monthsToCompare(sql, wanted)
+  const [month, ...more] = await months()
+  assert.deepEqual([month!.month, month!.next_month, more], ['2026-10-01', '2026-11-01', []])
+  assert.equal((await months({ customer_id: ledger.customer_id, month: '2026-10' })).length, 1)
+  assert.deepEqual(await months({ customer_id: 'bert' }), [])
+  assert.deepEqual(await months({ month: '2026-11' }), [])
+  const again = () => sql.begin((tx) => reissue(tx, month!, ledger.now))
+  assert.deepEqual(await again(), [], 'nothing is wrong')
+  // Somebody writes entries into a month that is over.
+  await ledger.move('s/b/7', 1_000_000n, after(-DAY_MS))
+  await ledger.move('s/b/7/back', -500_000n, after(-DAY_MS))
+  const wrong = await wrongMonth(sql, month!)
+  assert.deepEqual(
+    [wrong?.number, wrong?.invoiced_sun, wrong?.charged_sun, wrong?.returned_sun],
+    [1n, 7_000_000n, 7_500_000n, 0n],
+  )
+  assert.equal((await again()).length, 2)
+  assert.equal(await wrongMonth(sql, month!), undefined)
+  assert.deepEqual(await again(), [])
+  const documents = await ledger.issue()
+  assert.deepEqual(documents.map(shortly), [
+    '1 invoice  2026-10 7',
+    '2 credit_note 1 2026-10 -7',
+    '3 invoice 1 2026-10 7.5',
+  ])
+  assert.deepEqual(
+    documents[1]!.lines.map(({ service, count, unit_price, total }) => [
+      service,
+      count,
+      unit_price,
+      total,
+    ]),
+    [
+      ['aml', -1, '2', '-2'],
+      ['subscription', -1, '5', '-5'],
+    ],
+  )
+  assert.equal(documents[2]!.issuer, 'The house')
+})
+
+test('a credit note gives back no more than its own invoice has left', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql, customer_id } = ledger
+  for (const made_at of [after(-DAY_MS), after(DAY_MS)])
+    await ledger.charge(`${made_at}`, 5_000_000n, made_at)
+  ledger.now = after(31 * DAY_MS)
+  await ledger.issue()
+  let given = 0
+  const give = (amount_sun: bigint, invoice_number = 1n, who = customer_id) =>
+    sql.begin(async (tx) => {
+      const id = `${++given}`
+      const correction = { id, customer_id: who, amount_sun, made_at: ledger.now }
+      await issueCorrectionNote(tx, { ...correction, invoice_number })
+    })
+  await assert.rejects(give(1n, 9n), /There is no invoice 9 of this customer/)
+  await assert.rejects(give(1n, 1n, 'bert'), /There is no invoice 1 of this customer/)
+  await assert.rejects(give(0n), /gives money back/)
+  await assert.rejects(give(5_000_001n), /Of the invoice 1 5 TRX are left/)
+  await give(4_000_000n)
+  await assert.rejects(give(1_000_001n), /Of the invoice 1 1 TRX are left/)
+  await give(1_000_000n)
+  await assert.rejects(give(1n), /Of the invoice 1 0 TRX are left/)
+  await assert.rejects(give(1n, 3n), /There is no invoice 3/, 'it is a credit note')
+  await give(5_000_000n, 2n)
+  const notes = await listInvoices(sql, { before: undefined, limit: 3 })
+  assert.deepEqual(
+    notes.map(({ number, kind, corrects, total_sun }) => [number, kind, corrects, total_sun]),
+    [
+      [5n, 'credit_note', 2n, -5_000_000n],
+      [4n, 'credit_note', 1n, -1_000_000n],
+      [3n, 'credit_note', 1n, -4_000_000n],
+    ],
+  )
+  const earlier = await listInvoices(sql, { before: 3n, limit: 9, month: '2026-10' })
+  assert.deepEqual(
+    earlier.map(({ number }) => number),
+    [1n],
+  )
+  assert.deepEqual(await listInvoices(sql, { before: 3n, limit: 9, customer_id: 'bert' }), [])
+  assert.equal(await findInvoice(sql, { customer_id: 'bert', number: 1n }), undefined)
+})

@@ -1,0 +1,65 @@
+// Invoices on the wire.
+
+import { Type } from 'typebox'
+import type { Sql } from '../../platform/database/sql.ts'
+import {
+  type Endpoint,
+  endpoint,
+  InvalidParams,
+  NotFound,
+  refuses,
+} from '../../platform/wire/endpoint.ts'
+import {
+  LIST_REFUSALS,
+  listFields,
+  listOf,
+  page,
+  readPlace,
+  rowsFor,
+} from '../../platform/wire/lists.ts'
+import { InvoiceForm, printInvoice, printWholeInvoice, WholeInvoice } from './forms.ts'
+import { findInvoice, listInvoices } from './invoices.ts'
+
+export type Needs = { sql: Sql }
+
+export const routes = ({ sql }: Needs): Endpoint[] => [
+  endpoint({
+    path: '/v1/invoices/list',
+    auth: 'signature',
+    scope: 'money',
+    summary: 'Your invoices and credit notes, newest first',
+    description:
+      'An invoice is issued when a month (UTC) is over in which something was charged; a credit ' +
+      'note when something that was invoiced came back later.',
+    body: Type.Object(listFields()),
+    reply: listOf(InvoiceForm),
+    faults: [...LIST_REFUSALS],
+    async handle({ body: { before, limit }, customer: { customer_id } }) {
+      const place = readPlace(before)
+      const rows = await listInvoices(sql, { customer_id, before: place, limit: rowsFor(limit) })
+      return page(rows, limit, { print: printInvoice, placeOf: ({ number }) => `${number}` })
+    },
+  }),
+
+  endpoint({
+    path: '/v1/invoice/check',
+    keeps_body: true,
+    auth: 'signature',
+    scope: 'money',
+    summary: 'An invoice or a credit note, line by line',
+    body: Type.Object({
+      number: Type.Integer({ minimum: 1, fault: () => InvalidParams('number', 'Invalid number') }),
+    }),
+    reply: WholeInvoice,
+    faults: [
+      refuses(InvalidParams, '`number` is no whole number from 1', 'number'),
+      refuses(NotFound, 'There is no such invoice of yours', 'invoice'),
+    ],
+    examples: [{ summary: 'One that is not there', body: { number: 1 } }],
+    async handle({ body, customer: { customer_id } }) {
+      const invoice = await findInvoice(sql, { customer_id, number: BigInt(body.number) })
+      if (!invoice) throw NotFound('invoice', 'There is no such invoice')
+      return printWholeInvoice(invoice)
+    },
+  }),
+]

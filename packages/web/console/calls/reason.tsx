@@ -1,0 +1,100 @@
+// The dialog before a change: what is about to be done, and why, which goes into the record.
+
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useSubmission } from '../../shared/calls/submission.ts'
+import { toast } from '../../shared/frame/toasts.tsx'
+import { FaultNote } from '../../shared/parts/answer.tsx'
+import { Dialog } from '../../shared/parts/dialog.tsx'
+import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
+import { say } from '../../shared/words/words.ts'
+import { run } from './calls.ts'
+
+type DialogProps<Result> = {
+  title: string
+  onClose: () => void
+  /** Called with the answer when it is done. */
+  onDone?: (result: Result) => void
+  /** The word of the button that does it; the title when left out. */
+  action?: string
+  /** Why it cannot be done yet. */
+  off?: string | undefined
+  children?: ComponentChildren
+}
+
+export type ReasonProps<Result> = DialogProps<Result> & {
+  /** The operation, and what it is given beside the reason. */
+  words: string
+  options: object
+}
+
+/** Asks why, and runs one operation. */
+export const Reason = <Result,>({ words, options, ...dialog }: ReasonProps<Result>) => (
+  <ReasonDialog {...dialog} act={(reason) => run<Result>(words, { ...options, reason })} />
+)
+
+export type ReasonDialogProps<Result> = DialogProps<Result> & {
+  /** Does it. Throws a Fault. */
+  act: (reason: string) => Promise<Result>
+}
+
+/** Asks why before anything else is done. */
+export function ReasonDialog<Result>(props: ReasonDialogProps<Result>) {
+  const { title, action = title, onClose, onDone, children, ...form } = props
+  const finish = (result: Result) => {
+    onDone?.(result)
+    onClose()
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <ReasonForm {...form} action={action} onDone={finish}>
+        {children}
+      </ReasonForm>
+    </Dialog>
+  )
+}
+
+export type ReasonFormProps<Result> = {
+  action: string
+  act: (reason: string) => Promise<Result>
+  onDone: (result: Result) => void
+  off?: string | undefined
+  children?: ComponentChildren
+}
+
+/** The same in the page, where what is about to be done is seen already. */
+export function ReasonForm<Result>(props: ReasonFormProps<Result>) {
+  const { action, act, onDone, off, children } = props
+  const reason = useSignal('')
+  const submission = useSubmission()
+  const submit = async () => {
+    let result: Result | undefined
+    const is_done = await submission.run(async () => {
+      result = await act(reason.value)
+    })
+    if (!is_done) return
+    toast(say('done'))
+    onDone(result!)
+  }
+  return (
+    <Form onSubmit={submit}>
+      {children}
+      <TextField
+        label={say('reason')}
+        hint={say('reason.hint')}
+        value={reason.value}
+        onText={(text) => {
+          reason.value = text
+        }}
+        spellcheck
+      />
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      <Submit
+        is_busy={submission.is_busy.value}
+        off={off ?? (reason.value.trim() === '' ? say('reason.needed') : undefined)}
+      >
+        {action}
+      </Submit>
+    </Form>
+  )
+}

@@ -1,0 +1,174 @@
+// One customer: its money, its keys and users, its orders in sum; suspended, or taken back.
+
+import { useSignal } from '@preact/signals'
+import type { Question } from '../../shared/calls/question.ts'
+import type { PageProps } from '../../shared/frame/face.ts'
+import { Title } from '../../shared/frame/title.tsx'
+import { Address } from '../../shared/parts/address.tsx'
+import { Answer } from '../../shared/parts/answer.tsx'
+import { Money } from '../../shared/parts/money.tsx'
+import { State } from '../../shared/parts/state.tsx'
+import { Facts, Table } from '../../shared/parts/table.tsx'
+import { now_ms, Time } from '../../shared/parts/time.tsx'
+import { count, named, say } from '../../shared/words/words.ts'
+import { mayChange, trx, useRun } from '../calls/calls.ts'
+import { Reason } from '../calls/reason.tsx'
+import { Users } from './users.tsx'
+
+type Key = {
+  id: string
+  name: string
+  scopes: string[]
+  daily_cap_sun: number | null
+  expires_at: string | null
+  revoked_at: string | null
+  last_used_at: string | null
+}
+type Customer = {
+  id: string
+  name: string
+  state: string
+  created_at: string
+  deposit_address: string
+  spendable_sun: number
+  held_sun: number
+  subscriptions_limit: number
+  open_orders_limit: number
+  keys: Key[]
+  orders: { state: string; orders: number; amount_sun: number }[]
+}
+
+export default function OneCustomer({ params }: PageProps) {
+  const id = params.id!
+  const customer = useRun<Customer>(
+    'customers show',
+    { customer: id },
+    { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
+  )
+  const known = customer.answer.value
+  return (
+    <>
+      <Title title={known?.name ?? say('customer')} section={say('customers')}>
+        {known && <Switch customer={known} question={customer} />}
+      </Title>
+      <Answer question={customer} lines={12}>
+        {(shown) => (
+          <div class="stack">
+            <Facts facts={factsOf(shown)} />
+            <OrdersByState {...shown} />
+            <Keys {...shown} />
+            <Users customer={id} is_closed={shown.state === 'closed'} />
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+type SwitchProps = { customer: Customer; question: Question<Customer> }
+
+/** Suspends it, or takes that back. What is closed stays closed. */
+function Switch({ customer: { id, name, state }, question }: SwitchProps) {
+  const is_open = useSignal(false)
+  if (state === 'closed') return null
+  const is_active = state === 'active'
+  const title = say(is_active ? 'customer.suspend' : 'customer.resume')
+  return (
+    <>
+      <button
+        type="button"
+        disabled={!mayChange()}
+        {...(!mayChange() && { title: say('role.needed') })}
+        onClick={() => {
+          is_open.value = true
+        }}
+      >
+        {title}
+      </button>
+      {is_open.value && (
+        <Reason
+          title={title}
+          words={is_active ? 'customers suspend' : 'customers resume'}
+          options={{ customer: id }}
+          onDone={() => void question.again()}
+          onClose={() => {
+            is_open.value = false
+          }}
+        >
+          <p>
+            {say(is_active ? 'customer.suspend.sentence' : 'customer.resume.sentence', { name })}
+          </p>
+        </Reason>
+      )}
+    </>
+  )
+}
+
+const factsOf = (known: Customer): [string, string | preact.VNode][] => [
+  [say('state'), <State state={known.state} />],
+  [say('customer.spendable'), <Money trx={trx(known.spendable_sun)} />],
+  [say('customer.held'), <Money trx={trx(known.held_sun)} />],
+  [say('customer.deposit_address'), <Address address={known.deposit_address} />],
+  [say('customer.id'), <code>{known.id}</code>],
+  [say('since'), <Time at={known.created_at} />],
+  [say('customer.open_orders_limit'), count(known.open_orders_limit)],
+  [say('customer.subscriptions_limit'), count(known.subscriptions_limit)],
+]
+
+const OrdersByState = ({ orders }: Customer) =>
+  orders.length === 0 ? (
+    <p>{say('orders.none_here')}</p>
+  ) : (
+    <Table
+      caption={say('orders.all')}
+      caption_shown
+      keyOf={({ state }) => state}
+      rows={orders}
+      columns={[
+        { title: say('state'), cell: ({ state }) => <State state={state} /> },
+        { title: say('number'), is_figure: true, cell: (one) => count(one.orders) },
+        {
+          title: say('price'),
+          is_figure: true,
+          cell: ({ amount_sun }) => <Money trx={trx(amount_sun)} />,
+        },
+      ]}
+    />
+  )
+
+const Keys = ({ keys }: Customer) =>
+  keys.length === 0 ? (
+    <p>{say('customer.no_keys')}</p>
+  ) : (
+    <Table
+      caption={say('customer.keys')}
+      caption_shown
+      keyOf={({ id }) => id}
+      rows={keys}
+      columns={[
+        { title: say('name'), cell: ({ name }) => name },
+        { title: say('state'), cell: (key) => <State state={stateOf(key)} /> },
+        {
+          title: say('key.scopes'),
+          cell: ({ scopes }) => scopes.map((one) => named('scope', one)).join(', '),
+        },
+        {
+          title: say('key.daily_cap'),
+          is_figure: true,
+          cell: ({ daily_cap_sun }) =>
+            daily_cap_sun === null ? say('none') : <Money trx={trx(daily_cap_sun)} />,
+        },
+        {
+          title: say('last_used'),
+          cell: ({ last_used_at }) =>
+            last_used_at === null ? say('never') : <Time at={last_used_at} relative />,
+        },
+      ]}
+    />
+  )
+
+function stateOf({ revoked_at, expires_at }: Key): string {
+  if (revoked_at !== null) return 'revoked'
+  const is_over = expires_at !== null && Date.parse(expires_at) <= now_ms.value
+  return is_over ? 'expired' : 'active'
+}

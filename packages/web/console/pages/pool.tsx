@@ -1,0 +1,212 @@
+// The pool: what can be delivered now and in the coming day, and what each wallet has out.
+
+import { Chart } from '../../shared/charts/chart.tsx'
+import { rounded, scalesOf } from '../../shared/charts/scales.ts'
+import { bandPath, crossingBelow, linePath, type Point } from '../../shared/charts/shapes.ts'
+import { Title } from '../../shared/frame/title.tsx'
+import { Answer } from '../../shared/parts/answer.tsx'
+import { Money } from '../../shared/parts/money.tsx'
+import { Shape } from '../../shared/parts/state.tsx'
+import { Table } from '../../shared/parts/table.tsx'
+import { clockText } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/console.ts'
+import { count, named, say } from '../../shared/words/words.ts'
+import { trx, useRun } from '../calls/calls.ts'
+
+type Pool = {
+  resources: { resource: string; room: number; reserved: number; free: number; out: number }[]
+  wallets: Wallet[]
+}
+type Wallet = {
+  address: string
+  resource: string
+  room_sun: number
+  carries: number
+  out_sun: number
+  delegations: number
+}
+type ForecastPoint = {
+  resource: string
+  minutes: number
+  free: number
+  free_if_used: number
+  /** The smallest that is on sale; null: nothing is. */
+  least_order: number | null
+  /** The most in that hour of one of seven days. */
+  most_sold: number
+}
+
+const HOURS = 24
+const MINUTE_MS = 60_000
+
+export default function PoolPage() {
+  const pool = useRun<Pool>(
+    'pool show',
+    {},
+    { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
+  )
+  const forecast = useRun<ForecastPoint[]>('pool forecast', { hours: HOURS })
+  const now = forecast.answered_at.value
+  return (
+    <>
+      <Title title={say('pool')} />
+      <div class="stack">
+        <Answer question={forecast} lines={10}>
+          {(points) => (
+            <section>
+              <h2>{say('pool.coming')}</h2>
+              <div class="panels">
+                {[...Map.groupBy(points, ({ resource }) => resource)].map(([resource, own]) => (
+                  <Forecast key={resource} resource={resource} points={own} now={now} />
+                ))}
+              </div>
+            </section>
+          )}
+        </Answer>
+        <Answer question={pool} lines={8}>
+          {({ resources, wallets }) =>
+            resources.length === 0 ? (
+              <p>{say('pool.none')}</p>
+            ) : (
+              <>
+                <Resources resources={resources} />
+                <Wallets wallets={wallets} />
+              </>
+            )
+          }
+        </Answer>
+      </div>
+    </>
+  )
+}
+
+type ForecastProps = { resource: string; points: readonly ForecastPoint[]; now: number }
+
+/** Between what is free if all that is out was used, and if nothing was; with what was sold in such
+ *  hours, and from when on there could be too little for an order. */
+function Forecast({ resource, points, now }: ForecastProps) {
+  const atOf = ({ minutes }: ForecastPoint) => new Date(now + minutes * MINUTE_MS)
+  const spans = points.map((point) => ({
+    at: atOf(point),
+    least: point.free_if_used,
+    most: point.free,
+  }))
+  const sold = points.map((point) => ({ at: atOf(point), value: point.most_sold }))
+  const scales = scalesOf(
+    spans.map(({ at }) => at),
+    [...spans.map(({ most }) => most), ...sold.map(({ value }) => value)],
+  )
+  const last = points.at(-1)!
+  const { least_order } = last
+  const enough = least_order ?? 1
+  const floor = spans.map(({ at, least }) => ({ at, value: least }))
+  const short = crossingBelow(floor, enough)
+  return (
+    <Chart
+      title={say('pool.forecast', { resource: named('resource', resource) })}
+      sentence={[
+        say('pool.forecast.sentence', {
+          now: points[0]!.free,
+          least: last.free_if_used,
+          most: last.free,
+        }),
+        shortText(short, { now, enough }),
+      ].join(' ')}
+      scales={scales}
+      columns={[say('pool.if_used'), say('pool.if_unused'), say('pool.most_sold')]}
+      readings={points.map((point) => ({
+        at: atOf(point),
+        texts: [point.free_if_used, point.free, point.most_sold].map(count),
+      }))}
+    >
+      <path class="band" d={bandPath(scales, spans)} />
+      <path class="line" d={linePath(scales, floor)} />
+      <path class="line second" d={linePath(scales, sold, { steps: true })} />
+      {least_order !== null && (
+        <path class="line third" d={linePath(scales, levelOf(spans, least_order))} />
+      )}
+      {short && (
+        <circle
+          class="crossing"
+          cx={rounded(scales.across(short.at))}
+          cy={rounded(scales.up(short.value))}
+          r="4"
+        />
+      )}
+    </Chart>
+  )
+}
+
+/** When there could be too little for an order. */
+function shortText(short: Point | undefined, at: { now: number; enough: number }): string {
+  const { enough: units } = at
+  if (!short) return say('pool.not_short', { units })
+  return short.at.getTime() === at.now
+    ? say('pool.short_now', { units })
+    : say('pool.short', { at: clockText(short.at), units })
+}
+
+/** A line as high as the value, from the first time to the last. */
+const levelOf = (spans: readonly { at: Date }[], value: number) =>
+  [spans[0]!, spans.at(-1)!].map(({ at }) => ({ at, value }))
+
+const Resources = ({ resources }: Pick<Pool, 'resources'>) => (
+  <Table
+    caption={say('pool.resources')}
+    caption_shown
+    keyOf={({ resource }) => resource}
+    rows={resources}
+    columns={[
+      { title: say('resource'), cell: ({ resource }) => named('resource', resource) },
+      { title: say('pool.room'), is_figure: true, cell: ({ room }) => count(room) },
+      { title: say('pool.reserved'), is_figure: true, cell: ({ reserved }) => count(reserved) },
+      { title: say('pool.free'), is_figure: true, cell: ({ free }) => count(free) },
+      { title: say('pool.out'), is_figure: true, cell: ({ out }) => count(out) },
+    ]}
+  />
+)
+
+/** Those first that cannot pay for another transaction. */
+const Wallets = ({ wallets }: Pick<Pool, 'wallets'>) => (
+  <Table
+    caption={say('pool.wallets')}
+    caption_shown
+    keyOf={({ address, resource }) => `${address} ${resource}`}
+    rows={wallets.toSorted((one, other) => one.carries - other.carries)}
+    columns={[
+      {
+        title: say('wallet'),
+        cell: ({ address }) => (
+          <a href={path.wallet(address)}>
+            <code>{address}</code>
+          </a>
+        ),
+      },
+      { title: say('resource'), cell: ({ resource }) => named('resource', resource) },
+      {
+        title: say('pool.largest'),
+        is_figure: true,
+        cell: ({ room_sun }) => <Money trx={trx(room_sun)} />,
+      },
+      {
+        title: say('pool.out'),
+        is_figure: true,
+        cell: ({ out_sun }) => <Money trx={trx(out_sun)} />,
+      },
+      {
+        title: say('pool.delegations'),
+        is_figure: true,
+        cell: ({ delegations }) => count(delegations),
+      },
+      {
+        title: say('pool.carries'),
+        is_figure: true,
+        cell: ({ carries }) => (
+          <>
+            <Shape mark={carries > 0 ? 'done' : 'failed'} /> {count(carries)}
+          </>
+        ),
+      },
+    ]}
+  />
+)

@@ -1,0 +1,161 @@
+// Prices: the tiers in force, and a change shown before it is made, on what was ordered lately.
+
+import { useSignal } from '@preact/signals'
+import { useSubmission } from '../../shared/calls/submission.ts'
+import { Title } from '../../shared/frame/title.tsx'
+import { Answer, FaultNote } from '../../shared/parts/answer.tsx'
+import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
+import { Money } from '../../shared/parts/money.tsx'
+import { Table } from '../../shared/parts/table.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { count, named, say } from '../../shared/words/words.ts'
+import { mayChange, run, trx, useRun } from '../calls/calls.ts'
+import { ReasonForm } from '../calls/reason.tsx'
+
+type Tier = {
+  resource: string
+  min_amount: number
+  max_amount: number
+  price_sun: number
+  since: string
+  changed_by: string
+}
+type Preview = {
+  min_amount: number
+  max_amount: number
+  price_sun_before: number | null
+  price_sun_after: number | null
+  orders: number
+  before_sun: number
+  after_sun: number
+}
+
+export default function Prices() {
+  const tiers = useRun<Tier[]>('prices list')
+  const chosen = useSignal<Tier | undefined>(undefined)
+  return (
+    <>
+      <Title title={say('prices')} />
+      <Answer question={tiers} lines={8}>
+        {(rows) => (
+          <Table
+            caption={say('prices.in_force')}
+            keyOf={({ resource, min_amount }) => `${resource} ${min_amount}`}
+            rows={rows}
+            columns={[
+              { title: say('resource'), cell: ({ resource }) => named('resource', resource) },
+              { title: say('prices.range'), cell: rangeText, is_figure: true },
+              {
+                title: say('prices.of_1000'),
+                cell: ({ price_sun }) => <Money trx={trx(price_sun)} />,
+                is_figure: true,
+              },
+              { title: say('since'), cell: ({ since }) => <Time at={since} /> },
+              { title: say('by'), cell: ({ changed_by }) => changed_by },
+              {
+                title: say('prices.change'),
+                cell: (tier) => (
+                  <button
+                    type="button"
+                    class="small"
+                    disabled={!mayChange()}
+                    onClick={() => {
+                      chosen.value = tier
+                    }}
+                  >
+                    {say('prices.change')}
+                  </button>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Answer>
+      {chosen.value && (
+        <Change
+          key={rangeText(chosen.value)}
+          tier={chosen.value}
+          onDone={() => void tiers.again()}
+        />
+      )}
+    </>
+  )
+}
+
+const rangeText = ({ min_amount, max_amount }: Pick<Tier, 'min_amount' | 'max_amount'>) =>
+  `${count(min_amount)} – ${count(max_amount)}`
+
+/** Another price of a tier: before and after first. */
+function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
+  const price = useSignal(String(trx(tier.price_sun)))
+  const preview = useSignal<{ price: string; rows: Preview[] } | undefined>(undefined)
+  const submission = useSubmission()
+  const { resource, min_amount, max_amount } = tier
+  const optionsAt = (at: string) => ({ resource, tiers: [`${min_amount}-${max_amount}=${at}`] })
+  const look = () =>
+    submission.run(async () => {
+      const at = price.value
+      preview.value = { price: at, rows: await run<Preview[]>('prices preview', optionsAt(at)) }
+    })
+  return (
+    <section class="stack">
+      <h2>
+        {named('resource', resource)} {rangeText(tier)}
+      </h2>
+      <Form onSubmit={look}>
+        <TextField
+          label={say('prices.new')}
+          hint={say('prices.of_1000')}
+          inputMode="decimal"
+          value={price.value}
+          onText={(text) => {
+            price.value = text.trim()
+          }}
+        />
+        {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+        <Submit is_busy={submission.is_busy.value}>{say('prices.preview')}</Submit>
+      </Form>
+      {preview.value && (
+        <>
+          <Effect rows={preview.value.rows} />
+          <ReasonForm
+            key={preview.value.price}
+            action={say('prices.set')}
+            act={(reason) => run('prices set', { ...optionsAt(preview.value!.price), reason })}
+            onDone={() => {
+              preview.value = undefined
+              onDone()
+            }}
+          >
+            <p>
+              {rangeText(tier)}: {trx(tier.price_sun)} → {preview.value.price} TRX
+            </p>
+          </ReasonForm>
+        </>
+      )}
+    </section>
+  )
+}
+
+const Effect = ({ rows }: { rows: readonly Preview[] }) => (
+  <Table
+    caption={say('prices.effect')}
+    caption_shown
+    keyOf={rangeText}
+    rows={rows}
+    columns={[
+      { title: say('prices.range'), cell: rangeText, is_figure: true },
+      { title: say('orders.all'), cell: ({ orders }) => count(orders), is_figure: true },
+      {
+        title: say('before'),
+        cell: ({ before_sun }) => <Money trx={trx(before_sun)} />,
+        is_figure: true,
+      },
+      {
+        title: say('after'),
+        cell: ({ after_sun }) => <Money trx={trx(after_sun)} />,
+        is_figure: true,
+      },
+    ]}
+  />
+)

@@ -1,0 +1,34 @@
+// How many checks there were on each day, by level.
+
+import { count, named, say } from '../../shared/words/words.ts'
+import { useRun } from '../calls/calls.ts'
+import { Rows } from '../calls/rows.tsx'
+
+const LEVELS = ['low', 'medium', 'high'] as const
+type Day = Record<(typeof LEVELS)[number] | 'failed' | 'open', number> & { day: string }
+
+export function ChecksByDay() {
+  const days = useRun<Day[]>('aml days')
+  return (
+    <Rows
+      question={days}
+      none={say('screening.no_checks')}
+      caption={say('screening.days')}
+      caption_shown
+      keyOf={({ day }) => day}
+      columns={[
+        { title: say('screening.day'), cell: ({ day }) => day },
+        ...LEVELS.map((level) => ({
+          title: named('level', level),
+          is_figure: true,
+          cell: (day: Day) => count(day[level]),
+        })),
+        ...(['failed', 'open'] as const).map((state) => ({
+          title: named('state', state),
+          is_figure: true,
+          cell: (day: Day) => count(day[state]),
+        })),
+      ]}
+    />
+  )
+}

@@ -1,0 +1,88 @@
+// What answers of screening rest on beside the lists: the index and the policy.
+
+import { Answer } from '../../shared/parts/answer.tsx'
+import { Facts, Table } from '../../shared/parts/table.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { count, say } from '../../shared/words/words.ts'
+import { useRun } from '../calls/calls.ts'
+import { IndexSizes } from './index_sizes.tsx'
+
+type State = {
+  policy: string
+  label_set: number
+  generation: number | null
+  first_block: number | null
+  last_block: number | null
+  behind: number | null
+  hubs: number
+}
+type Version = {
+  version: number
+  published_at: string | null
+  published_by: string | null
+  changes: { field: string; before: string | null; after: string | null }[]
+}
+
+export function Index() {
+  const state = useRun<State>('aml show')
+  const known = (number: number | null) => (number === null ? say('not_known') : count(number))
+  return (
+    <section>
+      <h2>{say('screening.index')}</h2>
+      <Answer question={state} lines={3}>
+        {(now) => (
+          <Facts
+            facts={[
+              [say('screening.generation'), known(now.generation)],
+              [say('screening.first_block'), known(now.first_block)],
+              [say('screening.last_block'), known(now.last_block)],
+              [say('screening.behind'), known(now.behind)],
+              [say('screening.hubs'), count(now.hubs)],
+              [say('screening.label_set'), count(now.label_set)],
+            ]}
+          />
+        )}
+      </Answer>
+      <IndexSizes />
+    </section>
+  )
+}
+
+/** The one in force, and what it says otherwise than the one before. */
+export function Policy() {
+  const versions = useRun<Version[]>('aml policies', { limit: 1 })
+  return (
+    <section>
+      <h2>{say('screening.policy')}</h2>
+      <Answer question={versions} lines={3}>
+        {([newest]) => (
+          <>
+            <p>
+              {say('screening.version', { n: newest!.version })}{' '}
+              {newest!.published_at === null ? (
+                say('screening.shipped')
+              ) : (
+                <>
+                  {newest!.published_by}, <Time at={newest!.published_at} relative />
+                </>
+              )}
+            </p>
+            {newest!.changes.length > 0 && (
+              <Table
+                caption={say('screening.changes')}
+                caption_shown
+                keyOf={({ field }) => field}
+                rows={newest!.changes}
+                columns={[
+                  { title: say('screening.field'), cell: ({ field }) => <code>{field}</code> },
+                  { title: say('screening.before'), cell: ({ before }) => <code>{before}</code> },
+                  { title: say('screening.after'), cell: ({ after }) => <code>{after}</code> },
+                ]}
+              />
+            )}
+          </>
+        )}
+      </Answer>
+    </section>
+  )
+}

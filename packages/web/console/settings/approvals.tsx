@@ -1,0 +1,134 @@
+// Which corrections of customers' money want a second operator, and those that wait for one.
+
+import { useSignal } from '@preact/signals'
+import { Answer } from '../../shared/parts/answer.tsx'
+import { ChoiceField, TextField } from '../../shared/parts/field.tsx'
+import { Money } from '../../shared/parts/money.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/console.ts'
+import { count, type Key, say } from '../../shared/words/words.ts'
+import { trx, useRun } from '../calls/calls.ts'
+import { ReasonButton } from '../calls/reason_button.tsx'
+import { Rows } from '../calls/rows.tsx'
+
+const SECONDS = ['none', 'name', 'role'] as const
+type Second = (typeof SECONDS)[number]
+type Rule = { second: Second; from_sun: number }
+type Proposal = {
+  id: string
+  customer_id: string
+  amount_sun: number
+  reason: string
+  proposed_by: string
+  ends_at: string
+}
+
+const MEANINGS: Record<Second, Key> = {
+  none: 'approvals.none',
+  name: 'approvals.name',
+  role: 'approvals.role',
+}
+const NAMES: Record<Second, Key> = {
+  none: 'approvals.who.none',
+  name: 'approvals.who.name',
+  role: 'approvals.who.role',
+}
+
+export function ApprovalRule() {
+  const rule = useRun<Rule>('approvals show')
+  return (
+    <section class="panel">
+      <h2>{say('approvals')}</h2>
+      <Answer question={rule} lines={3}>
+        {(known) => (
+          <>
+            <p>{say(MEANINGS[known.second], { amount: `${count(trx(known.from_sun))} TRX` })}</p>
+            <p class="actions">
+              <ChangeRule {...known} onDone={() => void rule.again()} />
+            </p>
+          </>
+        )}
+      </Answer>
+    </section>
+  )
+}
+
+function ChangeRule({ second, from_sun, onDone }: Rule & { onDone: () => void }) {
+  const chosen = useSignal<string>(second)
+  const from = useSignal(String(trx(from_sun)))
+  return (
+    <ReasonButton
+      text={say('approvals.change')}
+      words="approvals set"
+      options={{ second: chosen.value, from: from.value.trim() }}
+      for_admins
+      onDone={onDone}
+    >
+      <ChoiceField
+        label={say('approvals.who')}
+        value={chosen.value}
+        choices={SECONDS.map((value) => ({ value, text: say(NAMES[value]) }))}
+        onChoice={(value) => {
+          chosen.value = value
+        }}
+      />
+      <TextField
+        label={say('approvals.from')}
+        inputMode="decimal"
+        value={from.value}
+        onText={(text) => {
+          from.value = text
+        }}
+      />
+    </ReasonButton>
+  )
+}
+
+export function Proposals() {
+  const proposals = useRun<Proposal[]>(
+    'approvals list',
+    { open: true, limit: 100 },
+    { patch: (known, { type }) => (type === 'action.made' ? 'again' : known) },
+  )
+  return (
+    <Rows
+      question={proposals}
+      none={say('approvals.none_open')}
+      caption={say('approvals.open')}
+      caption_shown
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: say('customer'),
+          cell: ({ customer_id }) => (
+            <a href={path.customer(customer_id)}>
+              <code>{customer_id}</code>
+            </a>
+          ),
+        },
+        {
+          title: say('amount'),
+          is_figure: true,
+          cell: ({ amount_sun }) => <Money trx={trx(amount_sun)} />,
+        },
+        { title: say('reason'), cell: ({ reason }) => reason },
+        { title: say('approvals.by'), cell: ({ proposed_by }) => proposed_by },
+        { title: say('approvals.until'), cell: ({ ends_at }) => <Time at={ends_at} relative /> },
+        {
+          title: say('approvals.give'),
+          cell: ({ id }) => (
+            <ReasonButton
+              text={say('approvals.give')}
+              about={id}
+              words="approvals give"
+              options={{ id }}
+              onDone={() => void proposals.again()}
+            >
+              <p>{say('approvals.give.sentence')}</p>
+            </ReasonButton>
+          ),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,192 @@
+// What everybody is told on the status page, and what of that page is not shown.
+
+import { useSignal } from '@preact/signals'
+import { Answer } from '../../shared/parts/answer.tsx'
+import { ChecksField, LinesField, TextField } from '../../shared/parts/field.tsx'
+import { Shape } from '../../shared/parts/state.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { named, say } from '../../shared/words/words.ts'
+import { useRun } from '../calls/calls.ts'
+import { ReasonButton } from '../calls/reason_button.tsx'
+import { Rows } from '../calls/rows.tsx'
+
+const PARTS = ['buying', 'delivering', 'deposits', 'screening', 'events']
+
+type Incident = {
+  id: string
+  title: string
+  what: string
+  parts: string[]
+  began_at: string
+  closed_at: string | null
+  outcome: string | null
+}
+
+const partNames = (parts: readonly string[]) => parts.map((one) => named('part', one)).join(', ')
+
+export function Incidents() {
+  const incidents = useRun<Incident[]>('incidents list', { limit: 20 })
+  const again = () => void incidents.again()
+  return (
+    <section class="stack">
+      <Rows
+        question={incidents}
+        none={say('incidents.none')}
+        caption={say('incidents')}
+        caption_shown
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: say('incident'),
+            cell: ({ title, closed_at }) => (
+              <>
+                <Shape mark={closed_at === null ? 'look' : 'done'} /> {title}
+              </>
+            ),
+          },
+          { title: say('incident.what'), cell: ({ what }) => what },
+          { title: say('incident.parts'), cell: ({ parts }) => partNames(parts) },
+          { title: say('since'), cell: ({ began_at }) => <Time at={began_at} relative /> },
+          {
+            title: say('incident.until'),
+            cell: (one) =>
+              one.closed_at === null ? (
+                <Changes incident={one} onDone={again} />
+              ) : (
+                <>
+                  <Time at={one.closed_at} relative /> {one.outcome}
+                </>
+              ),
+          },
+        ]}
+      />
+      <p class="actions">
+        <Post onDone={again} />
+      </p>
+    </section>
+  )
+}
+
+function Post({ onDone }: { onDone: () => void }) {
+  const title = useSignal('')
+  const what = useSignal('')
+  const parts = useSignal<readonly string[]>([])
+  return (
+    <ReasonButton
+      text={say('incident.post')}
+      words="incidents post"
+      options={{ title: title.value, what: what.value, part: parts.value }}
+      onDone={() => {
+        title.value = ''
+        what.value = ''
+        parts.value = []
+        onDone()
+      }}
+    >
+      <TextField
+        label={say('incident.title')}
+        value={title.value}
+        onText={(text) => {
+          title.value = text
+        }}
+        spellcheck
+      />
+      <LinesField
+        label={say('incident.what')}
+        hint={say('incident.what.hint')}
+        value={what.value}
+        onText={(text) => {
+          what.value = text
+        }}
+      />
+      <ChecksField
+        label={say('incident.parts')}
+        values={parts.value}
+        choices={PARTS.map((value) => ({ value, text: named('part', value) }))}
+        onChoice={(values) => {
+          parts.value = values
+        }}
+      />
+    </ReasonButton>
+  )
+}
+
+/** What there is to say more while it lasts, and that it is over. */
+function Changes({ incident, onDone }: { incident: Incident; onDone: () => void }) {
+  const what = useSignal(incident.what)
+  const outcome = useSignal('')
+  const { id, title } = incident
+  return (
+    <span class="actions">
+      <ReasonButton
+        text={say('incident.update')}
+        about={title}
+        words="incidents update"
+        options={{ id, what: what.value }}
+        onDone={onDone}
+      >
+        <LinesField
+          label={say('incident.what')}
+          hint={say('incident.what.hint')}
+          value={what.value}
+          onText={(text) => {
+            what.value = text
+          }}
+        />
+      </ReasonButton>
+      <ReasonButton
+        text={say('incident.close')}
+        about={title}
+        words="incidents close"
+        options={{ id, ...(outcome.value.trim() !== '' && { outcome: outcome.value }) }}
+        onDone={onDone}
+      >
+        <TextField
+          label={say('incident.outcome')}
+          value={outcome.value}
+          onText={(text) => {
+            outcome.value = text
+          }}
+          spellcheck
+        />
+      </ReasonButton>
+    </span>
+  )
+}
+
+const switchName = (what: 'pool' | 'prices') =>
+  say(what === 'pool' ? 'status_page.pool' : 'status_page.prices')
+
+type StatusPageSettings = { pool_shown: boolean; prices_shown: boolean }
+
+export function StatusPage() {
+  const settings = useRun<StatusPageSettings>('status-page show')
+  const button = (what: 'pool' | 'prices', is_shown: boolean) => (
+    <p class="actions">
+      <span>
+        {switchName(what)}: {say(is_shown ? 'status_page.shown' : 'status_page.hidden')}
+      </span>
+      <ReasonButton
+        text={say(is_shown ? 'status_page.hide' : 'status_page.show')}
+        about={switchName(what)}
+        words="status-page set"
+        options={{ [what]: is_shown ? 'hidden' : 'shown' }}
+        onDone={() => void settings.again()}
+      />
+    </p>
+  )
+  return (
+    <section class="panel">
+      <h2>{say('status_page')}</h2>
+      <Answer question={settings} lines={3}>
+        {({ pool_shown, prices_shown }) => (
+          <>
+            {button('pool', pool_shown)}
+            {button('prices', prices_shown)}
+            <p class="quiet">{say('status_page.outages')}</p>
+          </>
+        )}
+      </Answer>
+    </section>
+  )
+}

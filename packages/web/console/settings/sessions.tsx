@@ -1,0 +1,63 @@
+// Where operators are signed in.
+
+import { forgetSession, session } from '../../shared/calls/session.ts'
+import { Time } from '../../shared/parts/time.tsx'
+import { type Key, say } from '../../shared/words/words.ts'
+import { useRun } from '../calls/calls.ts'
+import { ReasonButton } from '../calls/reason_button.tsx'
+import { Rows } from '../calls/rows.tsx'
+
+type OperatorSession = {
+  id: string
+  user_id: string
+  name: string
+  made_at: string
+  used_at: string
+  ip: string
+  browser: string
+}
+
+/** Whether it is the one of this browser, or another of one's own. */
+const whose = ({ id, user_id }: OperatorSession): Key | undefined =>
+  id === session.value?.id
+    ? 'sessions.this_one'
+    : user_id === session.value?.user.id
+      ? 'sessions.yours'
+      : undefined
+
+export function Sessions() {
+  const sessions = useRun<OperatorSession[]>('sessions list', { limit: 100 })
+  return (
+    <Rows
+      question={sessions}
+      none={say('none')}
+      caption={say('settings.sessions')}
+      caption_shown
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: say('settings.name'),
+          cell: (one) => (whose(one) ? `${one.name} (${say(whose(one)!)})` : one.name),
+        },
+        { title: say('settings.from'), cell: ({ ip }) => <code>{ip}</code> },
+        { title: say('settings.browser'), cell: ({ browser }) => browser },
+        { title: say('settings.since'), cell: ({ made_at }) => <Time at={made_at} /> },
+        { title: say('settings.used'), cell: ({ used_at }) => <Time at={used_at} relative /> },
+        {
+          title: say('settings.end'),
+          cell: ({ id, name, ip }) => (
+            <ReasonButton
+              text={say('settings.end')}
+              about={`${name}, ${ip}`}
+              words="sessions end"
+              options={{ session: id }}
+              onDone={() => (id === session.value?.id ? forgetSession() : void sessions.again())}
+            >
+              <p>{say('sessions.end.sentence', { name })}</p>
+            </ReasonButton>
+          ),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,88 @@
+// What several pages say of orders alike.
+
+import type { Result } from 'penstock-sdk'
+import type { LiveEvent } from '../../shared/calls/live.ts'
+import { Address, OwnId } from '../../shared/parts/address.tsx'
+import { Money } from '../../shared/parts/money.tsx'
+import { State } from '../../shared/parts/state.tsx'
+import type { Column } from '../../shared/parts/table.tsx'
+import { spanText, Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/portal.ts'
+import { count, named, say } from '../../shared/words/words.ts'
+
+export type ListedOrder = Result<'/v1/transactions/list'>['items'][number]
+
+/** `65 000 energy`, for each resource that was bought. */
+export function amountsText(amounts: { energy?: number; bandwidth?: number } | undefined): string {
+  return Object.entries(amounts ?? {})
+    .filter(([, amount]) => amount > 0)
+    .map(([resource, amount]) => `${count(amount)} ${named('resource', resource)}`)
+    .join(' + ')
+}
+
+/** More than any delivery takes: then the chain's clock is another than ours. */
+const DELIVERY_MS_MAX = 900_000
+
+/** How long after it was bought the block has its delivery, in milliseconds; undefined while none
+ *  has it, and where the chain's clock is another than ours: a span between two clocks says
+ *  nothing. */
+function deliveryMs({ created_at, delivered_at }: ListedOrder): number | undefined {
+  if (delivered_at === null) return undefined
+  const ms = new Date(delivered_at).getTime() - new Date(created_at).getTime()
+  return ms < 0 || ms > DELIVERY_MS_MAX ? undefined : ms
+}
+
+export const orderColumns = (): Column<ListedOrder>[] => [
+  {
+    title: say('order.created'),
+    cell: ({ id, created_at }) => (
+      <a href={path.order(id)}>
+        <Time at={created_at} />
+      </a>
+    ),
+  },
+  { title: say('order.state'), cell: ({ status }) => <State state={status} /> },
+  {
+    title: say('order.bought'),
+    cell: ({ service, params }) => amountsText(params.amounts) || named('service', service),
+  },
+  { title: say('order.price'), is_figure: true, cell: ({ amount }) => <Money trx={amount} /> },
+  {
+    title: say('order.address'),
+    cell: ({ params }) => <Address address={params.address} />,
+  },
+  {
+    title: say('order.took'),
+    is_figure: true,
+    is_minor: true,
+    cell: (order) => {
+      const ms = deliveryMs(order)
+      // Times are of whole seconds.
+      return ms === undefined ? '' : ms === 0 ? `< ${spanText(1_000)}` : spanText(ms)
+    },
+  },
+  {
+    title: say('order.external_id'),
+    is_minor: true,
+    cell: ({ external_id }) => external_id !== null && <OwnId id={external_id} />,
+  },
+]
+
+type OrderData = Partial<ListedOrder> & { id: string; status: string }
+
+/** The order that an event is about; undefined for another one. */
+export function orderOf({ type, data }: LiveEvent): OrderData | undefined {
+  if (!type.startsWith('order.') || data === null || typeof data !== 'object') return undefined
+  const order = data as Partial<OrderData>
+  return order.id !== undefined && order.status !== undefined ? (order as OrderData) : undefined
+}
+
+/** A row after an event: when it was delivered is asked for where it matters. */
+export function patchOrder(row: ListedOrder, event: LiveEvent): ListedOrder {
+  const order = orderOf(event)
+  if (order?.id !== row.id || ('test' in event && event.test)) return row
+  const { status } = order
+  const timestamp = 'timestamp' in event ? event.timestamp : null
+  const delivered_at = status === 'success' ? (row.delivered_at ?? timestamp) : row.delivered_at
+  return { ...row, status, delivered_at, ...(order.hash && { hash: order.hash }) }
+}

@@ -1,0 +1,71 @@
+// Calls an endpoint as the one who is signed in, and shows what it answers, refusals too.
+
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { type Envelope, exchange, NOT_ANSWERED } from '../../shared/calls/ask.ts'
+import { newExternalId } from '../../shared/calls/ids.ts'
+import { useSubmission } from '../../shared/calls/submission.ts'
+import { CheckField, Form, Submit } from '../../shared/parts/field.tsx'
+import { say } from '../../shared/words/words.ts'
+import type { Endpoint } from './document.ts'
+import { JsonText } from './prose.tsx'
+
+type SendFormProps = { endpoint: Endpoint; body: string; is_json: boolean }
+
+export function SendForm({ endpoint, body, is_json }: SendFormProps) {
+  const { changes, for_sessions, takes_idempotency_key } = endpoint
+  const is_understood = useSignal(false)
+  const answer = useSignal<Envelope | undefined>(undefined)
+  const submission = useSubmission()
+  // Kept until something is answered: what may have been done is not done twice.
+  const idempotency_key = useRef(newExternalId())
+  if (!for_sessions) return <p>{say('reference.programs_only')}</p>
+  const send = () =>
+    submission.run(async () => {
+      const parsed = JSON.parse(body) as { external_id?: unknown } | null
+      const adds_id = takes_idempotency_key && parsed?.external_id === undefined
+      const options = adds_id ? { idempotency_key: idempotency_key.current } : {}
+      answer.value = undefined
+      const said = await exchange(endpoint.path, parsed, options)
+      if (said.code !== NOT_ANSWERED) idempotency_key.current = newExternalId()
+      answer.value = said
+      is_understood.value = false
+    })
+  return (
+    <>
+      <Form onSubmit={() => void send()}>
+        {changes && (
+          <CheckField
+            label={say('reference.understood')}
+            is_on={is_understood.value}
+            onCheck={(is_on) => {
+              is_understood.value = is_on
+            }}
+          />
+        )}
+        <Submit
+          is_busy={submission.is_busy.value}
+          off={whyOff({ is_json, is_understood: !changes || is_understood.value })}
+        >
+          {say('reference.send')}
+        </Submit>
+      </Form>
+      <div role="status">{answer.value && <Said answer={answer.value} />}</div>
+    </>
+  )
+}
+
+function whyOff({ is_json, is_understood }: { is_json: boolean; is_understood: boolean }) {
+  if (!is_json) return say('reference.not_json')
+  return is_understood ? undefined : say('reference.changes')
+}
+
+const Said = ({ answer }: { answer: Envelope }) =>
+  answer.code === NOT_ANSWERED ? (
+    <p class="note warn">{say('reference.not_answered')}</p>
+  ) : (
+    <div class={answer.code === 0 ? 'note good' : 'note bad'}>
+      <p>{say(answer.code === 0 ? 'reference.done' : 'reference.refused')}</p>
+      <JsonText value={answer} what={say('reference.reply')} />
+    </div>
+  )

@@ -1,0 +1,50 @@
+// What a check was made from, and what it does not say: a reader might take it for granted.
+
+import { Table } from '../../shared/parts/table.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { count, say } from '../../shared/words/words.ts'
+import type { Evidence } from './evidence.ts'
+
+export function Basis({ lists, index, asked, factors }: Evidence) {
+  // Others were asked, and say nothing of it.
+  if (index.last_block === '') return null
+  const { first_block: first, last_block: last } = index
+  return (
+    <>
+      <section class="panel">
+        <h2>{say('check.lists')}</h2>
+        {lists.length === 0 ? (
+          <p>{say('check.no_lists')}</p>
+        ) : (
+          <Table
+            caption={say('check.lists')}
+            rows={lists}
+            keyOf={({ list, sha256 }) => `${list} ${sha256}`}
+            columns={[
+              { title: say('check.list'), cell: ({ title }) => title },
+              {
+                title: say('check.list_entries'),
+                is_figure: true,
+                cell: ({ entries }) => count(Number(entries)),
+              },
+              {
+                title: say('check.list_loaded'),
+                cell: ({ loaded_at }) => <Time at={loaded_at} />,
+              },
+            ]}
+          />
+        )}
+      </section>
+      <section class="panel">
+        <h2>{say('check.limits')}</h2>
+        <ul class="limits">
+          <li>{say('check.limit_blocks', { first, last })}</li>
+          <li>{say('check.limit_networks', { network: asked.network })}</li>
+          <li>{say('check.limit_owners')}</li>
+          <li>{say('check.limit_services')}</li>
+          {factors.some(({ path }) => path.length === 0) && <li>{say('check.limit_ways')}</li>}
+        </ul>
+      </section>
+    </>
+  )
+}

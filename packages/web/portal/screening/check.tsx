@@ -1,0 +1,231 @@
+// One check: its level and score as soon as they are there, what they rest on, and the way of the
+// money.
+
+import './report_words.ts'
+import type { VNode } from 'preact'
+import { ask } from '../../shared/calls/ask.ts'
+import { useQuestion } from '../../shared/calls/question.ts'
+import { useSubmission } from '../../shared/calls/submission.ts'
+import type { PageProps } from '../../shared/frame/face.ts'
+import { Title } from '../../shared/frame/title.tsx'
+import { toast } from '../../shared/frame/toasts.tsx'
+import { Hash, LongText } from '../../shared/parts/address.tsx'
+import { Answer, FaultNote } from '../../shared/parts/answer.tsx'
+import { Facts, Table } from '../../shared/parts/table.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/portal.ts'
+import { named, nameIfKnown, say } from '../../shared/words/words.ts'
+import { saveFile } from '../orders/csv.ts'
+import { Basis } from './basis.tsx'
+import { type Evidence, percentText, readEvidence } from './evidence.ts'
+import { type Check, CheckOutcome } from './level.tsx'
+import { MoneyWay } from './way.tsx'
+
+export default function OneCheck({ params }: PageProps) {
+  const id = params.id!
+  const question = useQuestion(
+    '/v1/aml-checks/check',
+    { id },
+    {
+      patch: (known, event) =>
+        'subject' in event && event.subject === `aml_check:${id}` ? 'again' : known,
+    },
+  )
+  return (
+    <>
+      <Title title={say('check.title')} section={say('screening')} />
+      <Answer question={question} lines={12}>
+        {(check) => (
+          <div class="stack">
+            <p class="outcome" role="status">
+              <CheckOutcome check={check} />
+            </p>
+            {check.status === 'failed' && <p class="note warn">{say('check.failed')}</p>}
+            <section class="panel">
+              <CheckFacts check={check} />
+              {check.network === 'TRX' && <WatchIt address={check.address} />}
+            </section>
+            {check.status === 'completed' && (
+              <>
+                <Shares check={check} />
+                <Report check={check} />
+              </>
+            )}
+          </div>
+        )}
+      </Answer>
+    </>
+  )
+}
+
+function CheckFacts({ check }: { check: Check }) {
+  const { id, address, hash, direction, network, checked_at } = check
+  return (
+    <Facts
+      facts={[
+        [
+          say('order.address'),
+          <LongText key="address" text={address} what={say('copy.address')} />,
+        ],
+        ...(hash === undefined
+          ? []
+          : [[say('order.hash'), <Hash key="hash" tx_id={hash} />] as [string, VNode]]),
+        ...(direction
+          ? [[say('check.direction'), named('direction', direction)] as [string, string]]
+          : []),
+        [say('check.network'), network],
+        [say('order.created'), <Time key="time" at={checked_at} relative />],
+        [say('id'), <LongText key="id" text={id} what={say('id')} />],
+      ]}
+    />
+  )
+}
+
+function WatchIt({ address }: { address: string }) {
+  const submission = useSubmission()
+  const watch = async () => {
+    if (await submission.run(() => ask('/v1/aml-watch/new', { address }))) toast(say('watch.begun'))
+  }
+  return (
+    <>
+      <p class="actions">
+        <button type="button" disabled={submission.is_busy.value} onClick={() => void watch()}>
+          {say('watch')}
+        </button>
+      </p>
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+    </>
+  )
+}
+
+/** Of what the money is, as bars with their figures. */
+function Shares({ check: { risk_factors } }: { check: Check }) {
+  return (
+    <section class="panel">
+      <h2>{say('check.shares')}</h2>
+      {risk_factors.length === 0 ? (
+        <p>{say('check.no_shares')}</p>
+      ) : (
+        <Table
+          caption={say('check.shares')}
+          rows={risk_factors}
+          keyOf={({ name }) => name}
+          columns={[
+            { title: say('check.category'), cell: ({ name, label }) => labelText(name, label) },
+            { title: say('check.level'), cell: ({ group }) => named('level', group) },
+            {
+              title: say('check.share'),
+              is_figure: true,
+              cell: ({ score, group }) => (
+                <>
+                  {percentText(score)} <ShareBar share={score} group={group} />
+                </>
+              ),
+            },
+          ]}
+        />
+      )}
+    </section>
+  )
+}
+
+/** What a category is called here; what its maker calls it where there is no word. */
+const labelText = (name: string, label: string): string => nameIfKnown('category', name) ?? label
+
+const BAR = { width: 80, height: 10 }
+
+/** The figure stands beside it. */
+const ShareBar = ({ share, group }: { share: number; group: string }) => (
+  <svg
+    class="share"
+    viewBox={`0 0 ${BAR.width} ${BAR.height}`}
+    width={BAR.width}
+    aria-hidden="true"
+  >
+    <rect class="track" width={BAR.width} height={BAR.height} />
+    <rect class={group} width={Math.max(1, share * BAR.width)} height={BAR.height} />
+  </svg>
+)
+
+function Report({ check }: { check: Check }) {
+  const question = useQuestion('/v1/aml-check/report', { id: check.id })
+  return (
+    <Answer question={question} lines={8}>
+      {({ evidence, sha256, supersedes, superseded_by }) => (
+        <>
+          <p class="actions">
+            <a class="button" href={path.paperOfCheck(check.id)} target="_blank" rel="noopener">
+              {say('print')}
+            </a>
+            <button
+              type="button"
+              onClick={() => saveFile(`evidence-${check.id}.json`, 'application/json', evidence)}
+            >
+              {say('check.save_evidence')}
+            </button>
+          </p>
+          <Ways check={check} evidence={readEvidence(evidence)} />
+          <section class="panel">
+            <h2>{say('check.evidence')}</h2>
+            <Facts
+              facts={[
+                [say('check.as_of'), readEvidence(evidence).index.last_block],
+                [say('check.reasons'), reasonsText(readEvidence(evidence))],
+                ['SHA-256', <LongText key="sha256" text={sha256} what="SHA-256" />],
+                ...linkTo(say('check.supersedes'), supersedes),
+                ...linkTo(say('check.superseded_by'), superseded_by),
+              ]}
+            />
+          </section>
+          <Basis {...readEvidence(evidence)} />
+        </>
+      )}
+    </Answer>
+  )
+}
+
+const linkTo = (name: string, id: string | null): [string, VNode][] =>
+  id === null
+    ? []
+    : [
+        [
+          name,
+          <a key="link" href={path.check(id)}>
+            {id}
+          </a>,
+        ],
+      ]
+
+/** Why it is barred, and the rules that have raised the score. */
+function reasonsText({ blacklisted_by, floors }: Evidence): string {
+  const rules = floors.map(({ rule, category, points }) => {
+    const named_rule = { rule: named('rule', rule), points }
+    return category === null
+      ? say('check.rule_alone', named_rule)
+      : say('check.rule', { ...named_rule, category: labelText(category, category) })
+  })
+  return [...blacklisted_by.map((one) => named('barred', one)), ...rules].join('; ') || say('none')
+}
+
+function Ways({ check, evidence }: { check: Check; evidence: Evidence }) {
+  const followed = evidence.factors.filter(({ path }) => path.length > 0)
+  return (
+    <section class="panel">
+      <h2>{say('way')}</h2>
+      {followed.length === 0 ? (
+        <p>{say('way.none')}</p>
+      ) : (
+        <>
+          <p class="quiet">{say('way.explained')}</p>
+          {followed.map((factor) => {
+            const { category } = factor
+            const known = check.risk_factors.find(({ name }) => name === category)
+            const { label = category, group = '' } = known ?? {}
+            const text = labelText(category, label)
+            return <MoneyWay key={category} factor={factor} label={text} group={group} />
+          })}
+        </>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,105 @@
+// Addresses that are screened again whenever what is known of them changes, at no cost.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { ask } from '../../shared/calls/ask.ts'
+import { useSubmission } from '../../shared/calls/submission.ts'
+import { Address } from '../../shared/parts/address.tsx'
+import { Empty, FaultNote } from '../../shared/parts/answer.tsx'
+import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
+import { List } from '../../shared/parts/list.tsx'
+import type { Column } from '../../shared/parts/table.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/portal.ts'
+import { named, say } from '../../shared/words/words.ts'
+import { CheckOutcome } from './level.tsx'
+
+type Watch = Result<'/v1/aml-watches/list'>['items'][number]
+
+export function Watches() {
+  const address = useSignal('')
+  const wrong = useSignal<string | undefined>(undefined)
+  const version = useSignal(0)
+  const submission = useSubmission()
+  const change = async (work: () => Promise<unknown>) => {
+    if (await submission.run(work)) version.value++
+  }
+  const watch = () => {
+    wrong.value = address.value === '' ? say('check.nothing') : undefined
+    if (wrong.value !== undefined) return
+    void change(async () => {
+      await ask('/v1/aml-watch/new', { address: address.value })
+      address.value = ''
+    })
+  }
+  const unwatch = (address: string) => change(() => ask('/v1/aml-watch/remove', { address }))
+  return (
+    <div class="stack">
+      <Form
+        onSubmit={watch}
+        wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+      >
+        <TextField
+          label={say('order.address')}
+          hint={say('watches.hint')}
+          wrong={wrong.value}
+          value={address.value}
+          onText={(text) => {
+            wrong.value = undefined
+            address.value = text.trim()
+          }}
+        />
+        <Submit is_busy={submission.is_busy.value}>{say('watch')}</Submit>
+      </Form>
+      <div>
+        <List<Watch>
+          path="/v1/aml-watches/list"
+          caption={say('watches')}
+          columns={columns(submission.is_busy.value, unwatch)}
+          keyOf={({ address }) => address}
+          isStale={({ type }) => type.startsWith('aml_')}
+          version={version.value}
+          empty={
+            <Empty>
+              <p>{say('watches.none')}</p>
+            </Empty>
+          }
+        />
+      </div>
+    </div>
+  )
+}
+
+const columns = (is_busy: boolean, unwatch: (address: string) => void): Column<Watch>[] => [
+  { title: say('order.address'), cell: ({ address }) => <Address address={address} /> },
+  { title: say('watch.since'), cell: ({ since }) => <Time at={since} /> },
+  {
+    title: say('watch.last'),
+    cell: ({ check, level_before }) =>
+      check && (
+        <>
+          <CheckOutcome check={check} /> <a href={path.check(check.id)}>{say('check.report')}</a>
+          {level_before !== null && (
+            <span class="quiet">
+              {' '}
+              {say('watch.before')} {named('level', level_before)}
+            </span>
+          )}
+        </>
+      ),
+  },
+  {
+    title: say('subscription.do'),
+    cell: ({ address }) => (
+      <button
+        type="button"
+        class="small"
+        disabled={is_busy}
+        aria-label={`${say('watch.stop')} ${address}`}
+        onClick={() => unwatch(address)}
+      >
+        {say('watch.stop')}
+      </button>
+    ),
+  },
+]
