@@ -5,7 +5,7 @@ import { Outage } from 'penstock-service/lib/fault.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { AskDue, Step } from 'penstock-service/platform/steps/step.ts'
 
-const ONE_IN = 16
+const ONE_IN = 64
 let drains = 0
 /** What the API writes a while after it has answered. */
 const WRITTEN_LATER = /^refusal/

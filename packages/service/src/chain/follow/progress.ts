@@ -1,6 +1,7 @@
 // How far the chain has been followed, as this database has it.
 
 import type { Clock } from '../../lib/clock.ts'
+import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 
 /** Times are those of the blocks. By our own clock are `seen_at`, when a node last answered, and
@@ -29,27 +30,37 @@ const STILL_MS = 60_000
 /** Further behind than this, what we have followed says nothing about now either. */
 const BEHIND_MAX = 5
 
+/** As the database has it. */
+export type ChainRow = Omit<ChainState, Numbers> &
+  Record<Exclude<Numbers, 'disputed_number'>, bigint> & { disputed_number: bigint | null }
+type Numbers = 'head_number' | 'solid_number' | 'confirmed_number' | 'disputed_number'
+
+export const CHAIN_COLUMNS = columnsOf<ChainRow>()([
+  'head_number',
+  'head_id',
+  'head_time',
+  'solid_number',
+  'confirmed_number',
+  'unconfirmed_since',
+  'disputed_number',
+  'behind',
+  'seen_at',
+  'head_seen_at',
+])
+
 /** Undefined before the first block is stored. */
 export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined> {
-  const [row] = await sql<
-    Omit<ChainState, Numbers> &
-      Record<Exclude<Numbers, 'disputed_number'>, bigint> & { disputed_number: bigint | null }
-  >`
-    select head_number, head_id, head_time, solid_number, confirmed_number, unconfirmed_since,
-      disputed_number, behind,
-           seen_at, head_seen_at
-    from chain`
-  if (!row) return undefined
-  return {
-    ...row,
-    head_number: Number(row.head_number),
-    solid_number: Number(row.solid_number),
-    confirmed_number: Number(row.confirmed_number),
-    disputed_number: row.disputed_number === null ? null : Number(row.disputed_number),
-  }
+  const [row] = await sql<ChainRow>`select ${CHAIN_COLUMNS} from chain`
+  return row && chainOf(row)
 }
 
-type Numbers = 'head_number' | 'solid_number' | 'confirmed_number' | 'disputed_number'
+export const chainOf = (row: ChainRow): ChainState => ({
+  ...row,
+  head_number: Number(row.head_number),
+  solid_number: Number(row.solid_number),
+  confirmed_number: Number(row.confirmed_number),
+  disputed_number: row.disputed_number === null ? null : Number(row.disputed_number),
+})
 
 /** Whether it says nothing about now: no node was heard of, or blocks are missing. */
 export function isStale({ behind, seen_at }: ChainState, clock: Clock): boolean {

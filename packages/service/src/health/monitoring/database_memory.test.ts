@@ -9,7 +9,7 @@ import { silentLog } from '../../lib/log.ts'
 import { alerts } from './alerts.ts'
 import { acceptLosses, listLosses } from './database_losses.ts'
 import { marksIn } from './database_marks.ts'
-import { DatabaseMemory } from './database_memory.ts'
+import { type BeatRow, DatabaseMemory } from './database_memory.ts'
 import { beatStep } from './processes.ts'
 
 /** A process that beats and compares when it is told to, by a clock that is ours to turn. */
@@ -25,7 +25,13 @@ async function remembering(t: TestContext) {
     const facts = { ...named, version: '1', schema: 1, standbys: 0, started_at: clock.now() }
     const needs = { sql: by, corrected: correctedClock(systemClock), unreplicated: () => 0 }
     const { run: beat } = beatStep({ ...needs, report: () => '{}', facts, memory, marks })
-    return { memory, beat, compare: (server = 'one') => memory.compare(sql, server) }
+    const compare = async (server = 'one') => {
+      const [row] = await sql<BeatRow>`
+        select (select beat from process where id = ${id}) as beat,
+          exists (select from database_loss where accepted_at is null) as open`
+      await memory.compare(sql, server, row!)
+    }
+    return { memory, beat, compare }
   }
   const went_back = async () => {
     const found = await alerts({ sql, now: new Date() })

@@ -19,6 +19,10 @@ const TOLD_MAX = 1_000
 
 export type ProcessName = { id: string; host: string; role: string }
 
+/** The beat of a process as the database has it, and whether something was found and not
+ *  accepted. */
+export type BeatRow = { beat: bigint | null; open: boolean }
+
 export class DatabaseMemory {
   private readonly clock: Clock
   private readonly process: ProcessName
@@ -64,13 +68,13 @@ export class DatabaseMemory {
     return { process_id, host, role, beat: this.beat, beat_at: this.beat_at, told: [...this.told] }
   }
 
+  get process_id(): string {
+    return this.process.id
+  }
+
   /** Compares with what the server has: the beat each time, all of it when it is another server
    *  than before. */
-  async compare(sql: Sql, server: string): Promise<void> {
-    const [found] = await sql<{ beat: bigint | null; open: boolean }>`
-      select (select beat from process where id = ${this.process.id}) as beat,
-        exists (select from database_loss where accepted_at is null) as open`
-    const { beat, open } = found!
+  async compare(sql: Sql, server: string, { beat, open }: BeatRow): Promise<void> {
     const now = this.clock.now()
     const { mark } = this
     if (server !== this.server || isBehind(mark, beat, now)) {

@@ -6,7 +6,14 @@
 // nothing is sold is not: every process would be not ready at once, and reading, which works, would
 // be off the net with them. It is a notice.
 
-import { type ChainState, chainState, isCurrent, isStale } from '../../chain/follow/progress.ts'
+import {
+  CHAIN_COLUMNS,
+  type ChainRow,
+  type ChainState,
+  chainOf,
+  isCurrent,
+  isStale,
+} from '../../chain/follow/progress.ts'
 import type { Clock, CorrectedClock } from '../../lib/clock.ts'
 import { missingFor } from '../../market/receipts/signing_keys.ts'
 import { newestSecret, sealContext } from '../../people/keys/keys.ts'
@@ -14,7 +21,7 @@ import { lookout } from '../../platform/database/lookout.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import type { DatabaseMemory } from './database_memory.ts'
+import type { BeatRow, DatabaseMemory } from './database_memory.ts'
 
 export type Reason = { reason: string; what: string }
 export type Readiness = { ready: boolean; reasons: Reason[]; notices: Reason[] }
@@ -79,8 +86,9 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
       rest_ms: LOOK_EVERY_MS,
       async run() {
         const { standby, identity } = await lookAtServer()
-        await memory?.compare(sql, identity)
-        last = { ...(await lookAt(needs)), standby, at_ms: clock.now().getTime() }
+        const { beat, ...seen } = await lookAt(needs)
+        await memory?.compare(sql, identity, beat)
+        last = { ...seen, standby, at_ms: clock.now().getTime() }
         if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
           await sayLoosened(sql, loosened, new Date(last.at_ms))
           said_at_ms = last.at_ms
@@ -96,32 +104,39 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
   }
 }
 
-async function lookAt({
-  sql,
-  seal,
-  credentials_sql,
-}: Needs): Promise<Omit<Observation, 'standby' | 'at_ms'>> {
-  const [newest, rows, chain] = await Promise.all([
-    credentials_sql && newestSecret(credentials_sql),
-    // One statement, because it is asked every second.
-    sql<KnownRow>`
-      select (select coalesce(max(number), 0) from migration) as schema,
-        (select bool_or(on_sale) from service) as on_sale, id, sealed_private_key
-      from (values (1)) as one left join signing_key on sealed_private_key is not null`,
-    chainState(sql),
-  ])
-  const { schema, on_sale } = rows[0]!
-  const missing = missingFor(seal, rows)
-  const secrets_open = missing === undefined && (newest === undefined || opens(seal, newest))
-  return { schema, chain, on_sale, secrets_open }
-}
-
-type KnownRow = {
+type KnownRow = BeatRow & {
   schema: number
   on_sale: boolean
   /** Of keys that sign receipts; null where there is none. */
   id: string
   sealed_private_key: string | null
+} & (ChainRow | { head_id: null })
+
+/** In one statement, because it is asked every second. */
+const readKnown = (sql: Sql, process_id: string | undefined) => sql<KnownRow>`
+  select (select coalesce(max(number), 0) from migration) as schema,
+    (select bool_or(on_sale) from service) as on_sale,
+    (select beat from process where id = ${process_id ?? null}) as beat,
+    exists (select from database_loss where accepted_at is null) as open,
+    k.id, k.sealed_private_key, c.${CHAIN_COLUMNS}
+  from (values (1)) as one left join chain as c on true
+    left join signing_key as k on k.sealed_private_key is not null`
+
+async function lookAt({
+  sql,
+  seal,
+  credentials_sql,
+  memory,
+}: Needs): Promise<Omit<Observation, 'standby' | 'at_ms'> & { beat: BeatRow }> {
+  const [newest, rows] = await Promise.all([
+    credentials_sql && newestSecret(credentials_sql),
+    readKnown(sql, memory?.process_id),
+  ])
+  const { schema, on_sale, beat, open, id: _, sealed_private_key: _key, ...chain_row } = rows[0]!
+  const missing = missingFor(seal, rows)
+  const secrets_open = missing === undefined && (newest === undefined || opens(seal, newest))
+  const chain = chain_row.head_id === null ? undefined : chainOf(chain_row)
+  return { schema, chain, on_sale, secrets_open, beat: { beat, open } }
 }
 
 async function sayLoosened(sql: Sql, names: readonly string[], now: Date): Promise<void> {

@@ -67,18 +67,26 @@ const BACK_OFF_MS_MAX = 5_000
 /** Steps rest until the beginning of such a part of time, so that they are asked about together. */
 const LOOK_MS = 1_000
 
+/** Between two questions: one step that has moved something wakes many, which end one by one. */
+const PAUSE_MS = 10
+
 /** Says of each step whether it is due, of all at once that want to know while others are asked
  *  about. When it cannot be known, they are due: each says for itself what is wrong. */
 function askTogether(ask: AskDue, log: Log): (name: string) => Promise<boolean> {
   let waiting: Set<string> | undefined
   let asking: Promise<ReadonlySet<string>> = Promise.resolve(new Set())
+  let asked_ms = Number.NEGATIVE_INFINITY
   return async (name) => {
     if (!waiting) {
       const names = new Set<string>()
       waiting = names
       asking = asking.then(async () => {
-        // Whoever comes to rest at the same time is asked about as well.
-        await new Promise<void>((resolve) => setImmediate(resolve))
+        const pause_ms = asked_ms + PAUSE_MS - performance.now()
+        // Whoever has rested until the same moment is asked about as well.
+        await new Promise<void>((resolve) =>
+          pause_ms > 0 ? setTimeout(resolve, pause_ms) : setImmediate(resolve),
+        )
+        asked_ms = performance.now()
         waiting = undefined
         return ask(names).catch((thrown: unknown) => {
           log('due_unknown', thrownFields(thrown))
@@ -163,23 +171,29 @@ export async function drain(
   }: { woken?: Set<string>; rounds_max?: number; ask?: AskDue } = {},
 ): Promise<void> {
   const wakes = wakesOf(steps)
-  /** Those that were asked about since something moved, and which of them are due. */
-  let asked = new Set<string>()
-  let due: ReadonlySet<string> = asked
+  /** Those that were asked about since they were last woken, and which of them are due. */
+  const asked = new Set<string>()
+  const due = new Set<string>()
+  const askAboutWoken = async () => {
+    const names = new Set([...woken].filter((name) => !asked.has(name)))
+    for (const name of await ask(names)) due.add(name)
+    for (const name of names) asked.add(name)
+  }
   for (let round = 0; steps.some(({ name }) => woken.has(name)); round++) {
     if (round === rounds_max) throw new Error(`steps still move after ${rounds_max} rounds`)
     // What is woken is reached in this round when it comes later, else in the next one.
     for (const step of steps) {
       if (!woken.has(step.name)) continue
-      if (!asked.has(step.name)) {
-        asked = new Set(woken)
-        due = await ask(new Set(woken))
-      }
+      if (step.due && !asked.has(step.name)) await askAboutWoken()
       asked.delete(step.name)
       woken.delete(step.name)
-      if (!due.has(step.name) || !(await step.run())) continue
-      asked.clear()
-      for (const name of [step.name, ...(wakes.get(step.name) ?? [])]) woken.add(name)
+      const is_due = due.delete(step.name) || !step.due
+      if (!is_due || !(await step.run())) continue
+      for (const name of [step.name, ...(wakes.get(step.name) ?? [])]) {
+        woken.add(name)
+        asked.delete(name)
+        due.delete(name)
+      }
     }
   }
 }

@@ -68,6 +68,7 @@ export function holdingsStep(needs: Needs): Step {
           and number <= (select number from cursor where name = 'deposits')`
     },
     duty: 'blocks',
+    after: ['credit'],
     before: ['publish'],
     // What cannot be asked of a node stops nothing that was asked before.
     run: () =>
