@@ -49,7 +49,7 @@ portal.job('a new key calls, within its limits', 3, async (hands) => {
   const name = `shop-${hands.name}`
   await hands.type(field('Name'), name)
   await hands.type(field('Networks'), '127.0.0.0/8')
-  await hands.type(field('Most that it may spend in a day (TRX)'), '12.5')
+  await hands.type(field('Daily spending limit (TRX)'), '12.5')
   await hands.press(inDialog('Create key'))
   await portal.page.getByRole('heading', { name: `Key “${name}”` }).waitFor()
   const [token, secret] = [await shownOnce('Token'), await shownOnce('Secret')]
@@ -66,7 +66,7 @@ portal.job('a new secret signs while the one before still does', 3, async (hands
   await hands.press(link('Keys'))
   await hands.press(portal.page.getByRole('button', { name: `Rotate secret ${name}`, exact: true }))
   await hands.press(inDialog('Rotate secret'))
-  await dialog().getByText('Shown this once').waitFor()
+  await dialog().getByText('Shown once').waitFor()
   const newer = await shownOnce('Secret')
   assert.notEqual(newer, secret)
   for (const one of [secret, newer])
@@ -103,7 +103,7 @@ portal.test('what is shown once is hidden after a minute', async () => {
   const secret = await shown.innerText()
   assert.match(secret, /^pss_/)
   await page.clock.fastForward(61_000)
-  await dialog.getByText('It is hidden now.').waitFor()
+  await dialog.getByText('Hidden. If you did not copy it').waitFor()
   assert.ok(!(await page.content()).includes(secret), key.id)
   await browser.close()
 })
@@ -114,7 +114,7 @@ portal.job('a webhook is added and answers', 4, async (hands) => {
   await hands.press(button('New webhook'))
   await hands.type(field('URL'), receiver.url)
   await hands.press(inDialog('Create webhook'))
-  await dialog().getByText('Shown this once').waitFor()
+  await dialog().getByText('Shown once').waitFor()
   const secret = await shownOnce('Secret')
   receiver.calls.length = 0
   await hands.press(inDialog('Send test'))
@@ -136,7 +136,7 @@ portal.job('why a notice failed is seen, and all since is sent again', 3, async 
   await hands.press(link('Webhooks'))
   await hands.press(link(description))
   await portal.page.getByText('fails since').first().waitFor()
-  await rows('What it was told').getByText('503').first().waitFor()
+  await rows('Deliveries').getByText('503').first().waitFor()
   receiver.status = 204
   await hands.press(button('Replay'))
   await portal.page.getByText(/events? (is|are) being sent again/).waitFor()

@@ -45,9 +45,9 @@ portal.job(
   async (hands, answered) => {
     const sum = hands.name === 'mouse' ? 500 : 501
     await hands.press(link('Money'))
-    await hands.type(field('Tell me when less can be spent (TRX)'), String(sum))
+    await hands.type(field('Notify me when the spendable balance is below (TRX)'), String(sum))
     await hands.press(button('Save'))
-    await portal.page.getByText('It was saved.').first().waitFor()
+    await portal.page.getByText('Saved.').first().waitFor()
     answered()
     assert.equal((await portal.penstock.settings.get()).balance_low, sum)
   },
@@ -56,7 +56,7 @@ portal.job(
 portal.test('one is told when the balance is low', async () => {
   const before = (await portal.penstock.settings.get()).balance_low
   await portal.page.goto(`${portal.origin}/portal/money`)
-  const sum = field('Tell me when less can be spent (TRX)')
+  const sum = field('Notify me when the spendable balance is below (TRX)')
   await sum.fill('a lot')
   await button('Save').click()
   await portal.page.getByText('A sum in TRX, such as 12.5').waitFor()
@@ -175,7 +175,7 @@ portal.test(
   async () => {
     await portal.visit('/portal/money/invoices/1')
     const opening = portal.context.waitForEvent('page')
-    await link('Page for paper').click()
+    await link('Printable page').click()
     const paper = await opening
     await paper.getByRole('heading', { level: 1, name: 'Invoice 1' }).waitFor()
     const { lines, sha256 } = await portal.penstock.call('/v1/invoice/check', { number: 1 })

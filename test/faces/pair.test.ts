@@ -64,7 +64,7 @@ portal.job('a program gets a key, and calls', 3, async (hands) => {
   await hands.press(button('Show the program'))
   await portal.page.getByText('127.0.0.1').waitFor()
   await portal.page.getByText(/^read, buy, screen addresses/).waitFor()
-  await hands.type(field('Most that it may spend in a day (TRX)'), '7')
+  await hands.type(field('Daily spending limit (TRX)'), '7')
   await hands.press(button('Approve'))
   await portal.page.getByText('has its key and goes on by itself').waitFor()
   assert.equal(await login.ended, 0, login.said.err)

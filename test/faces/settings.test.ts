@@ -20,7 +20,7 @@ portal.job('it is set when to be told and what invoices say', 5, async (hands) =
   await hands.type(field('Minutes before'), '77')
   await portal.page.getByText('1 to 55').waitFor()
   await hands.type(field('Minutes before'), String(minutes))
-  await hands.press(panel('Before an hour is over').getByRole('button', { name: 'Save' }))
+  await hands.press(panel('Before an hour ends').getByRole('button', { name: 'Save' }))
   await portal.page.getByText('Saved.').first().waitFor()
   await hands.type(field('Your own lines'), `Paid by ${hands.name}`)
   await hands.press(panel('Lines on invoices').getByRole('button', { name: 'Save' }))
@@ -48,7 +48,7 @@ portal.test('passkeys come and go, and recovery codes are made anew', async () =
   await codes.first().waitFor()
   assert.equal(new Set(await codes.allInnerTexts()).size, 10)
   await portal.page.getByLabel('I have kept the codes in a safe place').check()
-  await portal.inDialog('Go on').click()
+  await portal.inDialog('Continue').click()
   await portal.page.getByText('10 recovery codes are left.').waitFor()
   // It is the only thing to sign in with.
   await button('Remove desk').click()

@@ -80,7 +80,7 @@ async function keepCodes(page: Page): Promise<string[]> {
   await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
   const codes = await page.locator('.recovery-codes code').allInnerTexts()
   assert.equal(new Set(codes).size, 10)
-  const go_on = page.getByRole('button', { name: 'Go on' })
+  const go_on = page.getByRole('button', { name: 'Continue' })
   assert.ok(await go_on.isDisabled())
   await page.getByLabel('I have kept the codes in a safe place').check()
   await go_on.click()
@@ -113,10 +113,10 @@ async function makeKey(page: Page, prove: (dialog: Page) => Promise<void>): Prom
   await press(page, 'New key')
   await fill(page, 'Name', 'shop')
   await page.locator('dialog button[type=submit]').click()
-  await page.getByRole('heading', { name: 'Prove that it is you' }).waitFor()
+  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   await prove(page)
-  await page.getByRole('heading', { name: 'Prove that it is you' }).waitFor({ state: 'detached' })
-  await page.getByText('Shown this once.').waitFor()
+  await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor({ state: 'detached' })
+  await page.getByText('Shown once.').waitFor()
 }
 
 test('joins with a password and codes, signs in, proves to be there', { skip }, async () => {
@@ -127,7 +127,7 @@ test('joins with a password and codes, signs in, proves to be there', { skip }, 
   await page.getByText('Your role: owner').waitFor()
   assert.equal(await page.evaluate('location.hash'), '')
   await press(page, 'Use a password instead')
-  await page.getByRole('img', { name: 'Secret for the app, as a QR code' }).waitFor()
+  await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
   const code = phone(await page.locator('form .whole-text').innerText())
   await fill(page, 'Sign-in name', 'anna')
   await fill(page, 'Password', PASSWORD)
@@ -150,7 +150,7 @@ test('joins with a password and codes, signs in, proves to be there', { skip }, 
   await makeKey(page, async () => {
     assert.equal(await page.getByRole('button', { name: 'Confirm with a passkey' }).count(), 0)
     assert.deepEqual(await barriers(page), [])
-    const dialog = page.getByRole('dialog', { name: 'Prove that it is you' })
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
     await dialog.getByLabel('Password').fill(PASSWORD)
     await dialog.getByLabel(CODE).fill('000000')
     await press(page, 'Confirm with the password')

@@ -26,7 +26,7 @@ portal.job('an address is kept supplied, and no longer', 5, async (hands) => {
   await hands.press(inDialog('Start'))
   await hands.press(button(`Stop ${address}`))
   // Nothing is stopped before one has said so twice.
-  await dialog().getByText(`${address} is supplied no more.`).waitFor()
+  await dialog().getByText(`${address} is no longer supplied.`).waitFor()
   await hands.press(inDialog('Stop'))
   await rows('Subscriptions').filter({ hasText: address }).getByText('stopped').waitFor()
   const statuses = []
@@ -41,7 +41,7 @@ portal.test('a start whose answer was lost is asked for again, and begins once',
   await startButton().first().click()
   await field('Address').fill('T')
   await inDialog('Start').click()
-  await dialog().getByText('This is no address of TRON.').waitFor()
+  await dialog().getByText('Not a TRON address.').waitFor()
   await field('Address').fill(address)
   await portal.page.route('**/v1/subscription/start', async (route) => {
     await route.fetch()
@@ -122,7 +122,7 @@ portal.job('an address is screened, and the reason is seen', 3, async (hands) =>
   await hands.press(button('Check'))
   await heading('Screening check').waitFor()
   await portal.page.getByText('low risk').first().waitFor()
-  await rows('Where the money is from').filter({ hasText: 'Exchange (licensed)' }).waitFor()
+  await rows('Sources of funds').filter({ hasText: 'Exchange (licensed)' }).waitFor()
   await portal.page.getByRole('img', { name: 'Exchange (licensed): Example Exchange' }).waitFor()
   const way = rows('Transfers of Exchange (licensed)')
   await way
@@ -244,7 +244,7 @@ portal.test('an address is watched, and no longer', async () => {
   const row = rows('Watched addresses').filter({ hasText: SCREENED })
   await row.getByText('low risk').waitFor()
   await button(`Stop watching ${SCREENED}`).click()
-  await portal.page.getByText('No address is watched.').waitFor()
+  await portal.page.getByText('No watched addresses.').waitFor()
   assert.deepEqual(await Array.fromAsync(portal.penstock.watches.list()), [])
 })
 

@@ -414,7 +414,7 @@ const MORE: Row[] = [
   ],
   [
     76,
-    'That is not kept any more',
+    'No longer available',
     undefined,
     withoutEvents(({ rich }) => rich.call('/v1/event/check', { number: 1 })),
   ],

@@ -71,5 +71,5 @@ export function overview(commands: readonly Command[], columns_max = WIDTH_MAX):
 const COMMON_HELP =
   'Each has --help, --json, --wide, --quiet and --profile NAME. Whose key signs: --profile, then ' +
   'PENSTOCK_PROFILE, then PENSTOCK_URL with PENSTOCK_TOKEN and PENSTOCK_SECRET, then the profile ' +
-  'in use. Exit codes: 0 done; 1 refused, or not there; 2 typed wrongly; 3 not signed in, or not ' +
+  'in use. Exit codes: 0 done; 1 refused, or not there; 2 usage error; 3 not signed in, or not ' +
   'allowed; 4 not available: try again; 5 outcome unknown; 130 interrupted.'

@@ -53,7 +53,7 @@ export class InsufficientFunds extends PenstockError {
   override name = 'InsufficientFunds'
 }
 
-/** There is no such thing of yours. */
+/** Not found among what is yours. */
 export class NotFound extends PenstockError {
   override name = 'NotFound'
 }

@@ -117,7 +117,7 @@ const eventsList = (sql: Sql, print: Printer, known: ReadonlySet<string>): Endpo
       refuses(InvalidParams, '`after` is no number, or stands beside `before`', 'after'),
       refuses(InvalidParams, '`types` is no list of types that there are', 'types'),
       refuses(InvalidParams, '`subject` is no subject', 'subject'),
-      refuses(TooOld, 'Events after that number are not kept any more'),
+      refuses(TooOld, 'Events after that number are no longer available'),
     ],
     examples: [{ summary: 'All there is, from the first event on', body: { after: 0, limit: 3 } }],
     async handle({ body, customer }) {
@@ -151,7 +151,7 @@ const eventCheck = (sql: Sql, print: Printer): Endpoint =>
     faults: [
       refuses(InvalidParams, '`number` is no number', 'number'),
       refuses(NotFound, 'There is no event of that number yet', 'event'),
-      refuses(TooOld, 'It is not kept any more'),
+      refuses(TooOld, 'No longer available'),
     ],
     examples: [{ summary: 'The first event', body: { number: 1 } }],
     async handle({ body, customer }) {
@@ -190,7 +190,7 @@ const eventStream = (sql: Sql, streams: EventStreams, known: ReadonlySet<string>
       refuses(InvalidParams, '`types` is no list of types that there are', 'types'),
       refuses(InvalidParams, '`subject` is no subject', 'subject'),
       refuses(InvalidParams, '`tests` is neither true nor false', 'tests'),
-      refuses(TooOld, 'Events after that number are not kept any more'),
+      refuses(TooOld, 'Events after that number are no longer available'),
       refuses(LimitReached, 'Too many streams are open', 'stream'),
     ],
     async open({ body, customer }, gone) {

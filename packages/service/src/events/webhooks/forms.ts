@@ -15,7 +15,7 @@ const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S)
 
 export const Id = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
 export const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
-export const NO_WEBHOOK = refuses(NotFound, 'There is no such webhook of yours', 'webhook')
+export const NO_WEBHOOK = refuses(NotFound, 'You have no such webhook', 'webhook')
 
 export const WebhookForm = Type.Object({
   id: Type.String(),

@@ -220,7 +220,7 @@ const webhookReplay = (needs: Needs): Endpoint =>
       refuses(InvalidParams, '`which` is neither dead nor all', 'which'),
       NO_WEBHOOK,
       NOT_ON,
-      refuses(TooOld, 'Events after that number are not kept any more'),
+      refuses(TooOld, 'Events after that number are no longer available'),
     ],
     examples: [
       {

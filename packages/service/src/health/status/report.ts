@@ -40,7 +40,7 @@ const INCIDENTS_MAX = 20
 const UNMEASURED_MS_MAX = 3_600_000
 const FRESH_MS = 15_000
 const WAITS_MS_MAX = 2_000
-/** For so long nobody says that what was so is over. */
+/** Keeps showing the last known state for this long. */
 const HOLDS_MS = 60_000
 
 const StateForm = Type.Enum([...STATES])

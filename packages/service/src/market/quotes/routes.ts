@@ -324,7 +324,7 @@ const ACCEPT_REFUSALS = [
   refuses(InvalidParams, '`id` is no text', 'id'),
   refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
   ...EXTERNAL_ID_REFUSALS,
-  refuses(NotFound, 'There is no such quote of yours', 'quote'),
+  refuses(NotFound, 'You have no such quote', 'quote'),
   refuses(QuoteExpired, 'It was used for a transaction with another external_id', 'used'),
   refuses(QuoteExpired, 'Its time is over'),
   refuses(InvalidParams, 'The same `external_id` was used without this quote', 'external_id'),

@@ -61,7 +61,7 @@ test('setting what is so already changes nothing and records nothing', async (t)
     'services on energy',
   ]) {
     const { code, out } = await type(...typed.split(' '))
-    assert.deepEqual([code, out.trim().split('\n').at(-1)], [0, 'It was so already.'], typed)
+    assert.deepEqual([code, out.trim().split('\n').at(-1)], [0, 'No change.'], typed)
   }
   assert.deepEqual(await json('actions', 'list'), [])
   assert.deepEqual(await sql`select 1 from price where changed_by <> 'shipped'`, [])
@@ -244,7 +244,7 @@ test('a plan is versioned: changed by a new row, off sale, made with its prices'
     ],
   )
   const again = await type('plans', 'set', 'unlimited_energy', '--price', '3')
-  assert.match(again.out, /It was so already\.\n$/)
+  assert.match(again.out, /No change\.\n$/)
   const bare = await type('plans', 'set', 'small', '--price', '3')
   assert.deepEqual(
     [bare.code, bare.err],
@@ -475,7 +475,7 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
     old_secret_until: null,
   })
   const again = await type('keys', 'change', key_id, ...limits, ...flags)
-  assert.deepEqual([again.code, again.out.trim().split('\n').at(-1)], [0, 'It was so already.'])
+  assert.deepEqual([again.code, again.out.trim().split('\n').at(-1)], [0, 'No change.'])
   await json(
     'keys',
     'change',
@@ -526,7 +526,7 @@ test('a customer is suspended, resumed and closed for good, each with its record
   }
   await said('suspend')
   assert.equal(await state(), 'suspended')
-  assert.deepEqual(await said('suspend'), [0, 'It was so already.'])
+  assert.deepEqual(await said('suspend'), [0, 'No change.'])
   await said('resume')
   assert.equal(await state(), 'active')
   const closed = await json<Record<string, unknown>>(

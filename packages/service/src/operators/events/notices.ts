@@ -99,7 +99,7 @@ export const eventOperations = [
         clock.now(),
       )
       const when = result.from ? 'For orders that are placed ten seconds from now.' : 'At once.'
-      const note = actions.length === 0 ? 'It was so already.' : when
+      const note = actions.length === 0 ? 'No change.' : when
       return { result: { value: result, note }, actions }
     },
   }),

@@ -123,7 +123,7 @@ async function changed(
     before: fields(before),
     after: fields(after),
   }
-  const note = same ? 'It was so already.' : `It is ${after.state}.`
+  const note = same ? 'No change.' : `It is ${after.state}.`
   return { result: { value: shown(after), note }, actions: same ? [] : [action] }
 }
 
@@ -302,7 +302,7 @@ const permitting = (word: 'allow' | 'deny', summary: string, description: string
         before: { network, allowed: !allowed },
         after: { network, allowed },
       }
-      const note = is_new ? 'In force with the next call.' : 'It was so already.'
+      const note = is_new ? 'In force with the next call.' : 'No change.'
       return { result: { value, note }, actions: is_new ? [action] : [] }
     },
   })

@@ -44,7 +44,7 @@ export const brandOperations = [
       if (Object.values(body).every((value) => value === undefined))
         throw misuse('brand set: nothing to change is given.')
       const { result, actions } = await changeBrand(tx, body)
-      const note = actions.length === 0 ? 'It was so already.' : 'In force within 5 s.'
+      const note = actions.length === 0 ? 'No change.' : 'In force within 5 s.'
       return { result: { value: result, note }, actions }
     },
   }),

@@ -71,7 +71,7 @@ export const incidentOperations = [
     cli: { operands: ['id', 'what'] },
     async handle({ tx, body }) {
       const { result, actions } = await updateIncident(tx, body)
-      const note = actions.length === 0 ? 'It was so already.' : 'On the status page within 15 s.'
+      const note = actions.length === 0 ? 'No change.' : 'On the status page within 15 s.'
       return { result: { value: result, note }, actions }
     },
   }),

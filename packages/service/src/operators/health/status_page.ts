@@ -31,7 +31,7 @@ export const statusPageOperations = [
         throw misuse('status-page set: nothing to change is given.')
       const given = { pool_shown: isShown(pool), prices_shown: isShown(prices) }
       const { result, actions } = await changeStatusPage(tx, given)
-      const note = actions.length === 0 ? 'It was so already.' : 'In force within 15 s.'
+      const note = actions.length === 0 ? 'No change.' : 'In force within 15 s.'
       return { result: { value: result, note }, actions }
     },
   }),

@@ -98,7 +98,7 @@ function changed<Row, Value = Row[]>(
   show: (rows: Row[]) => Value = (rows) => rows as Value,
 ): Change<Answer<Value>> {
   const lines = [...changes.map(changeText), 'Changed: in force in every process within a second.']
-  const note = actions.length > 0 ? lines.join('\n') : 'It was so already.'
+  const note = actions.length > 0 ? lines.join('\n') : 'No change.'
   return { result: { value: show(result), note }, actions }
 }
 
@@ -410,7 +410,7 @@ const offers = [
       const forecast_shown = forecast === undefined ? undefined : forecast === 'shown'
       const given = { quote_seconds_max: quote_seconds, forecast_shown }
       const { result, actions } = await changeOffer(tx, given)
-      const note = actions.length === 0 ? 'It was so already.' : 'In force at once.'
+      const note = actions.length === 0 ? 'No change.' : 'In force at once.'
       return { result: { value: result, note }, actions }
     },
   }),

@@ -85,8 +85,7 @@ async function changeState(
 ): Promise<Change<Answer<StateOfCustomer>>> {
   const { id, state: before } = await requireLockedCustomer(tx, customer)
   if (before === 'closed') throw refusal(`The customer ${id} is closed, for good.`)
-  if (before === state)
-    return { result: { value: { id, state }, note: 'It was so already.' }, actions: [] }
+  if (before === state) return { result: { value: { id, state }, note: 'No change.' }, actions: [] }
   await setCustomerState(tx, id, state)
   const action = { subject: `customer:${id}`, before: { state: before }, after: { state } }
   return { result: { value: { id, state }, note: STATE_NOTES[state] }, actions: [action] }

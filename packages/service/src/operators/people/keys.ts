@@ -259,7 +259,7 @@ async function alterKey(
     JSON.stringify(key, (_name, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
   const [was, is] = [limitsOf(before, limits), limitsOf(after, limits)]
   const same = told(before) === told(after)
-  const note = same ? 'It was so already.' : 'Changed: in force in every process within a second.'
+  const note = same ? 'No change.' : 'Changed: in force in every process within a second.'
   const action = { subject: `key:${key_id}`, before: was, after: is }
   return { result: { value: keyShown(after), note }, actions: same ? [] : [action] }
 }

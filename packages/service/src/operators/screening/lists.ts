@@ -99,7 +99,7 @@ const CHANGED =
   'The running service follows the new labels as soon as its index has caught up with them.'
 
 function loaded(rows: Awaited<ReturnType<typeof load>>[]) {
-  return { value: rows, note: rows.some((one) => one.changed) ? CHANGED : 'It was so already.' }
+  return { value: rows, note: rows.some((one) => one.changed) ? CHANGED : 'No change.' }
 }
 
 /** A list in a file, of those who type. */

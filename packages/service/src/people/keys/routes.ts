@@ -57,7 +57,7 @@ export type Needs = MakerNeeds & {
   endMade(tx: Tx, asks: Customer, end: MakerEnd): Promise<EvictionReport>
 }
 
-const NO_KEY = refuses(NotFound, 'There is no such key of yours', 'key')
+const NO_KEY = refuses(NotFound, 'You have no such key', 'key')
 const OTHER_KEY_REFUSALS = [
   NO_KEY,
   refuses(Conflict, 'The key is revoked', 'revoked'),
@@ -268,7 +268,7 @@ const made = ({ sql }: Needs): Endpoint =>
       'calls: each of them knows a way in.',
     body: Type.Object({ id: IdField }),
     reply: MadeForm,
-    faults: [ID_REFUSED, refuses(NotFound, 'There is no such key or user of yours', 'key')],
+    faults: [ID_REFUSED, refuses(NotFound, 'You have no such key or user', 'key')],
     examples: [{ summary: 'By the id', body: { id: answered('/v1/key/new', 'key.id') } }],
     async handle({ body: { id }, customer }) {
       await requireSeen(sql, customer, id, { users: true })

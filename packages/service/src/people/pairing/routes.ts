@@ -215,7 +215,7 @@ const take = (needs: Needs): Endpoint =>
     }),
     faults: [
       refuses(InvalidParams, '`poll_secret` is no text of at most 100 characters', 'poll_secret'),
-      refuses(NotFound, 'There is no such secret, or its time is over', 'pairing'),
+      refuses(NotFound, 'You have no such secret, or it has expired', 'pairing'),
       refuses(Conflict, 'The key was taken before', 'taken'),
     ],
     examples: [

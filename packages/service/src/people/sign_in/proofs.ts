@@ -60,7 +60,7 @@ const NotSignedIn = () =>
   Unauthenticated('sign_in', 'That is not right: the name, the password or the code')
 const SIGN_IN_REFUSED = refuses(
   Unauthenticated,
-  'What was shown does not fit, whatever of it it is',
+  'Wrong name, password or code; which one is not said',
   'sign_in',
 )
 export const INSECURE = refuses(Forbidden, 'The address is neither https nor localhost', 'insecure')

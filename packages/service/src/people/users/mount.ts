@@ -29,7 +29,7 @@ const MOUNT_REFUSALS: readonly Refusal[] = [
   refuses(Unauthenticated, 'Nobody is signed in', 'session'),
   refuses(Forbidden, 'The address is neither https nor localhost', 'insecure'),
   refuses(Forbidden, 'The role may not do that', 'role'),
-  refuses(Forbidden, 'The user has not shown to be there for five minutes', 'step_up'),
+  refuses(Forbidden, 'The user has not proved who they are within five minutes', 'step_up'),
 ]
 
 /** Throws unless a request comes from a page of this face; the origin of the face. */

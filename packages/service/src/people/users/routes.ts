@@ -75,7 +75,7 @@ const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
 const NAME_REFUSED = refuses(InvalidParams, '`name` is not text of 1 to 100 characters', 'name')
 const ROLE_REFUSED = refuses(InvalidParams, '`role` is none of the roles', 'role')
 const CAP_REFUSED = refuses(InvalidParams, '`daily_cap` is no amount of TRX', 'daily_cap')
-const NO_USER = refuses(NotFound, 'There is no such user of yours who may sign in', 'user')
+const NO_USER = refuses(NotFound, 'You have no such user who may sign in', 'user')
 const WIDER = refuses(
   Forbidden,
   'The user can or could do something, from somewhere, for longer or for more than the one who ' +
@@ -136,7 +136,7 @@ const check = (needs: Needs): Endpoint =>
     summary: 'One of your users',
     body: Type.Object({ id: IdField }),
     reply: UserForm,
-    faults: [ID_REFUSED, refuses(NotFound, 'There is no such user of yours', 'user')],
+    faults: [ID_REFUSED, refuses(NotFound, 'You have no such user', 'user')],
     examples: [{ summary: 'By the id', body: { id: answered('/v1/user/invite', 'user.id') } }],
     handle: ({ body: { id }, customer }) => report(needs, customer, id),
   })

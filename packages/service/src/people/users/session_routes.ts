@@ -97,7 +97,7 @@ const end = (needs: Needs): Endpoint =>
     reply: Type.Object({ ended: Type.Boolean() }),
     faults: [
       refuses(InvalidParams, '`id` is no text', 'id'),
-      refuses(NotFound, 'There is no such session of yours that is open', 'session'),
+      refuses(NotFound, 'You have no such session that is open', 'session'),
     ],
     examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
     async handle({ body: { id }, customer }) {

@@ -188,7 +188,7 @@ export const CODES: readonly Code[] = [
   {
     code: 76,
     key: 'too_old',
-    means: 'What you ask for is not kept any more; the message names the oldest that is.',
+    means: 'What you ask for is no longer available; the message names the oldest that is.',
     usually: ['Read events more often than they are kept.'],
   },
   {

@@ -53,11 +53,11 @@ export function authFailureOf(
 
 export const ServiceUnavailable: FaultKind = fault(35, 'service_unavailable', 'Service unavailable')
 /** Also for what is another customer's: nobody learns that there is such a thing. */
-export const NotFound: FaultKind = fault(70, 'not_found', 'There is no such thing')
-export const LimitReached: FaultKind = fault(72, 'limit_reached', 'There are as many as may be')
-export const Conflict: FaultKind = fault(74, 'conflict', 'That cannot be done now')
+export const NotFound: FaultKind = fault(70, 'not_found', 'Not found')
+export const LimitReached: FaultKind = fault(72, 'limit_reached', 'Limit reached')
+export const Conflict: FaultKind = fault(74, 'conflict', 'Conflicts with the current state')
 export const Forbidden: FaultKind = fault(73, 'forbidden', 'This key may not do that')
-export const TooOld: FaultKind = fault(76, 'too_old', 'That is not kept any more')
+export const TooOld: FaultKind = fault(76, 'too_old', 'No longer available')
 export const InternalError: FaultKind = fault(500, 'internal_server_error', 'Internal server error')
 
 /** One line of an endpoint's error matrix: what is answered, and when. */

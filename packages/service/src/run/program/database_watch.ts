@@ -57,7 +57,7 @@ type OpenDatabase = {
   close(): Promise<unknown>
 }
 
-/** What looks must never wait for long. */
+/** Limits for monitoring queries. */
 const LOOKING = {
   connections_max: 1,
   connection_timeout_ms: 4_000,

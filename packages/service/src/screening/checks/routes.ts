@@ -285,7 +285,7 @@ const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     faults: [
       refuses(InvalidParams, '`id` is missing or is not text', 'id'),
       refuses(CheckNotFound, 'The customer has no such check'),
-      refuses(NotFound, 'It is not completed, or its evidence is not kept any more', 'evidence'),
+      refuses(NotFound, 'It is not completed, or its evidence is no longer available', 'evidence'),
     ],
     examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
     async handle({ body: { id }, customer: { customer_id } }) {

@@ -53,7 +53,7 @@ export const routes = ({ sql }: Needs): Endpoint[] => [
     reply: WholeInvoice,
     faults: [
       refuses(InvalidParams, '`number` is no whole number from 1', 'number'),
-      refuses(NotFound, 'There is no such invoice of yours', 'invoice'),
+      refuses(NotFound, 'You have no such invoice', 'invoice'),
     ],
     examples: [{ summary: 'One that is not there', body: { number: 1 } }],
     async handle({ body, customer: { customer_id } }) {
