@@ -5,7 +5,8 @@
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { connect } from 'penstock-service/platform/database/sql.ts'
 import { screenStep } from 'penstock-service/screening/checks/answering.ts'
-import { rescreenStep, watchBlocksStep } from 'penstock-service/screening/checks/watches.ts'
+import { watchBlocksStep } from 'penstock-service/screening/checks/watch_blocks.ts'
+import { rescreenStep } from 'penstock-service/screening/checks/watches.ts'
 import { flowGenerations } from 'penstock-service/screening/tracing/generations.ts'
 
 const [url = '', now_ms = '', carried_blocks = '', last_step = ''] = process.argv.slice(2)

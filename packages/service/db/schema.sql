@@ -211,11 +211,25 @@ create table aml_watch (
   label_set integer not null,
   check_id text,
   moved_number bigint,
+  due_at timestamptz default '-infinity'::timestamptz not null,
+  reference text,
+  any_incoming_usd bigint,
+  severe_share_bp integer,
+  severe_usd bigint,
+  sent_to boolean default false not null,
+  seen_share_bp integer,
+  seen_usd bigint,
   constraint aml_watch_pkey primary key (customer_id, address),
-  constraint aml_watch_check foreign key (check_id) references aml_check(id)
+  constraint aml_watch_check foreign key (check_id) references aml_check(id),
+  constraint aml_watch_any_incoming check (any_incoming_usd >= 0),
+  constraint aml_watch_severe_share check (severe_share_bp >= 1 and severe_share_bp <= 10000),
+  constraint aml_watch_severe_usd check (severe_usd >= 1)
 );
 create index aml_watch_by_set on aml_watch (label_set);
+create index aml_watch_due on aml_watch (due_at);
+create index aml_watch_in_order on aml_watch (customer_id, made_at, address);
 create index aml_watch_of_address on aml_watch (address);
+create index aml_watch_of_check on aml_watch (check_id);
 
 create table answered_challenge (
   challenge_hash text not null,

@@ -112,18 +112,14 @@ import type { Authenticate } from './platform/http/server.ts'
 import { type Seal, type SealingKeys, sealWith } from './platform/seal/seal.ts'
 import type { Step } from './platform/steps/step.ts'
 import type { Endpoint } from './platform/wire/endpoint.ts'
+import { routes as checkRoutes, reportRoutes } from './screening/calls/routes.ts'
 import { askProvidersStep, screenStep } from './screening/checks/answering.ts'
 import { checkKinds } from './screening/checks/forms.ts'
 import { foldCountsStep } from './screening/checks/history.ts'
 import { checkPlacer } from './screening/checks/placing.ts'
 import { reviewKinds } from './screening/checks/reviews.ts'
-import { routes as checkRoutes, reportRoutes } from './screening/checks/routes.ts'
-import {
-  DEFAULT_RETENTION_DAYS,
-  rescreenStep,
-  retainStep,
-  watchBlocksStep,
-} from './screening/checks/watches.ts'
+import { watchBlocksStep } from './screening/checks/watch_blocks.ts'
+import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './screening/checks/watches.ts'
 import { barredReader, heldSenders } from './screening/engine/barred.ts'
 import { type Issuers, issuersOf } from './screening/engine/issuers.ts'
 import { type Download, refreshStep } from './screening/labels/lists.ts'

@@ -37,6 +37,9 @@ type Check = {
   checked_at: string
 }
 
+type Watch = { reference: string | null; rules: Record<string, unknown> }
+type Alert = { rule: string; reference: string; transfer: { usd: string } | null }
+
 type Stage = { world: World; operator: Operator; anna: Customer; folder: string }
 
 async function stage(t: TestContext, options: WorldOptions = {}): Promise<Stage> {
@@ -539,4 +542,54 @@ test("a hash check without direction is a deposit's; a page past the end is empt
       items: [],
     })
   }
+})
+
+test('watches have references and rules, one by one or from a file', async (t) => {
+  const { world, operator, anna, folder } = await stage(t)
+  const [bob, cleo] = people(world, 'bob', 'cleo') as [Person, Person]
+  const rules = { any_incoming_usd: 100, severe_share_bp: 500 }
+  const body = { address: bob.address, reference: 'supplier 17', rules }
+  const none = { any_incoming_usd: null, severe_share_bp: null, severe_usd: null, sent_to: false }
+  const made = await anna.get<Watch>('/v1/aml-watch/new', body)
+  assert.deepEqual([made.reference, made.rules], ['supplier 17', { ...none, ...rules }])
+  const same = await anna.get<Watch>('/v1/aml-watch/new', { address: bob.address })
+  assert.deepEqual([same.reference, same.rules], [made.reference, made.rules], 'it stays so')
+  const changed = await anna.get<Watch>('/v1/aml-watch/new', {
+    address: bob.address,
+    rules: { sent_to: true },
+  })
+  assert.deepEqual(changed.rules, { ...none, sent_to: true })
+  for (const wrong of [{ any_incoming_usd: -1 }, { severe_share_bp: 0 }, { sent_to: 'yes' }]) {
+    const { code, key } = await anna.call('/v1/aml-watch/new', { ...body, rules: wrong })
+    assert.deepEqual([code, key], [2, 'invalid_service_or_params.rules'])
+  }
+  const file = join(folder, 'watches.csv')
+  const header = 'address,reference,any_incoming_usd'
+  await writeFile(file, `${header}\n${bob.address},,5\n${cleo.address},Cleo,7\nT1,,\n`)
+  const refused = await operator.type('aml', 'import-watches', anna.id, file)
+  assert.deepEqual([refused.code, refused.err], [1, 'line 4: "T1" is not an address.\n'])
+  const listed = async () =>
+    (await anna.get<{ items: Watch[] }>('/v1/aml-watches/list', {})).items
+      .map(({ reference, rules: { any_incoming_usd } }) => [reference, any_incoming_usd])
+      .sort()
+  assert.deepEqual(await listed(), [['supplier 17', null]])
+  await writeFile(file, `${header}\n${bob.address},,5\n${cleo.address},Cleo,7\n`)
+  const imported = await operator.json('aml', 'import-watches', anna.id, file)
+  assert.deepEqual(imported, { customer_id: anna.id, in_file: 2, added: 1 })
+  assert.deepEqual(await listed(), [
+    ['Cleo', 7],
+    ['supplier 17', 5],
+  ])
+  await world.drain()
+  // What a rule finds is told through the front door.
+  world.pay(cleo.address, 40n * TRX, bob)
+  await world.solidify()
+  await world.settle()
+  const { items } = await anna.get<{ items: { type: string; data: Alert }[] }>('/v1/events/list', {
+    types: ['aml_watch.alert'],
+  })
+  assert.deepEqual(
+    items.map(({ data }) => [data.rule, data.reference, data.transfer?.usd]),
+    [['any_incoming_usd', 'Cleo', '12.00']],
+  )
 })

@@ -1,4 +1,5 @@
-// A watched address is screened again when money moves to or from it: once, whatever crashes.
+// A watched address is screened again when money moves to or from it, and the rules of its watch
+// are asked: once, whatever crashes.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -6,7 +7,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { drain } from 'penstock-service/platform/steps/step.ts'
-import { rescreenStep, watch, watchBlocksStep } from 'penstock-service/screening/checks/watches.ts'
+import { watchBlocksStep } from 'penstock-service/screening/checks/watch_blocks.ts'
+import { rescreenStep, watch } from 'penstock-service/screening/checks/watches.ts'
 import {
   makeScreeningWorld,
   type Person,
@@ -51,13 +53,14 @@ async function watchShop(world: ScreeningWorld) {
   await world.publish('operator', [{ address: mixer.address, category: 'mixer' }])
   world.send(world.person(), shop, 10n * TRX)
   await settle(world)
-  const watched = { customer_id, address: shop.address, made_at: world.clock.now() }
-  await world.sql.begin((tx) => watch(tx, watched))
+  const watches = [{ address: shop.address }]
+  const made_at = world.clock.now()
+  await world.sql.begin((tx) => watch(tx, { customer_id, made_at, watches }))
   await world.drain()
   return { customer_id, mixer, shop }
 }
 
-test('dirty money that reaches a watched address is told, when its block is solid', async (t) => {
+test('S2: dirty money that reaches a watched address is told when it is solid', async (t) => {
   const world = await makeScreeningWorld(t)
   const { mixer, shop } = await watchShop(world)
   assert.deepEqual(
@@ -153,7 +156,13 @@ async function killAfter(world: ScreeningWorld, step: string): Promise<void> {
 
 test('of two processes, one killed between block and answer: told once', async (t) => {
   const world = await makeScreeningWorld(t)
-  const { mixer, shop } = await watchShop(world)
+  const { customer_id, mixer, shop } = await watchShop(world)
+  const large = { any_incoming_usd: 1_000n, severe_share_bp: null, severe_usd: null }
+  const rule = { address: shop.address, rules: { ...large, sent_to: false } }
+  const made_at = world.clock.now()
+  await world.sql.begin((tx) => watch(tx, { customer_id, made_at, watches: [rule] }))
+  await world.drain()
+  const before = (await answersOf(world, shop)).length
   const sql = world.connect()
   t.after(() => sql.close())
   const other = world.startProcess(sql)
@@ -172,8 +181,10 @@ test('of two processes, one killed between block and answer: told once', async (
     world.now_ms += 91_000
     await Promise.all([world.drain(), world.drain(other)])
     await Promise.all([world.drain(), world.drain(other)])
-    assert.equal((await answersOf(world, shop)).length, 2 + i, step)
+    assert.equal((await answersOf(world, shop)).length, before + 1 + i, step)
     assert.deepEqual(await changesOf(world), [['low', 'high']])
+    const alerts = await world.sql`select 1 from event_note where type = 'aml_watch.alert'`
+    assert.equal(alerts.length, 1 + i, `alerts, after ${step}`)
     world.mine(40)
   }
 })

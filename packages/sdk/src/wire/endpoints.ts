@@ -1150,6 +1150,14 @@ export type Endpoints = {
         } | null
         /** The level of the answer that the newest one supersedes */
         level_before: string | null
+        /** What you call it */
+        reference: string | null
+        rules: {
+          any_incoming_usd: number | null
+          severe_share_bp: number | null
+          severe_usd: number | null
+          sent_to: boolean
+        }
       }[]
       /** `before` of the next page; null at the end */
       next: string | null
@@ -1159,6 +1167,20 @@ export type Endpoints = {
   '/v1/aml-watch/new': {
     body: {
       address: string
+      /** What you call it */
+      reference?: string | undefined
+      /** When you are told (`aml_watch.alert`), beside the level; those that are left out are
+       *  none */
+      rules?: {
+        /** A transfer to it of so many dollars or more */
+        any_incoming_usd?: number | undefined
+        /** What it received of severe categories, in hundredths of a percent of all */
+        severe_share_bp?: number | undefined
+        /** The same in dollars */
+        severe_usd?: number | undefined
+        /** It sent money to a severe category, or to who is barred */
+        sent_to?: boolean | undefined
+      } | undefined
     }
     result: {
       address: string
@@ -1194,6 +1216,14 @@ export type Endpoints = {
       } | null
       /** The level of the answer that the newest one supersedes */
       level_before: string | null
+      /** What you call it */
+      reference: string | null
+      rules: {
+        any_incoming_usd: number | null
+        severe_share_bp: number | null
+        severe_usd: number | null
+        sent_to: boolean
+      }
     }
   }
   /** Watch an address no longer; its checks stay */

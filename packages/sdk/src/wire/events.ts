@@ -643,6 +643,34 @@ export type EventData = {
     /** Of the answer that this one supersedes */
     level_before: string
   }
+  /** Told when a rule that you gave for an address that you watch holds */
+  'aml_watch.alert': {
+    address: string
+    /** What you call it */
+    reference: string | null
+    rule: 'any_incoming_usd' | 'severe_share' | 'severe_usd' | 'sent_to' | (string & {})
+    /** Dollars, or a share of 1; null for `sent_to` */
+    threshold: string | null
+    /** The largest of its block that the rule holds for; null for shares */
+    transfer: {
+      tx_id: string
+      block_number: number
+      asset: string
+      /** In the smallest unit */
+      amount: string
+      usd: string
+      counterparty: string
+      /** Of the receiver, for `sent_to` */
+      category: string | null
+    } | null
+    /** So many of that block it holds for */
+    transfers: number
+    /** Of the answer before */
+    before: string | null
+    after: string | null
+    /** The newest check */
+    check_id: string | null
+  }
   /** Told when the issuer of a token has frozen an address that you watch */
   'freeze.executed': {
     address: string

@@ -24,6 +24,7 @@ const TYPES: Record<Event['type'], true> = {
   'subscription.expired': true,
   'subscription.failed': true,
   'aml_watch.changed': true,
+  'aml_watch.alert': true,
   'freeze.executed': true,
   'freeze.lifted': true,
   'aml_check.completed': true,

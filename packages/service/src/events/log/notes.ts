@@ -33,6 +33,8 @@ export const EVENT_TYPES = [
   'aml_check.failed',
   /** An address that is watched has another level than before. */
   'aml_watch.changed',
+  /** A rule of a watch holds: a transfer, or a share that has crossed its threshold. */
+  'aml_watch.alert',
   /** The issuer of a token has frozen a watched address. */
   'freeze.executed',
   'freeze.lifted',

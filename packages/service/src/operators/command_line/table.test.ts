@@ -49,7 +49,8 @@ const WORDS: Record<string, string> = {
   lists: 'show update preview import revert diff schedule',
   aml:
     'show replay report state days changes allow deny withdraw entries ' +
-    'reviews/list reviews/show reviews/decide watch unwatch watches ' +
+    'reviews/list reviews/show reviews/decide watch unwatch ' +
+    'import-watches watches ' +
     'policy policies publish providers index backfill rebuild',
   books: 'check findings roots compare',
   database: 'losses accept',
@@ -192,6 +193,7 @@ const RUN_ELSEWHERE = [
   'aml deny',
   'aml reviews show',
   'aml reviews decide',
+  'aml import-watches',
   'aml publish',
   'aml backfill',
   'aml rebuild',

@@ -5,8 +5,9 @@ import { Type } from 'typebox'
 import { refusal } from '../../lib/fault.ts'
 import { requireCustomer } from '../../people/customers/customers.ts'
 import { address, Count, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
-import { listWatches, unwatch, watch } from '../../screening/checks/watches.ts'
-import { change, LIMIT, limit, look } from '../table/operation.ts'
+import { readWatchTable } from '../../screening/checks/watch_table.ts'
+import { listWatches, unwatch, WATCHES_MAX, watch } from '../../screening/checks/watches.ts'
+import { change, LIMIT, limit, look, undertaking } from '../table/operation.ts'
 
 const WatchBody = Type.Object({
   customer: text('CUSTOMER', 'the id of the customer'),
@@ -24,7 +25,8 @@ export const watchOperations = [
     async handle({ tx, at, body }) {
       const { id: customer_id } = await requireCustomer(tx, body.customer)
       const after = { customer_id, address: body.address as Address }
-      await watch(tx, { ...after, made_at: at })
+      const { address } = after
+      await watch(tx, { customer_id, made_at: at, watches: [{ address }] })
       return {
         result: { value: after },
         actions: [{ subject: `watch:${after.address}`, before: null, after }],
@@ -45,6 +47,40 @@ export const watchOperations = [
         result: { value: before },
         actions: [{ subject: `watch:${address}`, before, after: null }],
       }
+    },
+  }),
+  undertaking({
+    path: '/operator/aml/import-watches',
+    summary: 'watch the addresses of a CSV file for a customer',
+    description:
+      'Columns: address, and if wanted reference, any_incoming_usd, severe_share_bp, severe_usd ' +
+      'and sent_to. A file with a mistake changes nothing. What was watched already stays so, by ' +
+      'the rules of the file.',
+    body: Type.Object({ customer: text('CUSTOMER', 'the id of the customer') }),
+    reply: Type.Object({ customer_id: Text, in_file: Count, added: Count }),
+    cli: {
+      operands: ['customer', 'file'],
+      extras: Type.Object({ file: text('FILE', 'the addresses, with a header') }),
+      before: async ({ file }, { openFile }) => ({ upload: await openFile(file) }),
+    },
+    async handle({ body: { customer }, upload, record }) {
+      if (!upload) throw refusal('No file came along.')
+      const watches = await readWatchTable(upload.bytes)
+      const value = await record(async (tx, made_at) => {
+        const { id: customer_id } = await requireCustomer(tx, customer)
+        await tx`select 1 from customer where id = ${customer_id} for no key update`
+        const added = await watch(tx, { customer_id, made_at, watches })
+        const [counted] = await tx<{ watches: number }>`
+          select count(*)::integer as watches from aml_watch where customer_id = ${customer_id}`
+        if (counted!.watches > WATCHES_MAX)
+          throw refusal(`More than ${WATCHES_MAX} addresses cannot be watched for a customer.`)
+        const after = { customer_id, in_file: watches.length, added }
+        return {
+          result: after,
+          actions: [{ subject: `customer:${customer_id}`, before: null, after }],
+        }
+      })
+      return { value }
     },
   }),
   look({

@@ -14,6 +14,8 @@ import { sha256Of } from '../engine/evidence.ts'
 import type { Outcome } from '../engine/scoring.ts'
 import { CHECK_COLUMNS, type Check, type CheckState, checkForms, printCheck } from './forms.ts'
 
+import { hurryFailed, noteWatchAnswers } from './watch_rules.ts'
+
 export { CHECK_STATES, type Check, type CheckState, type CheckType } from './forms.ts'
 
 /** What a check is answered with. */
@@ -229,6 +231,14 @@ export async function completeChecks(
   const checks = done.map(({ check }) => check)
   await noteChecks(tx, 'aml_check.completed', { checks, now })
   await noteChangedLevels(tx, checks, now)
+  const answers = done.map(({ check, result: { outcome, evidence, policy, index } }) => ({
+    check,
+    outcome,
+    evidence,
+    policy,
+    label_set: index?.label_set,
+  }))
+  await noteWatchAnswers(tx, answers, now)
 }
 
 /** pending | processing -> failed: gives the prices back. The caller has locked the accounts and
@@ -260,6 +270,7 @@ export async function failChecks(
   for (const check of checks)
     await releasePrice(tx, priceOf(check), { held_at: check.created_at, now })
   await noteChecks(tx, 'aml_check.failed', { checks, now })
+  await hurryFailed(tx, failed)
 }
 
 /** Notes what the endpoint of each check answers now. */

@@ -2,7 +2,7 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { type EventKind, eventKind } from '../../events/log/kinds.ts'
 import { wireTime } from '../../lib/clock.ts'
 import { columnsOf } from '../../platform/database/columns.ts'
@@ -167,6 +167,34 @@ const WatchedCheck = Type.Object({
   level_before: Type.String({ description: 'Of the answer that this one supersedes' }),
 })
 
+const nullable = <T extends TSchema>(form: T, description?: string) =>
+  Type.Union([form, Type.Null()], description === undefined ? {} : { description })
+
+const AlertTransfer = Type.Object({
+  tx_id: Type.String(),
+  block_number: Type.Integer(),
+  asset: Type.String(),
+  amount: Type.String({ description: 'In the smallest unit' }),
+  usd: Type.String(),
+  counterparty: Type.String(),
+  category: nullable(Type.String(), 'Of the receiver, for `sent_to`'),
+})
+
+export const WatchAlertForm = Type.Object({
+  address: Type.String(),
+  reference: nullable(Type.String(), 'What you call it'),
+  rule: word(['any_incoming_usd', 'severe_share', 'severe_usd', 'sent_to']),
+  threshold: nullable(Type.String(), 'Dollars, or a share of 1; null for `sent_to`'),
+  transfer: nullable(
+    AlertTransfer,
+    'The largest of its block that the rule holds for; null for shares',
+  ),
+  transfers: Type.Integer({ description: 'So many of that block it holds for' }),
+  before: nullable(Type.String(), 'Of the answer before'),
+  after: nullable(Type.String()),
+  check_id: nullable(Type.String(), 'The newest check'),
+})
+
 const FreezeForm = Type.Object({
   address: Type.String(),
   token: Type.String({ description: 'The contract of the token' }),
@@ -180,6 +208,30 @@ export const checkKinds: readonly EventKind[] = [
     when: 'an address that you watch was screened again, and its level is another',
     scope: 'aml',
     sample: { ...SAMPLE, risk_score: '82.0', risk_level: 'high', level_before: 'low' },
+  }),
+  eventKind('aml_watch.alert', {
+    data: WatchAlertForm,
+    when: 'a rule that you gave for an address that you watch holds',
+    scope: 'aml',
+    sample: {
+      address: EXAMPLE.address,
+      reference: 'supplier 17',
+      rule: 'any_incoming_usd',
+      threshold: '10000',
+      transfer: {
+        tx_id: 'a'.repeat(64),
+        block_number: 78_123_456,
+        asset: 'USDT',
+        amount: '15000000000',
+        usd: '15000.00',
+        counterparty: EXAMPLE.address,
+        category: null,
+      },
+      transfers: 1,
+      before: null,
+      after: null,
+      check_id: SAMPLE.id,
+    },
   }),
   eventKind('freeze.executed', {
     data: FreezeForm,

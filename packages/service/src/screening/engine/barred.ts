@@ -67,3 +67,24 @@ async function blacklisted(
         and (withdrawn_at is null or withdrawn_at > ${at})`
   return new Set(found.map(({ address }) => address))
 }
+
+/** Those of the addresses that are terminals of a severe category, or barred, by what the newest
+ *  rows say, with the category. */
+export async function severeTerminals(
+  sql: Sql | Tx,
+  addresses: readonly Address[],
+  { at, severe }: { at: Date; severe: readonly string[] },
+): Promise<ReadonlyMap<Address, string>> {
+  const rows = await sql<{ address: Address; category: string }>`
+    select address, min(category) as category
+    from list_entry join label_set_version using (version_id)
+    where address = any(${addresses}) and category = any(${severe}) and confidence >= 50
+      and label_set = (select max(number) from label_set)
+      and (valid_from is null or valid_from <= ${at}) and (valid_to is null or valid_to > ${at})
+    group by address`
+  const barred = await blacklisted(sql, addresses, at)
+  return new Map([
+    ...[...barred].map((address) => [address, 'blacklisted'] as const),
+    ...rows.map(({ address, category }) => [address, category] as const),
+  ])
+}

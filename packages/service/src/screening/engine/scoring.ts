@@ -17,6 +17,12 @@ export function worth(units: bigint, asset: { decimals: number; micro_usd: numbe
   return units * BigInt(asset.micro_usd) * 10n ** BigInt(18 - asset.decimals)
 }
 
+/** Value in dollars and cents, cut off. */
+export function printUsd(value: bigint): string {
+  const cents = value / (VALUE_PER_USD / 100n)
+  return `${cents / 100n}.${(cents % 100n).toString().padStart(2, '0')}`
+}
+
 /** Value by category, and how much of it came from terminals directly. */
 export type Exposure = { amounts: bigint[]; direct: bigint[] }
 

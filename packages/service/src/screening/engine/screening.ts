@@ -18,7 +18,7 @@ import {
   type NothingToJudge,
   type Question,
 } from './findings.ts'
-import { type Outcome, printPoints, publishedShares, scoreOf, VALUE_PER_USD } from './scoring.ts'
+import { type Outcome, printPoints, printUsd, publishedShares, scoreOf } from './scoring.ts'
 
 export const ENGINE = 'penstock 4'
 /** Those before, whose answers are still done again. The second took what bars an address from the
@@ -135,11 +135,6 @@ function blacklistReasons({ labels }: AddressFacts, entries: readonly Entry[]): 
   }
   if (entries.some(({ kind }) => kind === 'deny')) reasons.add('denied')
   return [...reasons].sort()
-}
-
-const usd = (value: bigint) => {
-  const cents = value / (VALUE_PER_USD / 100n)
-  return `${cents / 100n}.${(cents % 100n).toString().padStart(2, '0')}`
 }
 
 const questionFact = ({ type, network, address, hash, direction, created_at }: Question): Fact => ({
@@ -269,8 +264,8 @@ function factorFacts(
     return {
       category: name,
       share: (shares[category]! / 10_000).toFixed(4),
-      usd: usd(value),
-      direct_usd: usd(exposure.direct[category]!),
+      usd: printUsd(value),
+      direct_usd: printUsd(exposure.direct[category]!),
       units: assetFacts(basis, units[category]!),
       mean_hops: hops[category]?.toFixed(2) ?? null,
       origins: named
@@ -286,9 +281,11 @@ function factorFacts(
 
 function destinationFact({ amounts, sent }: { amounts: bigint[]; sent: bigint }): Fact {
   return {
-    sent_usd: usd(sent),
+    sent_usd: printUsd(sent),
     to: Object.fromEntries(
-      CATEGORIES.flatMap(({ name }, k) => (amounts[k]! > 0n ? [[name, usd(amounts[k]!)]] : [])),
+      CATEGORIES.flatMap(({ name }, k) =>
+        amounts[k]! > 0n ? [[name, printUsd(amounts[k]!)]] : [],
+      ),
     ),
   }
 }

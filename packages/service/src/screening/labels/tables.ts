@@ -8,7 +8,7 @@ import { refusal } from '../../lib/fault.ts'
 import { categoryNamed } from '../flow/category_names.ts'
 import { Collected, type ListReader, readInstant } from './list_entries.ts'
 
-type TableRow = { line: number; fields: Record<string, string> }
+export type TableRow = { line: number; fields: Record<string, string> }
 
 const OPTIONS: Options = {
   bom: true,
@@ -20,7 +20,8 @@ const OPTIONS: Options = {
   columns: (names: string[]) => names.map((name) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_')),
 }
 
-async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRow> {
+/** The rows of a CSV file with a header, with their lines. */
+export async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRow> {
   const parser = parse(OPTIONS)
   const feeding = (async () => {
     for await (const chunk of bytes)
@@ -39,7 +40,7 @@ async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRo
 }
 
 /** The first of the named columns that has something. */
-const field = ({ fields }: TableRow, ...names: string[]) =>
+export const field = ({ fields }: TableRow, ...names: string[]) =>
   names.map((name) => fields[name]).find((text) => text) ?? ''
 
 /** Columns: address, category, and if wanted entity, confidence (100), source, valid_from,

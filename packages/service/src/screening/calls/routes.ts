@@ -22,14 +22,14 @@ import {
 } from '../../platform/wire/endpoint.ts'
 import { EXAMPLE } from '../../platform/wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../../platform/wire/paging.ts'
+import { CHECK_STATES, findCheck } from '../checks/checks.ts'
+import { CheckForm, printCheck } from '../checks/forms.ts'
+import { checkHistory, supersedingCheck } from '../checks/history.ts'
+import { type CheckPlacement, checkPrices, type NewCheck } from '../checks/placing.ts'
 import { readEvidence } from '../engine/evidence.ts'
 import { NETWORKS } from '../engine/networks.ts'
 import { currentPolicy } from '../engine/policy.ts'
-import { CHECK_STATES, findCheck } from './checks.ts'
-import { CheckForm, printCheck } from './forms.ts'
-import { checkHistory, supersedingCheck } from './history.ts'
-import { type CheckPlacement, checkPrices, type NewCheck } from './placing.ts'
-import { watchRoutes } from './watches.ts'
+import { watchRoutes } from './watch_routes.ts'
 
 const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
 
