@@ -64,13 +64,14 @@ type Rows = { count: bigint; last: bigint }
 
 /** For each table, how many rows it has, and the last transaction that wrote one. */
 async function rowsOf(sql: Sql): Promise<Map<string, Rows>> {
-  template ??= await writeTemplate(sql)
+  const template = templates.get(sql) ?? (await writeTemplate(sql))
+  templates.set(sql, template)
   const rows = await sql<Rows & { name: string }>(template)
   return new Map(rows.map(({ name, count, last }) => [name, { count, last }]))
 }
 
-/** The tables are the same in every database of a process. */
-let template: TemplateStringsArray | undefined
+/** By database: one test makes a table of its own. */
+const templates = new WeakMap<Sql, TemplateStringsArray>()
 
 async function writeTemplate(sql: Sql): Promise<TemplateStringsArray> {
   const tables = await sql<{ name: string }>`

@@ -24,7 +24,10 @@ export class Visitor {
   readonly path: string
   private readonly api: FastifyInstance
   private readonly ip: string
+  /** That of its session. */
   cookie: string | undefined
+  /** That by which its browser is known again. */
+  browser_cookie: string | undefined
 
   constructor(api: FastifyInstance, options: VisitorOptions = {}) {
     const { origin = 'https://api.example.com', path = '/portal', ip = '192.0.2.1' } = options
@@ -36,12 +39,13 @@ export class Visitor {
 
   /** What a page of ours sends along. */
   get headers(): Record<string, string> {
+    const cookies = [this.cookie, this.browser_cookie].filter((one) => one !== undefined)
     return {
       origin: this.origin,
       'x-penstock': '1',
       'sec-fetch-site': 'same-origin',
       'user-agent': 'Mozilla/5.0 (test)',
-      ...(this.cookie !== undefined && { cookie: this.cookie }),
+      ...(cookies.length > 0 && { cookie: cookies.join('; ') }),
     }
   }
 
@@ -56,7 +60,7 @@ export class Visitor {
     })
     const { code, key, error, result = {} } = response.json()
     const given = response.headers['set-cookie']
-    if (typeof given === 'string') this.keep(given)
+    for (const one of [given ?? []].flat()) this.keep(one)
     const { statusCode: status } = response
     return { status, code, key, error, result, headers: response.headers }
   }
@@ -70,6 +74,7 @@ export class Visitor {
 
   private keep(given: string): void {
     const [pair = ''] = given.split(';', 1)
-    this.cookie = /=$/.test(pair) ? undefined : pair
+    if (/^[^=]+-browser=/.test(pair)) this.browser_cookie = pair
+    else this.cookie = /=$/.test(pair) ? undefined : pair
   }
 }

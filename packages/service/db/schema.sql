@@ -1384,12 +1384,15 @@ create table sign_in (
   network text not null,
   ip text not null,
   browser text not null,
+  count_hash text,
   constraint sign_in_pkey primary key (id),
   constraint sign_in_face_known check (face in ('portal', 'console')),
   constraint sign_in_outcome_known check (outcome in ('trying', 'done', 'failed', 'too_soon')),
   constraint sign_in_way_known check (way in ('link', 'join', 'passkey', 'password', 'recovery', 'step_up', 'end'))
 );
 create index sign_in_by_age on sign_in (at);
+create index sign_in_known on sign_in (name_hash, network) where ((outcome = 'done') and (name_hash is not null));
+create index sign_in_of_count on sign_in (count_hash, at) where (count_hash is not null);
 create index sign_in_of_name on sign_in (name_hash, at) where (name_hash is not null);
 create index sign_in_of_network on sign_in (network, at) where (outcome <> 'done');
 

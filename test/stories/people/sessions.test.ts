@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { linkFor, signedIn } from '../../harness/users.ts'
+import { codeAt, joinedByPassword, linkFor, PASSWORD, signedIn } from '../../harness/users.ts'
 import { Visitor } from '../../harness/visitor.ts'
 import { makeWorld } from '../../harness/world.ts'
 
@@ -101,4 +101,21 @@ test('a page that is left open keeps nobody signed in', async (t) => {
     assert.equal((await busy.call('/v1/balance')).code, 0)
   }
   assert.equal(await idleAt(left.headers), undefined)
+})
+
+test('signing in anew ends the session before, and signing out clears what is kept', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { visitor, secret } = await joinedByPassword(world, { customer_id }, 'anna')
+  const before = visitor.cookie
+  world.wait(60)
+  const code = codeAt(secret, world.now)
+  await visitor.ask('/session/password', { sign_in_name: 'anna', password: PASSWORD, code })
+  world.wait(2)
+  assert.equal((await visitor.call('/v1/balance')).code, 0)
+  const { items } = (await visitor.ask('/v1/sessions/list')) as { items: unknown[] }
+  assert.equal(items.length, 1)
+  assert.notEqual(visitor.cookie, before)
+  const out = await visitor.call('/session/end')
+  assert.equal(out.headers['clear-site-data'], '"cache"')
 })

@@ -99,3 +99,100 @@ test('no name that is typed makes the proofs of one who is signed in wait', asyn
   const proof = await visitor.call('/session/step-up', { password: PASSWORD, code })
   assert.equal(proof.code, 0)
 })
+
+/** Strangers guess at a name from so many networks that whoever is not known has to wait. */
+async function guessAt(world: World, sign_in_name: string): Promise<void> {
+  for (let i = 0; i < 41; i++) {
+    const stranger = new Visitor(world.api, { ip: `198.${i}.100.7` })
+    const guess = { sign_in_name, password: 'a guess of somebody', code: '123456' }
+    await stranger.call('/session/password', guess)
+    await stranger.call('/session/recovery', { sign_in_name, code: 'abcd' })
+    world.wait(0.5)
+  }
+}
+
+test('who knows a name keeps out no browser and no network that has signed it in', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { visitor, secret, recovery_codes } = await joinedByPassword(world, { customer_id })
+  const signIn = (by: Visitor, password = PASSWORD) => {
+    world.wait(30)
+    const code = codeAt(secret, world.now)
+    return by.call('/session/password', { sign_in_name: 'anna', password, code })
+  }
+  assert.equal((await signIn(visitor)).code, 0)
+  await guessAt(world, 'anna')
+  const elsewhere = new Visitor(world.api, { ip: '203.0.113.77' })
+  const typed = { sign_in_name: 'anna', password: PASSWORD, code: codeAt(secret, world.now) }
+  assert.equal((await elsewhere.call('/session/password', typed)).status, 429)
+  // The network, with another browser; and the browser, in another network.
+  assert.equal((await signIn(new Visitor(world.api))).code, 0)
+  elsewhere.browser_cookie = visitor.browser_cookie
+  assert.equal((await signIn(elsewhere)).code, 0)
+  // Nobody is kept from a code on paper.
+  const far = new Visitor(world.api, { ip: '203.0.113.88' })
+  const on_paper = { sign_in_name: 'anna', code: recovery_codes[0] }
+  assert.equal((await far.call('/session/recovery', on_paper)).code, 0)
+  // Whoever has the browser guesses no more than others, and keeps nobody else out.
+  const thief = new Visitor(world.api, { ip: '203.0.113.99' })
+  thief.browser_cookie = visitor.browser_cookie
+  const guesses: number[] = []
+  for (let i = 0; i < 12; i++) guesses.push((await signIn(thief, 'a guess')).status)
+  assert.deepEqual([guesses.slice(0, 6), guesses.at(-1)], [Array(6).fill(200), 429])
+  assert.equal((await signIn(new Visitor(world.api))).code, 0)
+})
+
+test('a browser is known for the names that it has signed in with, and by our mark', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const anna = await joinedByPassword(world, { customer_id }, 'anna')
+  const bert = await joinedByPassword(world, { customer_id }, 'bert')
+  await guessAt(world, 'anna')
+  const given = anna.visitor.browser_cookie!
+  const [id = '', mark] = given.split(/[=~]/).slice(1)
+  const own = bert.visitor.browser_cookie!
+  const cookies = [own, `${own}~${mark}`, given.replace(id, own.split(/[=~]/)[1]!), `${given}x`]
+  world.wait(1)
+  const tryWith = (browser_cookie: string) => {
+    const visitor = new Visitor(world.api, { ip: STRANGER })
+    visitor.browser_cookie = browser_cookie
+    const code = codeAt(anna.secret, world.now)
+    return visitor.call('/session/password', { sign_in_name: 'anna', password: PASSWORD, code })
+  }
+  for (const one of cookies) assert.equal((await tryWith(one)).status, 429, one)
+  assert.equal((await tryWith(given)).code, 0)
+})
+
+test('strangers at hundreds of addresses do not close the door', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { visitor, secret } = await joinedByPassword(world, { customer_id })
+  await joinedByPassword(world, { customer_id }, 'bert')
+  const signIn = async (by: Visitor) => {
+    world.wait(30)
+    const typed = { sign_in_name: 'anna', password: PASSWORD, code: codeAt(secret, world.now) }
+    return (await by.call('/session/password', typed)).code
+  }
+  assert.equal(await signIn(visitor), 0)
+  const outcomes: number[] = []
+  let tries = 0
+  const attack = (n: number) =>
+    Array.from({ length: n }, () => {
+      tries += 1
+      const ip = `127.${tries % 250}.${Math.floor(tries / 250)}.9`
+      const sign_in_name = tries % 5 === 0 ? 'bert' : `name${tries}`
+      const guess = { sign_in_name, password: 'a guess of somebody', code: '123456' }
+      return new Visitor(world.api, { ip }).call('/session/password', guess)
+    })
+  for (let round = 0; round < 10; round++) {
+    const under_way = attack(75)
+    // By its browser, by its network, and, as its name is not guessed at, by neither.
+    const [elsewhere, other] = ['203.0.113.7', `198.51.100.${round}`].map(
+      (ip) => new Visitor(world.api, { ip }),
+    )
+    elsewhere!.browser_cookie = visitor.browser_cookie
+    for (const one of [elsewhere!, new Visitor(world.api), other!]) outcomes.push(await signIn(one))
+    await Promise.all(under_way)
+  }
+  assert.deepEqual(outcomes, Array(30).fill(0))
+})

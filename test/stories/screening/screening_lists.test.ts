@@ -67,7 +67,7 @@ test('a list is fetched, kept in every version, compared, and fetched on schedul
     lines.join('\n'),
   )
   assert.equal(lines.at(-1), '', 'the bar is gone in the end')
-  assert.match((await type('lists', 'update')).out, /It was so already/)
+  assert.match((await type('lists', 'update')).out, /No change/)
 
   content = `order,address\n2,${address(2)}\n3,${address(3)}\n`
   await json('lists', 'schedule', 'nbctf', '--hours', '24')

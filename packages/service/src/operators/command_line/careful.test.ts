@@ -26,7 +26,7 @@ const CAREFUL = `
 const QUICK = `
   services off, signer stop, keys revoke, subscriptions stop, sessions end
   webhooks enable, webhooks disable, webhooks remove, webhooks deny
-  aml deny, aml watch, aml unwatch, aml reviews decide
+  aml deny, aml watch, aml import-watches, aml unwatch, aml reviews decide
   aml backfill, aml rebuild
   offers set, events set, alerts seen
   incidents post, incidents update, incidents close, status-page set`

@@ -24,6 +24,7 @@ import { scopesOfRole } from '../users/roles.ts'
 import {
   beginSession,
   browserOf,
+  endSessionBefore,
   endSessions,
   idleAt,
   isUserToken,
@@ -217,6 +218,7 @@ export const link = (needs: Needs): Endpoint =>
         }
         const stepped_up_until = new Date(now.getTime() + face.life_ms)
         const wanted = { user_id: user.id, face, place, stepped_up_until }
+        await endSessionBefore(tx, givenToken(needs, asked), now)
         const session = await beginSession(tx, needs, wanted)
         const { session_id } = session
         const attempt = { face: face.name, way: 'link' as const, place }
@@ -254,6 +256,8 @@ export const end = (needs: Needs): Endpoint =>
       })
       needs.sessions.forget(givenToken(needs, asked))
       giveToken(needs, asked)
+      // What is stored there is how the pages look, and the other face's.
+      asked.reply_headers['clear-site-data'] = '"cache"'
       return { ended }
     },
   })

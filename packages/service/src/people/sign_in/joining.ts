@@ -16,7 +16,6 @@ import { reportUsers, type UserReport } from '../users/forms.ts'
 import { userTokenHash } from '../users/sessions.ts'
 import { findLink, joinUser, lockUser, noteUser, requireFreeName, useLink } from '../users/users.ts'
 import {
-  giveToken,
   LINK_REFUSED,
   NoLink,
   type PageCall,
@@ -24,7 +23,6 @@ import {
   placeOf,
   requireSecure,
   SignedIn,
-  signedIn,
   TokenField,
 } from './begin.ts'
 import { makeOffer, openOffer } from './challenges.ts'
@@ -37,7 +35,15 @@ import {
   verifyRegistration,
 } from './passkeys.ts'
 import { requireGoodPassword } from './passwords.ts'
-import { CodeField, INSECURE, letIn, type Needs, NewPassword, SignInName } from './proofs.ts'
+import {
+  CodeField,
+  INSECURE,
+  letIn,
+  type Needs,
+  NewPassword,
+  SignInName,
+  welcome,
+} from './proofs.ts'
 import { noteTry } from './tries.ts'
 
 /** A secret for codes that is shown, and comes back with a code. */
@@ -82,7 +88,8 @@ export async function readPassword(
       'type the one that is shown now',
       'code',
     )
-  return { hash: await needs.passwords.hash(password), secret, step }
+  const lane = { name: bound_to, is_known: true }
+  return { hash: await needs.passwords.hash(password, lane), secret, step }
 }
 
 /** Keeps a password with codes, in place of the one before. The caller has locked the user. */
@@ -236,8 +243,7 @@ async function joinBy(needs: Needs, asked: PageCall, choice: JoinChoice) {
     return { ...session, recovery_codes }
   })
   needs.wake('publish')
-  giveToken(needs, asked, begun.token)
-  const { session } = await signedIn(needs, begun.token)
+  const { session } = await welcome(needs, asked, begun.token)
   return { session, recovery_codes: begun.recovery_codes }
 }
 

@@ -14,7 +14,13 @@ import {
 } from '../../platform/wire/endpoint.ts'
 import { OrNull } from '../../platform/wire/schemas.ts'
 import { whyNoPasskeys } from '../users/faces.ts'
-import { beginSession, browserOf, endSessions, stepUp } from '../users/sessions.ts'
+import {
+  beginSession,
+  browserOf,
+  endSessionBefore,
+  endSessions,
+  stepUp,
+} from '../users/sessions.ts'
 import { lockUser, noteUser } from '../users/users.ts'
 import {
   type Needs as BeginNeeds,
@@ -27,6 +33,7 @@ import {
   SignedIn,
   signedIn,
 } from './begin.ts'
+import { browserCookie, browserIdFor } from './browsers.ts'
 import type { Needs as ChallengeNeeds } from './challenges.ts'
 import { findRecoveryCode, type TotpCodes, useRecoveryCode, useTotpStep } from './codes.ts'
 import {
@@ -37,8 +44,8 @@ import {
   OptionsForm,
   verifyAssertion,
 } from './passkeys.ts'
-import { PASSWORD_LENGTH, type Passwords } from './passwords.ts'
-import { beginTry, endTry, noteTry } from './tries.ts'
+import { type Lane, PASSWORD_LENGTH, type Passwords } from './passwords.ts'
+import { beginTry, endTry, noteTry, type Try } from './tries.ts'
 
 export type Needs = BeginNeeds &
   ChallengeNeeds & { passwords: Passwords; totp_codes: TotpCodes; wake(step: string): void }
@@ -75,11 +82,11 @@ type Known = {
 }
 
 /** What is found while a try is noted. That somebody has to wait comes before all else. */
-async function tryWhile<Found>(noting: Promise<string>, finding: Promise<Found>) {
+async function tryWhile<Found>(noting: Promise<Try>, finding: Promise<Found>) {
   const [noted, found] = await Promise.allSettled([noting, finding])
   if (noted.status === 'rejected') throw noted.reason
   if (found.status === 'rejected') throw found.reason
-  return { id: noted.value, found: found.value }
+  return { ...noted.value, found: found.value }
 }
 
 /** Ends a try that has failed: what is thrown then. */
@@ -109,19 +116,23 @@ async function findByName(sql: Sql, name: string, needs: Needs): Promise<Known |
 async function isRight(
   needs: Needs,
   known: Known | undefined,
-  { password, code }: { password: string; code: string },
+  { password, code, lane }: { password: string; code: string; lane: Lane },
 ): Promise<boolean> {
   const { passwords, totp_codes, clock, sql } = needs
-  const is_password = await passwords.check(password, known?.hash)
+  const is_password = await passwords.check(password, known?.hash, lane)
   const step = totp_codes.step(known, code, clock.now())
   if (!known || !is_password || step === undefined) return false
   return sql.begin((tx) => useTotpStep(tx, known.user_id, step))
 }
 
 /** Hashes a password anew whose hash is older than our parameters. */
-async function refreshHash({ passwords, sql }: Needs, known: Known, password: string) {
+async function refreshHash(
+  { passwords, sql }: Needs,
+  known: Known,
+  { password, lane }: { password: string; lane: Lane },
+) {
   if (!passwords.isOld(known.hash)) return
-  const hash = await passwords.hash(password)
+  const hash = await passwords.hash(password, lane)
   await sql`update user_password set hash = ${hash} where user_id = ${known.user_id}`
 }
 
@@ -136,7 +147,26 @@ export async function letIn(
   const user = await lockUser(tx, { id: user_id })
   const fits = (user?.customer_id === null) === (face.name === 'console')
   if (!user || !fits) throw NotSignedIn()
+  await endSessionBefore(tx, givenToken(needs, asked), needs.clock.now())
   return beginSession(tx, needs, { user_id, face, place: placeOf(asked) })
+}
+
+/** Gives the browser the token of one who has been let in, and what it remembers of the name. */
+export async function welcome(
+  needs: Needs,
+  asked: PageCall,
+  token: string,
+): Promise<Static<typeof SignedIn>> {
+  giveToken(needs, asked, token)
+  const said = await signedIn(needs, token)
+  const { sign_in_name } = said.session.user
+  const given = asked.reply_headers['set-cookie']
+  if (sign_in_name !== null)
+    asked.reply_headers['set-cookie'] = [
+      ...[given ?? []].flat(),
+      browserCookie(needs, asked, sign_in_name),
+    ]
+  return said
 }
 
 /** Whether a password was neither changed nor taken away since it was read, of a locked user. */
@@ -157,8 +187,7 @@ async function signInBy(needs: Needs, asked: PageCall, by: { user_id: string; id
     await noteTry(tx, needs, attempt, { outcome: 'done', user_id, session_id })
     return begun
   })
-  giveToken(needs, asked, token)
-  return signedIn(needs, token)
+  return welcome(needs, asked, token)
 }
 
 export const passkey = (needs: Needs): Endpoint =>
@@ -202,12 +231,17 @@ export const password = (needs: Needs): Endpoint =>
       const { sql, face } = needs
       const attempt = { face: face.name, way: 'password' as const, place: placeOf(asked) }
       const name = sign_in_name.trim().toLowerCase()
-      const { id, found: known } = await tryWhile(
-        beginTry(needs, attempt, { sign_in_name: name }),
+      const browser_id = browserIdFor(needs, asked, name)
+      const {
+        id,
+        lane,
+        found: known,
+      } = await tryWhile(
+        beginTry(needs, attempt, { sign_in_name: name, browser_id }),
         findByName(sql, name, needs),
       )
-      if (!(await isRight(needs, known, shown))) throw await refusedTry(sql, id)
-      await refreshHash(needs, known!, shown.password)
+      if (!(await isRight(needs, known, { ...shown, lane }))) throw await refusedTry(sql, id)
+      await refreshHash(needs, known!, { ...shown, lane })
       const { token } = await sql.begin(async (tx) => {
         const begun = await letIn(tx, needs, asked, known!.user_id)
         if (!(await isPasswordAsRead(tx, known!))) throw NotSignedIn()
@@ -215,8 +249,7 @@ export const password = (needs: Needs): Endpoint =>
         await endTry(tx, id, { outcome: 'done', user_id: known!.user_id, session_id })
         return begun
       })
-      giveToken(needs, asked, token)
-      return signedIn(needs, token)
+      return welcome(needs, asked, token)
     },
   })
 
@@ -239,8 +272,9 @@ export const recovery = (needs: Needs): Endpoint =>
       const { sql, face, clock } = needs
       const name = sign_in_name.trim().toLowerCase()
       const attempt = { face: face.name, way: 'recovery' as const, place: placeOf(asked) }
+      const browser_id = browserIdFor(needs, asked, name)
       const { id, found: user_id } = await tryWhile(
-        beginTry(needs, attempt, { sign_in_name: name }),
+        beginTry(needs, attempt, { sign_in_name: name, browser_id }),
         findRecoveryCode(sql, { sign_in_name: name, code }),
       )
       const at = clock.now()
@@ -259,8 +293,7 @@ export const recovery = (needs: Needs): Endpoint =>
       // Another call has used it meanwhile, or it was taken away.
       if (!begun) throw await refusedTry(sql, id)
       needs.wake('publish')
-      giveToken(needs, asked, begun.token)
-      return signedIn(needs, begun.token)
+      return welcome(needs, asked, begun.token)
     },
   })
 
@@ -339,10 +372,10 @@ async function isStillRight(
   const { sql, face } = needs
   const place = { ...placeOf(asked), browser: browserOf(asked.headers['user-agent']) }
   const attempt = { face: face.name, way: 'step_up' as const, place }
-  const id = await beginTry(needs, attempt, { user_id })
+  const { id, lane } = await beginTry(needs, attempt, { user_id })
   const [known] = await sql<Known>`
     select user_id, hash, sealed_totp, changed_at from user_password where user_id = ${user_id}`
-  const right = await isRight(needs, known, { password: given, code })
+  const right = await isRight(needs, known, { password: given, code, lane })
   await endTry(sql, id, { outcome: right ? 'done' : 'failed', user_id, session_id })
   return right
 }

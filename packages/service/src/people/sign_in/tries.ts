@@ -2,25 +2,30 @@
 // wait who guess. A try is noted before it is judged, so that many at once count as many. What was
 // typed as a name is kept as its sum, known or not, so that both are the same work.
 //
+// Failures count by name from everywhere, so whoever knows a name can make it wait. A browser and
+// a network that have signed this name in before are not kept out by that: each has a count of its
+// own. Codes on paper, too, which nobody guesses: theirs are those of a name in one network.
+//
 //   trying -> done | failed | too_soon
 
 import { hash } from 'node:crypto'
 import { type Clock, later } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import { firstIdAt, type NewId } from '../../lib/ids.ts'
-import { networkOf } from '../../lib/networks.ts'
+import { networkOf, wideNetworkOf } from '../../lib/networks.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import type { Place } from '../users/sessions.ts'
+import type { Lane } from './passwords.ts'
 
 export type Way = 'link' | 'join' | 'passkey' | 'password' | 'recovery' | 'step_up' | 'end'
 
 export type Needs = { sql: Sql; clock: Clock; new_id: NewId }
 
-/** Free failures: of one name since it was last signed in with, and of one network in an hour. */
-const NAME_FAILURES = 5
+/** Free failures: of one count since it was last signed in with, and of one network in an hour. */
+const COUNT_FAILURES = 5
 const NETWORK_FAILURES = 20
-const NAME_MS = 24 * 3_600_000
+const COUNT_MS = 24 * 3_600_000
 const NETWORK_MS = 3_600_000
 const WAIT_SECONDS_MAX = 900
 /** Of one network, but what can be guessed at counts in any case. */
@@ -33,69 +38,95 @@ const PRUNED_AT_ONCE = 1_000
 export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }
 
 /** Whose try it is: the name that was typed, or the user who is signed in and proves to be there.
- *  No name that can be typed is counted with a user's. */
-export type Claim = { sign_in_name: string } | { user_id: string }
+ *  `browser_id`: of a browser that has signed in with the name before. */
+export type Claim = { sign_in_name: string; browser_id: string | undefined } | { user_id: string }
 
-const claimHash = (claim: Claim): string =>
-  hash(
-    'sha256',
-    'user_id' in claim ? `user:${claim.user_id}` : `sign_in_name:${claim.sign_in_name}`,
-  )
+/** No name that can be typed is counted with a user's. */
+const claimText = (claim: Claim): string =>
+  'user_id' in claim ? `user:${claim.user_id}` : `sign_in_name:${claim.sign_in_name}`
+
+/** Which failures a try counts with, and where it waits for its hash. */
+type Count = { name_hash: string; count_hash: string; of_network: boolean; lane: Lane }
+
+async function countOf({ sql }: Needs, { way, place }: Attempt, claim: Claim): Promise<Count> {
+  const text = claimText(claim)
+  const name_hash = hash('sha256', text)
+  const network = networkOf(place.ip)
+  const [known] = await sql`
+    select 1 from sign_in
+    where name_hash = ${name_hash} and network = ${network} and outcome = 'done' limit 1`
+  const count = (from: string, known_from: string | undefined, of_network = true): Count => {
+    const count_hash = hash('sha256', JSON.stringify([text, way === 'recovery', from]))
+    const own = { name: count_hash, is_known: true }
+    const shared = { name: wideNetworkOf(place.ip), is_known: false }
+    return { name_hash, count_hash, of_network, lane: known_from === undefined ? shared : own }
+  }
+  if ('user_id' in claim) return count('', 'session')
+  const { browser_id } = claim
+  if (browser_id !== undefined) return count(`browser:${browser_id}`, browser_id, false)
+  if (known || way === 'recovery') return count(`network:${network}`, known && network)
+  return count('', undefined)
+}
+
+/** A try that is under way. */
+export type Try = { id: string; lane: Lane }
 
 /** Notes a try that guessing would gain by. Throws TooManyRequests while those who make this claim,
  *  or the network, have to wait. */
-export async function beginTry(needs: Needs, attempt: Attempt, claim: Claim): Promise<string> {
+export async function beginTry(needs: Needs, attempt: Attempt, claim: Claim): Promise<Try> {
   const { sql, clock, new_id } = needs
   const { face, way, place } = attempt
   const id = new_id()
-  const tried = { id, name_hash: claimHash(claim) }
-  await requireNoWait(needs, attempt, tried, async () => {
+  const count = await countOf(needs, attempt, claim)
+  await requireNoWait(needs, attempt, { id, ...count }, async () => {
     await noteTry(sql, needs, attempt, { outcome: 'too_soon' })
   })
   await sql`
-    insert into sign_in (id, at, face, way, outcome, name_hash, network, ip, browser)
-    values (${id}, ${clock.now()}, ${face}, ${way}, 'trying', ${tried.name_hash},
-      ${networkOf(place.ip)}, ${place.ip}, ${place.browser})`
+    insert into sign_in (id, at, face, way, outcome, name_hash, count_hash, network, ip, browser)
+    values (${id}, ${clock.now()}, ${face}, ${way}, 'trying', ${count.name_hash},
+      ${count.count_hash}, ${networkOf(place.ip)}, ${place.ip}, ${place.browser})`
   // Many at once count as many: those before this one are all there by now.
-  await requireNoWait(needs, attempt, tried, () => endTry(sql, id, { outcome: 'too_soon' }))
-  return id
+  await requireNoWait(needs, attempt, { id, ...count }, () =>
+    endTry(sql, id, { outcome: 'too_soon' }),
+  )
+  return { id, lane: count.lane }
 }
 
 /** Throws TooManyRequests while those who fail have to wait, after what is to be noted of it. */
 async function requireNoWait(
   { sql, clock }: Needs,
   { place }: Attempt,
-  { id, name_hash }: { id: string; name_hash: string },
+  { id, count_hash, of_network }: Count & { id: string },
   note: () => Promise<void>,
 ): Promise<void> {
   const now = clock.now()
   const network = networkOf(place.ip)
   const [before] = await sql<Failures>`
-    with of_name as (
+    with of_count as (
       select count(*) as failures, max(at) as last from sign_in
-      where name_hash = ${name_hash} and id < ${id} and at > ${later(clock, -NAME_MS)}
+      where count_hash = ${count_hash} and id < ${id} and at > ${later(clock, -COUNT_MS)}
         and outcome in ('failed', 'trying') and id > coalesce((
-          select max(id) from sign_in where name_hash = ${name_hash} and outcome = 'done'), '')
+          select max(id) from sign_in where count_hash = ${count_hash} and outcome = 'done'), '')
     ), of_network as (
       select count(*) as failures, max(at) as last from sign_in
       where network = ${network} and id < ${id} and at > ${later(clock, -NETWORK_MS)}
         and outcome <> 'done' and outcome in ('failed', 'trying')
     )
-    select of_name.failures as name_failures, of_name.last as name_last,
+    select of_count.failures as count_failures, of_count.last as count_last,
       of_network.failures as network_failures, of_network.last as network_last
-    from of_name, of_network`
-  const wait_ms = Math.max(
-    waitMs(before!.name_failures, before!.name_last, { free: NAME_FAILURES, now }),
-    waitMs(before!.network_failures, before!.network_last, { free: NETWORK_FAILURES, now }),
-  )
+    from of_count, of_network`
+  const { count_failures, count_last, network_failures, network_last } = before!
+  const by_count = waitMs(count_failures, count_last, { free: COUNT_FAILURES, now })
+  const by_network = waitMs(network_failures, network_last, { free: NETWORK_FAILURES, now })
+  const wait_ms = Math.max(by_count, of_network ? by_network : 0)
   if (wait_ms <= 0) return
   await note()
   throw new TooManyRequests(Math.ceil(wait_ms / 1_000))
 }
 
 type Failures = {
-  name_failures: bigint
-  name_last: Date | null
+  count_failures: bigint
+  count_last: Date | null
   network_failures: bigint
   network_last: Date | null
 }

@@ -80,6 +80,10 @@ export function cookieName({ name }: Face, origin: string): string {
   return isSecure(origin) ? `__Host-${plain}` : plain
 }
 
+/** The cookie of a browser that has signed in, which says for which names. */
+export const browserCookieName = (face: Face, origin: string): string =>
+  `${cookieName(face, origin)}-browser`
+
 export const cookieOptions = (origin: string) => ({
   path: '/',
   httpOnly: true,

@@ -156,6 +156,14 @@ export async function stepUp(
   return { token }
 }
 
+/** Ends the session of a token, if there is one: its browser has signed in anew. */
+export async function endSessionBefore(tx: Tx, token: string | undefined, at: Date): Promise<void> {
+  if (!isUserToken(token)) return
+  await tx`
+    update user_session set ended_at = ${at}
+    where token_hash = ${userTokenHash(token)} and ended_at is null`
+}
+
 /** Ends sessions of a user; left out, which: all but `except`. Says how many there were. */
 export async function endSessions(
   tx: Tx,

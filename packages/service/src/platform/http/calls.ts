@@ -191,7 +191,7 @@ async function handled(
 ): Promise<Answer> {
   const { id: request_id, headers } = request
   const { ip } = callerOf(request)
-  const reply_headers: Record<string, string> = {}
+  const reply_headers: Record<string, string | string[]> = {}
   const answered = async () => {
     const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
     return endpoint.handle({ body, customer, request_id, ip, headers, reply_headers })

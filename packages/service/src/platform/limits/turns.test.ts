@@ -63,3 +63,29 @@ test('anyone who has ended leaves room for as many again', async () => {
   }
   assert.equal(began.length, 12)
 })
+
+test('what takes no room waits in its lane, and holds up no other', async () => {
+  const turns = new Turns({ running_max: 1, lane_waiting_max: 2, waiting_max: 2 })
+  const began: string[] = []
+  const begin = (lane: string, room: 0 | 1) => {
+    const result = turns.begin(lane, 1, room)
+    if (typeof result === 'string') return result
+    if (!result) began.push(`${lane}${room}`)
+    void result?.then(() => began.push(`${lane}${room}`))
+    return result ? 'waits' : 'began'
+  }
+  const end = async (lane: string, room: 0 | 1) => {
+    turns.end(lane, room)
+    await turn()
+  }
+  assert.deepEqual(
+    [begin('a', 0), begin('a', 0), begin('b', 0), begin('c', 1), begin('d', 0), begin('e', 1)],
+    ['began', 'waits', 'began', 'began', 'waits', 'waits'],
+  )
+  // As long as there is no room, what takes none waits, too.
+  await end('a', 0)
+  assert.deepEqual(began, ['a0', 'b0', 'c1'])
+  await end('c', 1)
+  assert.deepEqual(began, ['a0', 'b0', 'c1', 'a0', 'd0', 'e1'])
+  assert.deepEqual([begin('f', 1), begin('g', 1), begin('h', 1)], ['waits', 'waits', 'full'])
+})

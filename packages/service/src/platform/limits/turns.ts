@@ -1,13 +1,16 @@
 // How many requests are worked on at once: of one lane (a key, or a network of those who show
 // none), and in all. More of them wait, so that a burst is served one after another and not
 // refused; too many that wait are refused. Lanes that wait take turns, so none holds up another.
+// What takes no room waits as what does, and holds up nothing but its own lane.
 
-type Lane = { name: string; running: number; running_max: number; waiting: (() => void)[] }
+/** `room`: of the places of all lanes together, 1 or none. */
+type Waiter = { room: 0 | 1; go: () => void }
+type Lane = { name: string; running: number; running_max: number; waiting: Waiter[] }
 
 export type TurnLimits = {
   /** Worked on at once, in all. */
   running_max: number
-  /** Waiting, in one lane and in all. */
+  /** Waiter, in one lane and in all. */
   lane_waiting_max: number
   waiting_max: number
 }
@@ -28,34 +31,34 @@ export class Turns {
   }
 
   /** Undefined: it may begin now. Else a promise of its turn, or why there is none. Anyone who had
-   *  a turn calls end(). */
-  begin(name: string, running_max: number): undefined | Promise<void> | FullLane {
+   *  a turn calls end(), with the same room. */
+  begin(name: string, running_max: number, room: 0 | 1 = 1): undefined | Promise<void> | FullLane {
     const lane = this.lanes.get(name) ?? { name, running: 0, running_max, waiting: [] }
     if (lane.running < lane.running_max && this.running < this.limits.running_max) {
-      this.start(lane)
+      this.start(lane, room)
       return undefined
     }
     if (lane.waiting.length >= this.limits.lane_waiting_max) return 'lane full'
     if (this.waiting >= this.limits.waiting_max) return 'full'
     this.lanes.set(name, lane)
-    this.waiting += 1
+    this.waiting += room
     this.queue.add(lane)
-    return new Promise((resolve) => lane.waiting.push(resolve))
+    return new Promise((go) => lane.waiting.push({ room, go }))
   }
 
-  end(name: string): void {
+  end(name: string, room: 0 | 1 = 1): void {
     const lane = this.lanes.get(name)
     if (!lane) return
     lane.running -= 1
-    this.running -= 1
+    this.running -= room
     if (lane.running === 0 && lane.waiting.length === 0) this.lanes.delete(name)
     this.startNext()
   }
 
-  private start(lane: Lane): void {
+  private start(lane: Lane, room: 0 | 1): void {
     this.lanes.set(lane.name, lane)
     lane.running += 1
-    this.running += 1
+    this.running += room
   }
 
   private startNext(): void {
@@ -63,13 +66,13 @@ export class Turns {
       if (this.running >= this.limits.running_max) return
       if (lane.running >= lane.running_max) continue
       this.queue.delete(lane)
-      const go = lane.waiting.shift()
-      if (!go) continue
-      this.waiting -= 1
+      const next = lane.waiting.shift()
+      if (!next) continue
+      this.waiting -= next.room
+      // At the end of the queue, where this loop comes by once more while there is room.
       if (lane.waiting.length > 0) this.queue.add(lane)
-      this.start(lane)
-      go()
-      return
+      this.start(lane, next.room)
+      next.go()
     }
   }
 }

@@ -33,7 +33,11 @@ export type Seal = {
 }
 
 /** What is marked; a mark of one purpose is none of another. */
-export type MarkPurpose = 'signing key' | 'session of a customer' | 'session of the house'
+export type MarkPurpose =
+  | 'signing key'
+  | 'session of a customer'
+  | 'session of the house'
+  | 'browser that has signed in'
 
 export type SealingKeys = {
   /** Id of the key that seals. The others only open. */

@@ -131,7 +131,7 @@ export type HandlerInput<Body, Who> = {
   readonly ip: string
   readonly headers: IncomingHttpHeaders
   /** Headers to send along with the result. */
-  readonly reply_headers: Record<string, string>
+  readonly reply_headers: Record<string, string | string[]>
 }
 
 type Description<Body extends TObject, Reply extends TSchema> = {

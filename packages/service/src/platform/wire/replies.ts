@@ -19,7 +19,7 @@ export type Answer = {
   body: string | Uint8Array
   /** JSON when left out. */
   content_type?: string
-  headers?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string | string[]>>
   /** A stranger's connection ends with it. */
   last?: boolean
 }
@@ -28,7 +28,7 @@ export type Answer = {
 export function success(
   request_id: string,
   result: string,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string | string[]>>,
 ): Answer {
   return {
     status: 200,

@@ -80,7 +80,7 @@ test("a deposit older than the kept transfers is answered from its sender's past
   await world.settle()
   const older = await world.ask(asked)
   const stands_in = async ({ id }: { id: string }) =>
-    (await world.evidence(id)).notes.some((note) => note.startsWith('No longer available'))
+    (await world.evidence(id)).notes.some((note) => note.startsWith('It is not kept any more'))
   assert.deepEqual(await Promise.all([young, old, older].map(stands_in)), [false, true, true])
   for (const { id } of [young, old, older]) assert.ok((await replayCheck(world.sql, id)).same)
 })

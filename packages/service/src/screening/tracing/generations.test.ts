@@ -188,7 +188,7 @@ test('old transfers are forgotten, and a deposit check says what stands in for t
     ['completed', ['mixer']],
   )
   const { notes } = await world.evidence(check.id)
-  assert.ok(notes.some((note) => note.startsWith('No longer available')))
+  assert.ok(notes.some((note) => note.startsWith('It is not kept any more')))
 })
 
 async function* text(content: string): AsyncGenerator<Uint8Array> {
