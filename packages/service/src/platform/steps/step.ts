@@ -67,26 +67,19 @@ const BACK_OFF_MS_MAX = 5_000
 /** Steps rest until the beginning of such a part of time, so that they are asked about together. */
 const LOOK_MS = 1_000
 
-/** Between two questions: one step that has moved something wakes many, which end one by one. */
-const PAUSE_MS = 10
-
 /** Says of each step whether it is due, of all at once that want to know while others are asked
  *  about. When it cannot be known, they are due: each says for itself what is wrong. */
 function askTogether(ask: AskDue, log: Log): (name: string) => Promise<boolean> {
   let waiting: Set<string> | undefined
   let asking: Promise<ReadonlySet<string>> = Promise.resolve(new Set())
-  let asked_ms = Number.NEGATIVE_INFINITY
   return async (name) => {
     if (!waiting) {
       const names = new Set<string>()
       waiting = names
       asking = asking.then(async () => {
-        const pause_ms = asked_ms + PAUSE_MS - performance.now()
-        // Whoever has rested until the same moment is asked about as well.
-        await new Promise<void>((resolve) =>
-          pause_ms > 0 ? setTimeout(resolve, pause_ms) : setImmediate(resolve),
-        )
-        asked_ms = performance.now()
+        // Whoever has rested until the same moment is asked about as well. No longer than that: a
+        // purchase goes through four steps, and waits for each question.
+        await new Promise<void>((resolve) => setImmediate(resolve))
         waiting = undefined
         return ask(names).catch((thrown: unknown) => {
           log('due_unknown', thrownFields(thrown))
