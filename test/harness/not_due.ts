@@ -2,6 +2,7 @@
 // left out is run after it, one drain in so many; with DUE=all after each.
 
 import { Outage } from 'penstock-service/lib/fault.ts'
+import { joinFragments } from 'penstock-service/platform/database/fragments.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { AskDue, Step } from 'penstock-service/platform/steps/step.ts'
 
@@ -81,6 +82,6 @@ async function writeTemplate(sql: Sql): Promise<TemplateStringsArray> {
     ({ name }) => `select '${name}' as name, count(*) as count,
       coalesce(max(xmin::text::bigint), 0) as last from "${name}"`,
   )
-  const strings = [parts.join(' union all ')]
-  return Object.assign(strings, { raw: strings })
+  const [template] = joinFragments([parts.join(' union all ')])
+  return template
 }

@@ -52,7 +52,8 @@ const EDGES: Record<string, string> = {
   'packages/service/src/run/program/api.ts': 'hears those out who have connected when it stops',
   'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
   'packages/service/src/run/program/sealing_keys.ts': 'makes the sealing key on the first start',
-  'packages/service/src/people/sign_in/passwords.ts': 'answers a wrong name no sooner than a name',
+  'packages/service/src/people/sign_in/passwords.ts':
+    'measures how long a hash takes, and waits as long',
   'packages/service/src/chain/node/transport.ts': 'gives up a node that does not answer',
   'packages/service/src/events/log/streams.ts': 'keeps answers open, and looks once a second',
   'packages/service/src/operators/console/live.ts':

@@ -6,7 +6,13 @@ import { refusal } from '../../lib/fault.ts'
 import { requireCustomer } from '../../people/customers/customers.ts'
 import { address, Count, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
 import { readWatchTable } from '../../screening/checks/watch_table.ts'
-import { listWatches, unwatch, WATCHES_MAX, watch } from '../../screening/checks/watches.ts'
+import {
+  listWatches,
+  unwatch,
+  WATCHES_MAX,
+  watch,
+  watchWithin,
+} from '../../screening/checks/watches.ts'
 import { change, LIMIT, limit, look, undertaking } from '../table/operation.ts'
 
 const WatchBody = Type.Object({
@@ -68,11 +74,8 @@ export const watchOperations = [
       const watches = await readWatchTable(upload.bytes)
       const value = await record(async (tx, made_at) => {
         const { id: customer_id } = await requireCustomer(tx, customer)
-        await tx`select 1 from customer where id = ${customer_id} for no key update`
-        const added = await watch(tx, { customer_id, made_at, watches })
-        const [counted] = await tx<{ watches: number }>`
-          select count(*)::integer as watches from aml_watch where customer_id = ${customer_id}`
-        if (counted!.watches > WATCHES_MAX)
+        const added = await watchWithin(tx, { customer_id, made_at, watches })
+        if (added === undefined)
           throw refusal(`More than ${WATCHES_MAX} addresses cannot be watched for a customer.`)
         const after = { customer_id, in_file: watches.length, added }
         return {

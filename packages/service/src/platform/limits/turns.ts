@@ -10,7 +10,7 @@ type Lane = { name: string; running: number; running_max: number; waiting: Waite
 export type TurnLimits = {
   /** Worked on at once, in all. */
   running_max: number
-  /** Waiter, in one lane and in all. */
+  /** Waiting, in one lane and in all. */
   lane_waiting_max: number
   waiting_max: number
 }

@@ -31,7 +31,7 @@ import {
   WATCH_COLUMNS,
   WATCHES_MAX,
   type Watch,
-  watch,
+  watchWithin,
 } from '../checks/watches.ts'
 
 type Needs = { sql: Sql; clock: Clock }
@@ -190,13 +190,10 @@ async function watchOne(
   tx: Tx,
   { customer_id, made_at, wanted }: { customer_id: string; made_at: Date; wanted: NewWatch },
 ): Promise<boolean> {
-  await tx`select 1 from customer where id = ${customer_id} for no key update`
-  const [counted] = await tx<{ watches: number }>`
-    select count(*)::integer as watches from aml_watch
-    where customer_id = ${customer_id} and address <> ${wanted.address}`
-  if (counted!.watches >= WATCHES_MAX)
+  const added = await watchWithin(tx, { customer_id, made_at, watches: [wanted] })
+  if (added === undefined)
     throw LimitReached('watch', `${WATCHES_MAX} addresses are watched already`)
-  return (await watch(tx, { customer_id, made_at, watches: [wanted] })) > 0
+  return added > 0
 }
 
 const create = ({ sql, clock }: Needs): Endpoint =>

@@ -13,7 +13,6 @@ import type { Bars } from '../engine/bars.ts'
 import { sha256Of } from '../engine/evidence.ts'
 import type { Outcome } from '../engine/scoring.ts'
 import { CHECK_COLUMNS, type Check, type CheckState, checkForms, printCheck } from './forms.ts'
-
 import { hurryFailed, noteWatchAnswers } from './watch_rules.ts'
 
 export { CHECK_STATES, type Check, type CheckState, type CheckType } from './forms.ts'

@@ -10,8 +10,9 @@ import { noteEvents } from '../../events/log/notes.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { severeTerminals } from '../engine/barred.ts'
+import { valueIn } from '../engine/findings.ts'
 import { currentPolicy, type Policy } from '../engine/policy.ts'
-import { printUsd, VALUE_PER_USD, worth } from '../engine/scoring.ts'
+import { printUsd, VALUE_PER_USD } from '../engine/scoring.ts'
 import { type Asset, readAssets } from '../tracing/flow_log.ts'
 import { noteAlerts, type WatchAlert } from './watch_rules.ts'
 import { WATCH_COLUMNS, type Watch } from './watches.ts'
@@ -83,43 +84,51 @@ async function alertsOf(
     block.contents.moves
       .filter(({ from, to, amount }) => amount > 0n && from !== to)
       .filter(({ from, to }) => watched.has(from) || watched.has(to))
-      .map((move): BlockMove => ({ ...move, block })),
+      .map((move) => valued({ ...move, block }, pricing)),
   )
-  const incoming = Map.groupBy(moves, ({ to }) => to)
-  const outgoing = Map.groupBy(moves, ({ from }) => from)
+  const incoming = Map.groupBy(moves, ({ move }) => move.to)
+  const outgoing = Map.groupBy(moves, ({ move }) => move.from)
   const senders = watches.filter(({ sent_to }) => sent_to).map(({ address }) => address)
-  const receivers = senders.flatMap((one) => (outgoing.get(one) ?? []).map(({ to }) => to))
+  const receivers = senders.flatMap((one) => (outgoing.get(one) ?? []).map(({ move }) => move.to))
   const at = blocks.at(-1)!.time
   const severe =
     receivers.length === 0
       ? new Map<Address, string>()
       : await severeTerminals(tx, receivers, { at, severe: policy.severe })
   return watches.flatMap((watch) => [
-    ...incomingAlerts(watch, incoming.get(watch.address) ?? [], pricing),
-    ...sentAlerts(watch, outgoing.get(watch.address) ?? [], { ...pricing, severe }),
+    ...incomingAlerts(watch, incoming.get(watch.address) ?? []),
+    ...sentAlerts(watch, outgoing.get(watch.address) ?? [], severe),
   ])
 }
 
 type Prices = { policy: Policy; assets: ReadonlyMap<string, Asset> }
 
-function incomingAlerts(watch: Watch, moves: readonly BlockMove[], pricing: Prices): WatchAlert[] {
+/** What a transfer is worth; less than nothing where the asset is not followed. */
+type ValuedMove = { move: BlockMove; value: bigint; asset: Asset | undefined }
+
+function valued(move: BlockMove, { policy, assets }: Prices): ValuedMove {
+  const asset = assets.get(move.asset)
+  return { move, value: asset ? valueIn(policy, asset, move.amount) : -1n, asset }
+}
+
+function incomingAlerts(watch: Watch, moves: readonly ValuedMove[]): WatchAlert[] {
   const { any_incoming_usd } = watch
   if (any_incoming_usd === null) return []
   const least = any_incoming_usd * VALUE_PER_USD
-  const large = moves.filter((move) => worthOf(move, pricing) >= least)
-  return largestOfBlocks(large, pricing).map((found) =>
+  const large = moves.filter(({ value }) => value >= least)
+  return largestOfBlocks(large).map((found) =>
     alertOf(watch, { rule: 'any_incoming_usd', threshold: String(any_incoming_usd) }, found),
   )
 }
 
 function sentAlerts(
   watch: Watch,
-  moves: readonly BlockMove[],
-  { severe, ...pricing }: Prices & { severe: ReadonlyMap<Address, string> },
+  moves: readonly ValuedMove[],
+  severe: ReadonlyMap<Address, string>,
 ): WatchAlert[] {
   if (!watch.sent_to) return []
-  const bad = moves.filter(({ to }) => severe.has(to))
-  return largestOfBlocks(bad, pricing).map((found) => {
+  const bad = moves.filter(({ move }) => severe.has(move.to))
+  return largestOfBlocks(bad).map((found) => {
     const category = severe.get(found.move.to) ?? null
     return alertOf(watch, { rule: 'sent_to', threshold: null, category }, found)
   })
@@ -127,21 +136,11 @@ function sentAlerts(
 
 type BlockFinding = { move: BlockMove; value: bigint; asset: Asset; transfers: number }
 
-function largestOfBlocks(moves: readonly BlockMove[], pricing: Prices): BlockFinding[] {
-  return [...Map.groupBy(moves, ({ block }) => block.number).values()].flatMap((all) => {
-    const largest = all.reduce((a, b) => (worthOf(b, pricing) > worthOf(a, pricing) ? b : a))
-    const asset = pricing.assets.get(largest.asset)
-    const value = worthOf(largest, pricing)
-    return asset ? { move: largest, value, asset, transfers: all.length } : []
+function largestOfBlocks(moves: readonly ValuedMove[]): BlockFinding[] {
+  return [...Map.groupBy(moves, ({ move }) => move.block.number).values()].flatMap((all) => {
+    const { asset, ...largest } = all.reduce((a, b) => (b.value > a.value ? b : a))
+    return asset ? { ...largest, asset, transfers: all.length } : []
   })
-}
-
-/** Nothing when the asset is not followed. */
-function worthOf({ asset, amount }: BlockMove, { policy, assets }: Prices): bigint {
-  const known = assets.get(asset)
-  if (!known) return -1n
-  const micro_usd = known.number === 0 ? policy.trx_micro_usd : policy.token_micro_usd
-  return worth(amount, { decimals: known.decimals, micro_usd })
 }
 
 function alertOf(

@@ -89,6 +89,20 @@ export async function watch(
   return added.length
 }
 
+/** The same under a lock of the customer; undefined: that would be more than a customer may watch,
+ *  and the caller rolls it back. */
+export async function watchWithin(
+  tx: Tx,
+  wanted: { customer_id: string; made_at: Date; watches: readonly NewWatch[] },
+): Promise<number | undefined> {
+  const { customer_id } = wanted
+  await tx`select 1 from customer where id = ${customer_id} for no key update`
+  const added = await watch(tx, wanted)
+  const [counted] = await tx<{ watches: number }>`
+    select count(*)::integer as watches from aml_watch where customer_id = ${customer_id}`
+  return counted!.watches > WATCHES_MAX ? undefined : added
+}
+
 /** False when it was not watched. */
 export async function unwatch(
   tx: Tx,

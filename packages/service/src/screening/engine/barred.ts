@@ -5,6 +5,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import { TERMINAL_CONFIDENCE } from '../flow/labels.ts'
 import type { Issuers } from './issuers.ts'
 import { currentPolicy, policyReader } from './policy.ts'
 
@@ -78,7 +79,8 @@ export async function severeTerminals(
   const rows = await sql<{ address: Address; category: string }>`
     select address, min(category) as category
     from list_entry join label_set_version using (version_id)
-    where address = any(${addresses}) and category = any(${severe}) and confidence >= 50
+    where address = any(${addresses}) and category = any(${severe})
+      and confidence >= ${TERMINAL_CONFIDENCE}
       and label_set = (select max(number) from label_set)
       and (valid_from is null or valid_from <= ${at}) and (valid_to is null or valid_to > ${at})
     group by address`

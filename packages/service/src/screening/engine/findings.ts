@@ -191,7 +191,8 @@ async function addReadings(
 const microUsd = (policy: Policy, asset: Asset) =>
   asset.number === 0 ? policy.trx_micro_usd : policy.token_micro_usd
 
-const valueIn = (policy: Policy, asset: Asset, units: bigint) =>
+/** What units of an asset are worth under a policy. */
+export const valueIn = (policy: Policy, asset: Asset, units: bigint): bigint =>
   worth(units, { decimals: asset.decimals, micro_usd: microUsd(policy, asset) })
 
 export function assetOf({ generation }: Basis, number: number): Asset {

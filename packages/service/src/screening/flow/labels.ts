@@ -23,7 +23,8 @@ export type Label = {
   readonly to_ms: number
 }
 
-const TERMINAL_CONFIDENCE = 50
+/** A label that is as sure as this, in percent, ends the way of the money. */
+export const TERMINAL_CONFIDENCE = 50
 
 export const isTerminal = (label: { readonly confidence: number }) =>
   label.confidence >= TERMINAL_CONFIDENCE
