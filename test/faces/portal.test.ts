@@ -172,12 +172,11 @@ portal.job('orders are watched', { clicks: 1, seconds: 1 }, async (hands, answer
   answered()
   const external_id = `watched with the ${hands.name}`
   await buy(external_id)
-  await button('1 new').click()
-  await portal.page
-    .getByRole('row')
-    .filter({ hasText: external_id })
-    .getByText('delivered')
-    .waitFor()
+  const row = portal.page.getByRole('row').filter({ hasText: external_id })
+  // What came while a list that was kept is asked for once more is in that list already.
+  await button('1 new').or(row).first().waitFor()
+  if (!(await row.isVisible())) await button('1 new').click()
+  await row.getByText('delivered').waitFor()
 })
 
 portal.test('orders are live, in every tab over one stream', async (t) => {

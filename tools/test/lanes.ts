@@ -27,7 +27,8 @@ const SHARING_FOLDERS = ['test/faces/']
 const SHARING_LANES = 2
 const sharedFolderOf = (file: string) => SHARING_FOLDERS.find((folder) => file.startsWith(folder))
 
-export type Count = { passed: number; failed: number; skipped: Skip[] }
+/** `failures`: a text for each test that has failed. */
+export type Count = { passed: number; failed: number; skipped: Skip[]; failures: string[] }
 export type Skip = { file: string; name: string; reason: string }
 
 export type Lanes = {
@@ -65,6 +66,7 @@ export async function runFiles(lanes: Lanes): Promise<Count> {
     passed: counts.reduce((sum, { passed }) => sum + passed, 0),
     failed: counts.reduce((sum, { failed }) => sum + failed, 0),
     skipped: counts.flatMap(({ skipped }) => skipped),
+    failures: counts.flatMap(({ failures }) => failures),
   }
 }
 
@@ -108,9 +110,9 @@ async function end(lane: ChildProcess | undefined): Promise<void> {
 async function runFile(lanes: Lanes, lane: ChildProcess, file: string): Promise<Count> {
   const started_at = performance.now()
   const spent_before = lanes.spent && (await readCpu(lane.pid!))
-  const count: Count = { passed: 0, failed: 0, skipped: [] }
-  const output: string[] = []
   const failures: string[] = []
+  const count: Count = { passed: 0, failed: 0, skipped: [], failures }
+  const output: string[] = []
   const hear = (message: LaneMessage) => {
     if (message.what === 'test') {
       if (message.became === 'skipped') count.skipped.push({ file, ...message })

@@ -1,8 +1,8 @@
 // `npm test`: format and lint, types, and every test beside them, on one throw-away PostgreSQL that
-// ends with this process. Prints a line for each file, every failure in full, and at the end what
-// was skipped and why, and how many tests have passed, failed and been skipped. It leaves nothing
-// behind. What is skipped is no failure, unless REQUIRE_ALL=1 says so; REQUIRE_BROWSER=1 says it of
-// tests that need a browser alone.
+// ends with this process. Prints a line for each file, every failure in full, and at the end how
+// each failure begins, what was skipped and why, and how many tests have passed, failed and been
+// skipped. It leaves nothing behind. What is skipped is no failure, unless REQUIRE_ALL=1 says so;
+// REQUIRE_BROWSER=1 says it of tests that need a browser alone.
 //   --only <part of a path>   only the test files whose path contains it, without the checks; more
 //                             than once: those whose path contains any of them
 //   --keep                    when a test has failed, leaves the server (with the databases of the
@@ -107,6 +107,11 @@ function skippedLines(skipped: readonly Skip[]): string[] {
   return [...reasons].map(([reason, times]) => `Skipped, ${times}: ${reason}.`)
 }
 
+/** A failure once more, at the end, where one looks first; all of it stands above. */
+const FAILURE_LINES_MAX = 12
+const beginningOf = (failure: string): string =>
+  failure.split('\n').slice(0, FAILURE_LINES_MAX).join('\n')
+
 const started_at = performance.now()
 endWhenInterrupted()
 const removeRunFolder = atEnd(await useRunFolder())
@@ -125,7 +130,7 @@ if (options.cpu && options.only === undefined) {
   await checking
   say(`The checks above took ${(await reapedCpu()).toFixed(1)} s of CPU time.`)
 }
-const { passed, failed, skipped } = await runFiles({
+const { passed, failed, skipped, failures } = await runFiles({
   root: ROOT,
   files,
   at_once: FILES_AT_ONCE,
@@ -145,6 +150,7 @@ await dropTemplate()
 await stopServer()
 await removeRunFolder()
 if (!isInterrupted()) {
+  for (const failure of failures) say(beginningOf(failure))
   for (const line of skippedLines(skipped)) say(line)
   if (!checked) say('✖ The checks above have failed.')
   say(`${files.length} files, ${seconds(performance.now() - started_at)}`)

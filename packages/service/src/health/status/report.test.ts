@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { priceReader } from '../../market/prices/prices.ts'
 import { brandReader } from '../../web/brand.ts'
@@ -41,14 +42,13 @@ async function makeReaders(t: TestContext) {
       hangs = true
     },
     /** Whether somebody waits for what is locked: who was answered did not. */
-    async isAwaited() {
-      for (let looks = 0; looks < 500; looks++) {
+    isAwaited() {
+      return eventually('a reader that waits', async () => {
         const waiting = await sql`
           select 1 from pg_locks where not granted
             and database = (select oid from pg_database where datname = current_database())`
-        if (waiting.length > 0) return true
-      }
-      return false
+        return waiting.length > 0
+      })
     },
     /** Time passes, and what the database answers comes in. */
     async pass() {
@@ -93,7 +93,5 @@ test('while the database hangs, the status is what it was, and down after a minu
   assert.ok((await status()).at > before.at)
   await goOn()
   // No time passes: what was read is told as soon as it is there.
-  const isDown = async () => (await states()).has('down')
-  for (let looks = 0; looks < 500 && (await isDown()); looks++) await world.sql`select 1`
-  assert.equal(await isDown(), false)
+  await eventually('it is up again', async () => !(await states()).has('down'))
 })
