@@ -90,7 +90,18 @@ function Alerts({ alerts, again }: { alerts: readonly Alert[]; again: () => void
               </>
             ),
           },
-          { title: say('alert.what'), cell: ({ what }) => what },
+          {
+            title: say('alert.what'),
+            // What exactly was found comes from the service, which speaks English.
+            cell: ({ alert, what }) => (
+              <>
+                {named('alert', alert)}:{' '}
+                <span class="quiet" lang="en">
+                  {what}
+                </span>
+              </>
+            ),
+          },
           { title: say('since'), cell: (one) => <Time at={one.since ?? one.raised_at} relative /> },
           {
             title: say('alert.seen'),
