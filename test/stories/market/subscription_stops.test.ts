@@ -10,6 +10,7 @@ import {
   START,
   type Subscription,
   sender,
+  subscribe,
   use,
   wanted,
 } from '../../harness/subscribers.ts'
@@ -123,4 +124,19 @@ test("one that cannot be stopped says why: its plan's limit, its own, its end", 
   const [again, ended] = await refusalOf(free)
   assert.equal(again, 21)
   assert.match(ended, /has ended already/)
+})
+
+test('where the chain is ahead, one that is stopped ends at its newest block', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  // The chain alone goes on: the service's clock does not.
+  const clock = world.now
+  world.scene.wait(1_800)
+  await world.drain()
+  const { stopped_at } = await stop(anna, id)
+  const { head_time } = (await world.sql<{ head_time: Date }>`select head_time from chain`)[0]!
+  assert.ok(head_time > clock)
+  assert.equal(Date.parse(String(stopped_at)), head_time.getTime())
 })

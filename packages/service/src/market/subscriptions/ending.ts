@@ -59,9 +59,10 @@ export async function stopSubscription(
         'it has a limit of transactions, and ends with them or its days',
         'id',
       )
-    const end = { ...running, state: 'stopped', reason: null, at: clock.now() } as const
+    const now = clock.now()
+    const end = { ...running, state: 'stopped', reason: null, at: await endsAt(tx, now) } as const
     await endSubscriptions(tx, [end])
-    await recordCustomerAction(tx, end.at, {
+    await recordCustomerAction(tx, now, {
       actor,
       action: 'subscription/stop',
       subject: `subscription:${id}`,
@@ -73,6 +74,13 @@ export async function stopSubscription(
   wake('withdraw_supply')
   wake('publish')
   return stopped
+}
+
+/** Now, or the time of the newest block where the chain is ahead: what is used by its blocks up to
+ *  then was used before the end. */
+async function endsAt(tx: Tx, now: Date): Promise<Date> {
+  const [chain] = await tx<{ head_time: Date }>`select head_time from chain`
+  return chain && chain.head_time > now ? chain.head_time : now
 }
 
 /** Why a subscription ends that runs. An active one is stopped, unless its days are used up. */
@@ -127,9 +135,10 @@ async function endRunning(
 ): Promise<EndedSubscription[]> {
   const active = running.filter(({ state }) => state === 'active')
   const not_begun = running.filter(({ state }) => state !== 'active')
+  const at = await endsAt(tx, now)
   await endSubscriptions(
     tx,
-    active.map(({ id, customer_id }) => ({ id, customer_id, state: as, reason, at: now })),
+    active.map(({ id, customer_id }) => ({ id, customer_id, state: as, reason, at })),
   )
   await failSubscriptions(tx, not_begun, { reason, now })
   return running.map(({ id, state: before }) => ({
