@@ -90,7 +90,7 @@ const button = (name: string) => page.getByRole('button', { name, exact: true })
 const link = (name: string) =>
   page.getByRole('navigation').getByRole('link', { name, exact: true }).first()
 const heading = (name: string | RegExp) => page.getByRole('heading', { name })
-const rows = (name: string) => page.getByRole('table', { name }).locator('tbody tr')
+const rows = (name: string) => page.getByRole('table', { name, exact: true }).locator('tbody tr')
 const dialog = () => page.getByRole('dialog')
 const REASON = 'a test'
 

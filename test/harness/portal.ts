@@ -128,7 +128,8 @@ class Portal {
   readonly link = (name: string) => this.page.getByRole('link', { name, exact: true }).first()
   readonly field = (name: string) => this.page.getByLabel(name, { exact: true })
   /** The rows of the table of this name, its head too. */
-  readonly rows = (name: string) => this.page.getByRole('table', { name }).getByRole('row')
+  readonly rows = (name: string) =>
+    this.page.getByRole('table', { name, exact: true }).getByRole('row')
   readonly dialog = () => this.page.getByRole('dialog')
   readonly inDialog = (name: string) => this.dialog().getByRole('button', { name, exact: true })
 }

@@ -101,6 +101,17 @@ test('each role of users has a name in each language', () => {
       assert.ok(codes[language]![`role.${role}`], `${language}: ${role}`)
 })
 
+test('each alert has a name in each language, and none was left in English', async () => {
+  const { ALERTS } = await import('penstock-service/health/monitoring/alerts.ts')
+  const console_words = catalogues[parts.indexOf('console')]!
+  for (const language of LANGUAGES)
+    for (const alert of Object.keys(ALERTS)) {
+      const name = console_words[language]![`alert.${alert}`]
+      assert.ok(name, `${language}: ${alert}`)
+      if (language !== 'en') assert.notEqual(name, console_words.en![`alert.${alert}`], language)
+    }
+})
+
 test('words are said in the chosen language, with its plurals; numbers alike in each', () => {
   const { ru, en } = catalogues[parts.indexOf('frame')]!
   speak('ru', ru!)

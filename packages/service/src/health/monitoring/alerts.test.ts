@@ -3,7 +3,6 @@
 // and when it is over, and `status` has it in between.
 
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { type Operator, worldOperator } from 'penstock-test/harness/operator.ts'
 import { keepMore } from 'penstock-test/harness/without_triggers.ts'
@@ -337,19 +336,4 @@ test('a chain that is put hours ahead raises nothing, and status ends well', asy
   assert.deepEqual(wrong, [])
   const [row] = await world.sql<{ state: string }>`select state from delegation`
   assert.equal(row!.state, 'ended')
-})
-
-test('each alert has its words in each language of the console', async () => {
-  const english: Record<string, string> = {}
-  for (const language of ['en', 'zh', 'ru']) {
-    const at = `../../../../web/shared/languages/${language}/console.json`
-    const text = await readFile(new URL(at, import.meta.url), 'utf8')
-    const words = JSON.parse(text) as Record<string, string>
-    for (const alert of Object.keys(ALERTS)) {
-      const said = words[`alert.${alert}`]
-      assert.ok(said, `${language}: ${alert}`)
-      if (language === 'en') english[alert] = said
-      else assert.notEqual(said, english[alert], `${language}: ${alert} is left in English`)
-    }
-  }
 })
