@@ -76,11 +76,12 @@ export async function stopSubscription(
   return stopped
 }
 
-/** Now, or the time of the newest block where the chain is ahead: what is used by its blocks up to
- *  then was used before the end. */
+/** Now, or the time of the newest block where the chain is ahead, as where it begins: what is used
+ *  by its blocks up to then was used before the end. */
 async function endsAt(tx: Tx, now: Date): Promise<Date> {
-  const [chain] = await tx<{ head_time: Date }>`select head_time from chain`
-  return chain && chain.head_time > now ? chain.head_time : now
+  const [found] = await tx<{ ends_at: Date }>`
+    select greatest(${now}::timestamptz, (select head_time from chain)) as ends_at`
+  return found!.ends_at
 }
 
 /** Why a subscription ends that runs. An active one is stopped, unless its days are used up. */
