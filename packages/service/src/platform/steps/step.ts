@@ -44,12 +44,13 @@ export type StepRunner = {
 
 const alwaysDue: AskDue = async (names) => names
 
-/** How long it rests: at most as long as it may, and until others do that are asked about. */
-function restOf({ due, rest_ms, rest_now_ms }: Step): number {
-  if (!due || rest_ms < LOOK_MS) return rest_now_ms?.() ?? rest_ms
+/** When its rest ends: after as long as it may at most, and when others that are asked about have
+ *  rested too. On the clock of `performance`. */
+function endOfRest({ due, rest_ms, rest_now_ms }: Step): number {
   const now_ms = performance.now()
-  const until_ms = Math.floor((now_ms + rest_ms) / LOOK_MS) * LOOK_MS
-  return until_ms > now_ms ? until_ms - now_ms : LOOK_MS
+  if (!due || rest_ms < LOOK_MS) return now_ms + (rest_now_ms?.() ?? rest_ms)
+  const look_ms = Math.floor((now_ms + rest_ms) / LOOK_MS) * LOOK_MS
+  return look_ms > now_ms ? look_ms : now_ms + LOOK_MS
 }
 
 /** For each step, which of the others it wakes when it has moved something. */
@@ -92,6 +93,38 @@ function askTogether(ask: AskDue, log: Log): (name: string) => Promise<boolean> 
   }
 }
 
+const backOffMs = (failures: number) => Math.min(BACK_OFF_MS_MAX, 50 * 2 ** failures)
+
+/** One timer for all that wait for the same moment, so that they go on together. Timers count whole
+ *  milliseconds and round down, so two that end at one moment would ring apart, and too early. */
+function wakingClock() {
+  const moments = new Map<number, { timer: NodeJS.Timeout; waiting: Set<() => void> }>()
+  const momentAt = (until_ms: number) => {
+    const waiting = new Set<() => void>()
+    const ring = () => {
+      moments.delete(until_ms)
+      for (const resume of waiting) resume()
+    }
+    const timer = setTimeout(ring, Math.ceil(until_ms - performance.now()))
+    const moment = { timer, waiting }
+    moments.set(until_ms, moment)
+    return moment
+  }
+  return {
+    /** Calls `resume` then, unless it is cancelled by calling what is returned. */
+    at(until_ms: number, resume: () => void): () => void {
+      const moment = moments.get(until_ms) ?? momentAt(until_ms)
+      moment.waiting.add(resume)
+      return () => {
+        moment.waiting.delete(resume)
+        if (moment.waiting.size > 0) return
+        clearTimeout(moment.timer)
+        moments.delete(until_ms)
+      }
+    },
+  }
+}
+
 /** Runs every step in a loop of its own, when `ask` says that it is due. */
 export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alwaysDue): StepRunner {
   let stopping = false
@@ -100,11 +133,13 @@ export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alway
   const bells = new Map<string, () => void>()
   const pending = new Set<string>()
 
-  const rest = (name: string, ms: number) =>
+  const clock = wakingClock()
+
+  const rest = (name: string, until_ms: number) =>
     new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
+      const cancel = clock.at(until_ms, resolve)
       bells.set(name, () => {
-        clearTimeout(timer)
+        cancel()
         resolve()
       })
     })
@@ -118,7 +153,7 @@ export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alway
     while (!stopping) {
       pending.delete(step.name)
       if (step.due && !(await isDue(step.name))) {
-        if (!stopping && !pending.has(step.name)) await rest(step.name, restOf(step))
+        if (!stopping && !pending.has(step.name)) await rest(step.name, endOfRest(step))
         continue
       }
       if (stopping) break
@@ -135,8 +170,8 @@ export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alway
       )
       if (moved) wakes.get(step.name)?.forEach(wake)
       if (stopping) break
-      if (failures > 0) await rest(step.name, Math.min(BACK_OFF_MS_MAX, 50 * 2 ** failures))
-      else if (!moved && !pending.has(step.name)) await rest(step.name, restOf(step))
+      if (failures > 0) await rest(step.name, performance.now() + backOffMs(failures))
+      else if (!moved && !pending.has(step.name)) await rest(step.name, endOfRest(step))
     }
   }
 
