@@ -1,8 +1,9 @@
 // `npm run print`: prints what is kept in the repository for reading and made from something else.
-// openapi.json, docs/reference.md and the types of the SDK are made of the endpoints and of what
-// they answer to their examples; openapi-3.0.json is made of openapi.json. db/schema.sql is the sum
-// of the migrations, as the catalogs of a migrated database show it: one statement each, in an
-// order that does not depend on theirs. The portal shows the receivers of docs/events.md.
+// openapi.json, docs/customers/reference.md and the types of the SDK are made of the endpoints and
+// of what they answer to their examples; openapi-3.0.json is made of openapi.json. db/schema.sql is
+// the sum of the migrations, as the catalogs of a migrated database show it: one statement each, in
+// an order that does not depend on theirs. The portal shows the receivers of
+// docs/customers/events.md.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -24,8 +25,8 @@ export const RIGHTS_FILE = fileURLToPath(
   new URL('../packages/service/db/rights.txt', import.meta.url),
 )
 
-const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
-const EVENTS_FILE = fileURLToPath(new URL('../docs/events.md', import.meta.url))
+const REFERENCE_FILE = fileURLToPath(new URL('../docs/customers/reference.md', import.meta.url))
+const EVENTS_FILE = fileURLToPath(new URL('../docs/customers/events.md', import.meta.url))
 const RECEIVERS_FILE = fileURLToPath(
   new URL('../packages/web/portal/webhooks/receivers.json', import.meta.url),
 )

@@ -24,8 +24,8 @@ type Field = {
 const HEAD = `# Reference
 
 Printed by \`npm run print\` from the endpoints themselves; a test says that it is fresh. The same
-as OpenAPI documents: [openapi.json](../packages/service/openapi.json) (3.1), and
-[openapi-3.0.json](../packages/service/openapi-3.0.json) for programs that generate clients
+as OpenAPI documents: [openapi.json](../../packages/service/openapi.json) (3.1), and
+[openapi-3.0.json](../../packages/service/openapi-3.0.json) for programs that generate clients
 ([clients.md](clients.md)). For trying out in a browser: \`/docs\` of a running service. How to
 sign, what every answer looks like and what the limits are: [api.md](api.md).
 

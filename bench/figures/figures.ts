@@ -1,13 +1,13 @@
 // npm run figures [-- --only NAME ...] [--again] [--print] [--list]: measures what the
-// documentation says of speed, and writes it to docs/figures.json and docs/figures.md. Each figure
-// is measured by its benchmark, `npm run bench -- NAME --json`, one after the other, and written
-// down when it has been measured: a run that was interrupted goes on where it was, since what was
-// measured at this commit is not measured again, unless --again says so. A benchmark that fails, or
-// takes longer than it may, leaves its figure as it was; it is named at the end, and the exit code
-// is 1.
+// documentation says of speed, and writes it to docs/guarantees/figures.json and
+// docs/guarantees/figures.md. Each figure is measured by its benchmark, `npm run bench -- NAME
+// --json`, one after the other, and written down when it has been measured: a run that was
+// interrupted goes on where it was, since what was measured at this commit is not measured again,
+// unless --again says so. A benchmark that fails, or takes longer than it may, leaves its figure as
+// it was; it is named at the end, and the exit code is 1.
 //   --only NAME   these alone; may be given more than once
 //   --again       also what was measured at this commit
-//   --print       measures nothing, and prints docs/figures.md from docs/figures.json
+//   --print       measures nothing, and prints the page from the file
 //   --list        what would be measured, and how long each may take at most
 
 import { parseArgs } from 'node:util'

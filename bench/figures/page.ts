@@ -1,5 +1,5 @@
-// docs/figures.json, which `npm run figures` writes, and the block of docs/figures.md that is
-// printed from it.
+// docs/guarantees/figures.json, which `npm run figures` writes, and the block of
+// docs/guarantees/figures.md that is printed from it.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ export type Measurement = {
   values: unknown
 }
 
-const DOCS = join(import.meta.dirname, '../../docs')
+const DOCS = join(import.meta.dirname, '../../docs/guarantees')
 export const JSON_FILE = join(DOCS, 'figures.json')
 export const PAGE_FILE = join(DOCS, 'figures.md')
 const BEGIN = '<!-- printed by `npm run figures` from figures.json -->\n'

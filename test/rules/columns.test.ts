@@ -25,7 +25,7 @@ const NOT_OURS = [
   /(^|\/)package-lock\.json$/,
   /^packages\/service\/db\/(schema\.sql|rights\.txt)$/,
   /^packages\/service\/openapi(-3\.0)?\.json$/,
-  /^docs\/(reference\.md|figures\.json)$/,
+  /^docs\/(customers\/reference\.md|guarantees\/figures\.json)$/,
   /^packages\/web\/portal\/webhooks\/receivers\.json$/,
   /\.(png|webp)$/,
   // A sentence is a line.

@@ -1,5 +1,6 @@
-// docs/api.md does what it says: its programs run, its calls are answered as it says, and its
-// tables are complete. And what any page or comment names is there: files, links, npm's scripts.
+// docs/customers/api.md does what it says: its programs run, its calls are answered as it says, and
+// its tables are complete. And what any page or comment names is there: files, links, npm's
+// scripts.
 
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
@@ -18,7 +19,7 @@ import { buildServer, DEFAULT_RATE_LIMIT } from 'penstock-service/platform/http/
 import { ROOT } from '../../tools/source.ts'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 
-const page = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8')
+const page = await readFile(new URL('../../docs/customers/api.md', import.meta.url), 'utf8')
 const blocks = (language: string) =>
   [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text]) => text!)
 
@@ -186,6 +187,15 @@ test('every link of a page leads to a file, and to a heading of it', () => {
     }
   }
   assert.deepEqual(dead, [])
+})
+
+test('docs/README.md has a line for each page', () => {
+  const index = textOf('docs/README.md')
+  const listed = [...index.matchAll(/^- \[[^\]]+\]\(([^)]+\.md)\): /gm)].map(([, page]) => page!)
+  const there = pages
+    .filter((path) => /^docs\/[a-z]+\//.test(path) && !path.startsWith('docs/decisions/'))
+    .map((path) => path.slice('docs/'.length))
+  assert.deepEqual(listed.toSorted(), there.toSorted())
 })
 
 test('every script that a page runs is one', () => {

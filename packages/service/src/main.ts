@@ -33,7 +33,7 @@ async function serveOnly(config: Config): Promise<void> {
   if (!isLoopback(config.host) && !config.tls_in_front && hasApi(config.role))
     log('api_in_the_clear', {
       host: config.host,
-      what: 'no TLS: see docs/operating.md, or PENSTOCK_TLS_IN_FRONT=yes',
+      what: 'no TLS: see docs/operators/tls.md, or PENSTOCK_TLS_IN_FRONT=yes',
     })
   useOwnNames(config.dns_servers)
   await clearReady(config.ready_file)

@@ -649,7 +649,7 @@ test('events are handed on, signed with a secret that stays the same', async (t)
 })
 
 test('every line of the documentation does what it says', async () => {
-  const page = await readFile(`${ROOT}docs/cli.md`, 'utf8')
+  const page = await readFile(`${ROOT}docs/customers/cli.md`, 'utf8')
   const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map(([, text]) => text!)
   const lines = blocks.join('').match(/^penstock .*$/gm)!
   assert.ok(lines.length > 15)

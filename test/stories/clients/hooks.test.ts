@@ -1,6 +1,6 @@
-// The programs of docs/clients.md: each changes something by both signatures, and is refused with a
-// wrong secret, or is skipped where its language is missing. The part that signs is short in all of
-// them.
+// The programs of docs/customers/clients.md: each changes something by both signatures, and is
+// refused with a wrong secret, or is skipped where its language is missing. The part that signs is
+// short in all of them.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -14,7 +14,7 @@ import { atEndOfFile } from '../../harness/ends.ts'
 import { type Sandbox, startSandbox } from '../../harness/sandbox.ts'
 
 const run = promisify(execFile)
-const page = await readFile(`${ROOT}docs/clients.md`, 'utf8')
+const page = await readFile(`${ROOT}docs/customers/clients.md`, 'utf8')
 
 type Language = {
   file: string
@@ -78,7 +78,7 @@ for (const [language, { file, command, trial }] of Object.entries(LANGUAGES))
     )
     const tried = `${name} ${trial.join(' ')}`
     if (missing)
-      return t.skip(`the ${language} of docs/clients.md, because \`${tried}\` fails here`)
+      return t.skip(`the ${language} of docs/customers/clients.md, because \`${tried}\` fails here`)
     const { api_url: API, customer } = await sandbox()
     const folder = await mkdtemp(join(tmpdir(), 'penstock-hooks-'))
     t.after(() => rm(folder, { recursive: true }))

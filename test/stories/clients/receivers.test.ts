@@ -1,5 +1,5 @@
-// The receivers of docs/events.md are whole programs: those whose language is on this machine are
-// run, and told apart what is from the service and what is not.
+// The receivers of docs/customers/events.md are whole programs: those whose language is on this
+// machine are run, and told apart what is from the service and what is not.
 
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
@@ -17,7 +17,7 @@ import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { ROOT } from '../../../tools/source.ts'
 import { freePort } from '../../runtimes/runtimes.ts'
 
-const page = await readFile(`${ROOT}docs/events.md`, 'utf8')
+const page = await readFile(`${ROOT}docs/customers/events.md`, 'utf8')
 
 /** How a program in each language is started, and how to see whether it can be. */
 const LANGUAGES: Record<string, { file: string; command: string[]; version: string }> = {

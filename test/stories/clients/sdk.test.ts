@@ -149,7 +149,7 @@ for (const major of [18, 20, 22, 24, 26]) {
   })
 }
 
-const page = await readFile(`${ROOT}docs/sdk.md`, 'utf8')
+const page = await readFile(`${ROOT}docs/customers/sdk.md`, 'utf8')
 const samples = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, text]) => text!)
 
 /** A sample by something that is in it and in no other. */

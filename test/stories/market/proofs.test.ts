@@ -108,7 +108,8 @@ test('an order of a subscription says why it has no proof, rather than to wait',
   assert.match(err, /A subscription placed it and pays for it/)
 })
 
-/** What docs/verify_proof.py says of the proof, and of all that can be made of it: in one run. */
+/** What docs/customers/verify_proof.py says of the proof, and of all that can be made of it: in one
+ *  run. */
 async function checkWithPython(
   t: TestContext,
   folder: string,
@@ -116,9 +117,9 @@ async function checkWithPython(
   activating: Proof,
 ): Promise<void> {
   const verifier = (...words: string[]) =>
-    spawnSync('python3', [`${ROOT}docs/verify_proof.py`, ...words], { encoding: 'utf8' })
+    spawnSync('python3', [`${ROOT}docs/customers/verify_proof.py`, ...words], { encoding: 'utf8' })
   if (verifier('--help').status !== 0) {
-    t.diagnostic('docs/verify_proof.py is not run: python3 is not here')
+    t.diagnostic('docs/customers/verify_proof.py is not run: python3 is not here')
     return
   }
   const file = join(folder, 'whole.json')

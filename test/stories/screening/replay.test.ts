@@ -1,7 +1,7 @@
 // A signature of the first kind belongs to a body, not to an endpoint: anyone who has seen one
 // request can send its body to any other endpoint. So no endpoint that changes something may accept
-// a body that is good for another one. The wire leaves the exceptions below, which docs/api.md
-// explains; the second signature has none.
+// a body that is good for another one. The wire leaves the exceptions below, which
+// docs/customers/api.md explains; the second signature has none.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -220,7 +220,7 @@ test('an entry that a file has twice counts once, loaded as well as shown', asyn
 })
 
 test('the commands that the guide to screening shows exist', async () => {
-  const guide = await readFile(new URL('../../../docs/aml.md', import.meta.url), 'utf8')
+  const guide = await readFile(new URL('../../../docs/customers/aml.md', import.meta.url), 'utf8')
   const lines = [...guide.matchAll(/^ {4}penstock (.+?)(?: {2,}.*)?$/gm)].map(([, line]) => line!)
   assert.ok(lines.length >= 10)
   const examples: Record<string, string> = { ADDRESS: address(1), '[LIST]': 'nbctf' }

@@ -1,6 +1,6 @@
 // Texts as PostgreSQL writes them, for sums that are worked out here over what it stores as plain
 // columns. A sum that the database itself worked out would convict nobody who may change the
-// database: docs/journal.md has the exact bytes.
+// database: docs/guarantees/journal.md has the exact bytes.
 
 const HEX_DIGITS = 16
 const UNIX_SECONDS_IN_2000 = 946_684_800

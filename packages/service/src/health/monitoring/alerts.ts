@@ -1,4 +1,4 @@
-// What a person should look at. docs/operating.md says for each alert what it means.
+// What a person should look at. docs/operators/alerts.md says for each alert what it means.
 
 import {
   type Fragment,

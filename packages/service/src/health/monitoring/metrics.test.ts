@@ -43,6 +43,9 @@ test('what happened is measured: orders, checks, chain, pool, money and alerts',
 })
 
 test('the guide has every metric', async () => {
-  const guide = await readFile(new URL('../../../../../docs/operating.md', import.meta.url), 'utf8')
+  const guide = await readFile(
+    new URL('../../../../../docs/operators/processes.md', import.meta.url),
+    'utf8',
+  )
   for (const name of Object.keys(METRICS)) assert.ok(guide.includes(`\`${name}\``), name)
 })

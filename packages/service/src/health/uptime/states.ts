@@ -1,5 +1,5 @@
 // Whether a part of the service was up, slow or down in a minute, and why: the only place that
-// decides it. docs/status.md says the same in sentences.
+// decides it. docs/operators/status.md says the same in sentences.
 
 import { type Counts, FAILED, percentile } from './histograms.ts'
 

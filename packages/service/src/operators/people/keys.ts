@@ -231,7 +231,7 @@ async function addKey(
 }
 
 const SIGNATURE_NOTES = {
-  v2: 'Requests need the second signature too (docs/api.md): the SDK and the command line sign so.',
+  v2: 'Requests need the second signature too: the SDK and the command line send it.',
   'v1 or v2':
     'It takes requests with the first signature alone: anyone who sees one can send it again, ' +
     'which buys twice what has no external_id (--require-external-id refuses such, ' +

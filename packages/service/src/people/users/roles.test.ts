@@ -5,7 +5,7 @@ import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { CUSTOMER_ROLES, HOUSE_ROLES, scopesOfRole } from './roles.ts'
 
 test('the documents give each role the scopes that it has', async () => {
-  const file = new URL('../../../../../docs/signing_in.md', import.meta.url)
+  const file = new URL('../../../../../docs/operators/signing_in.md', import.meta.url)
   const text = await readFile(file, 'utf8')
   const documented = [...text.matchAll(/^\| `(\w+)` \| (.*) \|$/gm)].map(([, role, scopes]) => [
     role,

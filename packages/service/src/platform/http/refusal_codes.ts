@@ -1,5 +1,5 @@
 // The codes of the wire: what each means, what people usually do wrong, and the page about it that
-// refusals name in `doc_url`. docs/api.md says the same.
+// refusals name in `doc_url`. docs/customers/api.md says the same.
 
 import { escaped } from '../../lib/html.ts'
 

@@ -49,7 +49,7 @@ export async function requireRights(
       )
     wide_roles.add(wide_role)
   }
-  const what = 'it may do the work of several parts: see docs/operating.md, "Roles of the database"'
+  const what = 'it may do the work of several parts: see docs/operators/database_roles.md'
   for (const wide_role of wide_roles) log('wide_database_role', { role: wide_role, what })
 }
 

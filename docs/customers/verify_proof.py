@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Verifies proofs of orders of Penstock. It needs Python 3.8 and nothing else, asks no network and
-shares no code with the service: docs/proof.md has every field. It ends with 1 if one is wrong."""
+shares no code with the service: docs/customers/proof.md has every field. It ends with 1 if one is
+wrong."""
 import argparse, base64, decimal, hashlib, itertools, json, re, sys
 from datetime import datetime, timedelta
 
