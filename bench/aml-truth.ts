@@ -50,7 +50,7 @@ type World = {
   cast: Cast
   moves: Move[]
   labels: Map<number, number>
-  /** What each address ever received, by true origin. */
+  /** Everything each address ever received, by true origin. */
   truth: Map<number, Float64Array>
   /** Innocents: people who never dealt with thieves or the mixer on purpose. */
   innocents: number[]

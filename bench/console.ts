@@ -48,7 +48,7 @@ type PageFigure = {
   slowest: string
 }
 
-/** What the pages of packages/web/console*\/ ask, with the options that they give. */
+/** The operations and options that the pages of packages/web/console*\/ ask. */
 const pagesOf = ({ order, customer, wallet }: Record<string, string>): readonly Page[] => [
   { page: 'Now', asks: [['figures show']] },
   { page: 'Orders', asks: [['orders list', { limit: 50 }]] },

@@ -4,7 +4,7 @@
 import type { Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import { ofCustomers, type Reference } from './openapi.ts'
 
-/** What of JSON Schema says how a value is typed. */
+/** The part of JSON Schema that decides how a value is typed. */
 type Schema = {
   type?: string
   enum?: readonly string[]
@@ -35,14 +35,14 @@ export function printCliEndpoints({ endpoints, kinds }: Reference): string {
 const HEADER = `// Printed by \`npm run print\` from the endpoints of the service; a test says that
 // it is fresh.
 
-/** What can be typed for a field of a body. */
+/** The option for a field of a body. */
 export type Field = {
   /** Where it is in the body: \`params.address\`. */
   readonly name: string
   /** \`list\`: several words, with commas between; \`lines\`: several texts. */
   readonly type: 'text' | 'whole' | 'number' | 'yes' | 'list' | 'lines' | 'number or word'
   readonly words?: readonly string[]
-  /** What is meant when it is typed without a value. */
+  /** The value when it is typed without one. */
   readonly bare?: string
   readonly help: string
   readonly needed: boolean

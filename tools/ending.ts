@@ -1,4 +1,4 @@
-// What has to be done at the end of a long run, however that comes: processes ended, folders
+// Cleaning up after a long run, however it ends: processes ended, folders
 // removed. A run that is interrupted (Ctrl-C, SIGTERM) does it too, and leaves with 130; only
 // SIGKILL leaves something behind.
 
@@ -31,7 +31,7 @@ export function endWhenInterrupted(): void {
 async function leave(): Promise<void> {
   if (interrupted) return
   interrupted = true
-  // What is under way fails now, one way or another.
+  // Work under way fails now, one way or another.
   for (const event of ['unhandledRejection', 'uncaughtException'] as const)
     process.on(event, () => {})
   for (const end of [...endings].reverse()) await end().catch(() => {})

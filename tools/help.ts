@@ -1,4 +1,4 @@
-// What a program of the repository says of itself: the comment that its file begins with, so that
+// The help of a program of the repository: the comment that its file begins with, so that
 // there is one text to keep true.
 
 import { readFileSync } from 'node:fs'

@@ -162,7 +162,7 @@ class Schemas {
     return { ...kept, properties: Object.fromEntries(converted) }
   }
 
-  /** What may be null; or any JSON value, since 3.0 has no other word for two types. */
+  /** A nullable schema; or any JSON value, since 3.0 has no other word for two types. */
   #choice(name: string, { anyOf, ...kept }: Part & { anyOf: Part[] }): Part {
     const others = anyOf.filter(({ type }) => type !== 'null')
     const nullable = others.length < anyOf.length ? { nullable: true } : {}

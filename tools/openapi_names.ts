@@ -115,7 +115,7 @@ function step(schema: Part | undefined, way: string): Part | undefined {
   return solid((one?.properties as Part | undefined)?.[way.slice(1)] as Part | undefined)
 }
 
-/** What may be null, without that. */
+/** A nullable schema, without null. */
 function solid(schema: Part | undefined): Part | undefined {
   const choices = schema?.anyOf as Part[] | undefined
   return choices ? choices.find(({ type }) => type !== 'null') : schema

@@ -47,11 +47,11 @@ type Manifest = {
 const readManifest = (folder: string) =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 
-/** What users of the package may import, and the source of each: `./*.ts` is for the repository. */
+/** The package's exports, and the source of each: `./*.ts` is for the repository. */
 const entriesOf = ({ exports }: Manifest) =>
   Object.entries(exports).filter(([name]) => !name.includes('*'))
 
-/** What is in the result of a compilation: our files, and the names of other packages. */
+/** The contents of a compilation: our files, and the names of other packages. */
 type Contents = { files: string[]; packages: string[] }
 
 /** Compiles the given sources into a folder. */

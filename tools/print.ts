@@ -74,7 +74,7 @@ export async function printSchema(url: string): Promise<string> {
   }
 }
 
-/** What each role of the service may do with each table, and with which rows. */
+/** The rights of each role of the service on each table and its rows. */
 export async function printRights(url: string): Promise<string> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -100,7 +100,7 @@ function plain(text: string): string {
     .replaceAll(' using btree ', ' ')
 }
 
-/** What is printed of a freshly migrated database. */
+/** The printed form of a freshly migrated database. */
 async function printFresh(print: (url: string) => Promise<string>): Promise<string> {
   const { url, name } = await createDatabase()
   const text = await print(url)

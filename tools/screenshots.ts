@@ -61,7 +61,7 @@ async function takeConsole(page: Page, sign_in_url: string): Promise<void> {
   const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
   await page.goto(sign_in_url)
   await heading('Now')
-  // What is live has come.
+  // The live parts have arrived.
   await page.getByText(/^● live$/).waitFor()
   await savePicture(page, 'now')
   await page.getByRole('link', { name: 'Pool', exact: true }).first().click()

@@ -5,7 +5,7 @@
 import type { Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import { ofCustomers, type Reference, templated } from './openapi.ts'
 
-/** What the printer knows of JSON Schema: what our schemas are made of. */
+/** The part of JSON Schema that our schemas use. */
 type Schema = {
   type?: string
   enum?: readonly string[]

@@ -72,7 +72,7 @@ class Follower {
   private readonly api_url: string
   private readonly key: ReaderAccess
   private last: number | undefined
-  /** What came of a block that is not whole. */
+  /** The result of a block that is not whole. */
   private rest = ''
 
   constructor(api_url: string, key: ReaderAccess) {

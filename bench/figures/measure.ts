@@ -50,13 +50,13 @@ export async function readMachine(): Promise<Machine> {
   }
 }
 
-/** What the databases of the benchmarks lie on. */
+/** The disk under the benchmarks' databases. */
 function fileSystem(): string {
   const args = ['--output=fstype', tmpdir()]
   return execFileSync('df', args, { encoding: 'utf8' }).trim().split('\n').at(-1)!
 }
 
-/** What a commit waits for at least, to one place after the point. */
+/** The time of one flush to disk, to one decimal. */
 function flushMs(): number {
   const folder = mkdtempSync(join(tmpdir(), 'penstock-flush-'))
   const file = openSync(join(folder, 'file'), 'w')

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandOf, type Figure, valueAt } from './table.ts'
 
-/** What a figure was measured on, and with. */
+/** The machine and versions of a measurement. */
 export type Machine = {
   cpu: string
   memory: string
@@ -22,7 +22,7 @@ export type Measurement = {
   measured_at: string
   seconds: number
   machine: Machine
-  /** What the benchmark's --json has printed. */
+  /** The benchmark's --json output. */
   values: unknown
 }
 
@@ -49,7 +49,7 @@ function withBlock(page: string, block: string): string {
   return `${before}${BEGIN}\n${block}\n${END}${after}`
 }
 
-/** What the page has between its marks. */
+/** The text between the page's marks. */
 export const blockOf = (page: string): string =>
   (page.split(BEGIN)[1]?.split(END)[0] ?? '').replace(/^\n|\n$/g, '')
 
@@ -106,7 +106,7 @@ export function staleMeasurements(all: readonly Measurement[], head: Head): stri
   })
 }
 
-/** What the table and the measurements do not agree on. */
+/** Disagreements between the table and the measurements. */
 export function wrongMeasurements(table: readonly Figure[], all: readonly Measurement[]): string[] {
   return all.flatMap(({ name, command, values }) => {
     const figure = table.find((one) => one.name === name)

@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 
-/** What Linux counts by. */
+/** The unit of Linux's CPU counters. */
 const TICK_US = 10_000
 
 /** Microseconds of the processor that this process has taken since `before`. */

@@ -1,4 +1,4 @@
-// What a call costs that is nothing but HTTP: a server of node:http, in a process of its own, that
+// The cost of a call that is nothing but HTTP: a server of node:http, in a process of its own, that
 // reads the body and answers what an order is answered, the same to all. One of its two ports
 // answers at once, the other holds answers back and lets them go together, as a commit does: a
 // server that is waited for has fewer calls to do at a time, and each costs more.
@@ -14,7 +14,7 @@ export type HttpFloor = {
   held_port: number
   /** How long it holds them at most, in milliseconds. */
   holdFor(ms: number): void
-  /** What the process has taken of the processor so far, in microseconds. */
+  /** CPU time of the process so far, in microseconds. */
   cpuUs(): Promise<number>
   end(): void
 }

@@ -1,4 +1,4 @@
-// What a customer has: it takes what it is told and answers 204. It runs in a process of its own,
+// A customer's receiver: it takes each notice and answers 204. It runs in a process of its own,
 // and says how many calls it has had and when it first heard of each event.
 
 import { createServer } from 'node:http'

@@ -16,7 +16,7 @@ async function start(options: ServeOptions = {}): Promise<RunningDevchain> {
 
 type TestRequest = { method?: string; path: string; headers?: { [name: string]: string } }
 
-/** What a server answers; `Origin` and `Host` are set as a browser would set them. */
+/** A server's answer; `Origin` and `Host` are set as a browser would set them. */
 function ask({ url }: { url: string }, { method = 'POST', path, headers = {} }: TestRequest) {
   type TestAnswer = { status: number; headers: { [name: string]: unknown }; body: string }
   return new Promise<TestAnswer>((resolve, reject) => {

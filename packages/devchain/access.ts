@@ -66,7 +66,7 @@ export function refusalOf(
   return refuse(`the controls are not for pages of ${origin}; --control-origin allows an origin`)
 }
 
-/** What a browser is told about a path: pages may use the node, the controls only if they are told
+/** The CORS headers of a path: pages may use the node, the controls only if they are told
  *  to. */
 export function corsHeaders(
   access: Access,

@@ -1,4 +1,4 @@
-// What the published package gives to programs: a chain without a socket, and one behind a port.
+// The published package's interface for programs: a chain without a socket, and one behind a port.
 
 export type { Block } from './chain/blocks.ts'
 export { Devchain, type DevchainOptions, USDT } from './devchain.ts'

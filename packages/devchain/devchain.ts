@@ -86,7 +86,7 @@ export class Devchain implements Node {
   }
   /** The key of USDT's owner: who may use its freeze list and issue tokens. */
   readonly usdt_owner_key: PrivateKey
-  /** What `/admin/accounts-json` tells: keys to play with. */
+  /** The answer of `/admin/accounts-json`: keys to play with. */
   readonly known_keys: KnownKeys
 
   constructor(options: DevchainOptions) {

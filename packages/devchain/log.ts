@@ -57,7 +57,7 @@ function readDecree(members: Record<string, unknown>) {
 
 /** The log of one data folder, open for as long as the chain runs. */
 export class ChainLog {
-  /** What the first line says, undefined in a new folder. */
+  /** The first line, undefined in a new folder. */
   readonly founding: Json | undefined
   private readonly lines: readonly string[]
   private readonly file: number

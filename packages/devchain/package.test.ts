@@ -1,4 +1,4 @@
-// What users of the package get: it installs without a registry, its commands run, a program can
+// The package as its users get it: it installs without a registry, its commands run, a program can
 // use it, its types need only those of Node.js.
 
 import assert from 'node:assert/strict'

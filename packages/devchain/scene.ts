@@ -43,7 +43,7 @@ export function person(name: string): Person {
 
 export type Answer = { [name: string]: unknown }
 
-/** What a transaction may have beyond its contract. */
+/** Options of a transaction beyond its contract. */
 export type Extras = Partial<RawData> & { permission_id?: number; keys?: PrivateKey[] }
 
 export class Scene {

@@ -201,7 +201,7 @@ function exchange(
   })
 }
 
-/** What throws is a bug of this program; it must not take the chain away from everybody else. */
+/** An exception is a bug of this program; it must not take the chain away from everybody else. */
 function answerOf(
   devchain: Devchain,
   { method = 'GET', url = '/', headers }: IncomingMessage,

@@ -29,7 +29,7 @@ const FEE_LIMIT_SUN = 100n * TRX
 const SERVICE_SHARE = 0.5
 const TOKEN_SHARE = 0.6
 
-/** What is known of an address. */
+/** An address of the traffic. */
 export type Label = { readonly address: Address; readonly name: string; readonly category: string }
 
 const services: readonly (readonly [name: string, category: string])[] = [
@@ -109,7 +109,7 @@ export class Traffic {
     }
   }
 
-  /** What the chain does not take is not sent again. */
+  /** A refused transaction is not sent again. */
   private send(from: Person, type: string, message: Message): void {
     const head_ms = this.devchain.head.header.timestamp
     const raw = encodeRawData({

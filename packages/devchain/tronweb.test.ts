@@ -31,7 +31,7 @@ const mine = (blocks = 1) => {
   for (let made = 0; made < blocks; made++) served.chain.mine()
 }
 
-/** What tronweb's broadcast gives, which its types do not fully describe. */
+/** The result of tronweb's broadcast, which its types do not fully describe. */
 type BroadcastAnswer = {
   result?: boolean
   txid?: string

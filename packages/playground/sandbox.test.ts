@@ -59,7 +59,7 @@ type Account = {
   active_permission?: unknown
 }
 
-/** What matters of a prepared chain: stakes and permissions of the owners, balances of the funded
+/** The state of a prepared chain: stakes and permissions of the owners, balances of the funded
  *  accounts. */
 function describe(devchain: Devchain) {
   const account = (address: Address) =>
@@ -131,7 +131,7 @@ test('interrupted at any request, it is completed by the next start', async () =
   }
 })
 
-/** What the chain says to an operation that is signed with a hot key. */
+/** The chain's answer to an operation that is signed with a hot key. */
 function attempt(
   devchain: Devchain,
   by: { private_key: string; permission_id: number },

@@ -1,4 +1,4 @@
-// What `npm start` starts beside the service.
+// Everything that `npm start` starts beside the service.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -75,7 +75,7 @@ export type LocalOptions = {
   /** Seconds between blocks; 0: on demand only. */
   block_time_seconds?: number
   pool_wallets?: number
-  /** What the signer signs at most; left out: by what the pool has staked. */
+  /** The signer's limits; left out: by the pool's stake. */
   limits?: LimitsConfig
   /** Everything is in temporary places and gone at the end. */
   throw_away?: boolean
@@ -85,7 +85,7 @@ export type LocalOptions = {
   progress?: (sentence: string) => void
 }
 
-/** What a program needs to use what was started. */
+/** The addresses and keys of a running sandbox. */
 export function readyText(local: LocalService): string {
   const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
   const { sign_in } = local

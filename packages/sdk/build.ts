@@ -13,7 +13,7 @@ import { build } from 'esbuild'
 const here = import.meta.dirname
 const root = join(here, '../..')
 
-/** What can be imported, by the names of the sources. */
+/** The package's exports, by the names of the sources. */
 const ENTRIES = { penstock: '.', webhooks: './webhooks', receipts: './receipts' } as const
 type Entry = keyof typeof ENTRIES
 const NAMES = Object.keys(ENTRIES) as Entry[]

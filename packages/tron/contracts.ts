@@ -4,11 +4,11 @@
 
 import { enumeration, message, type Schema } from './protobuf.ts'
 
-/** What a stake gives (`resource` of staking and delegation). */
+/** The resource of a stake (`resource` of staking and delegation). */
 export const ResourceCode = enumeration({ BANDWIDTH: 0, ENERGY: 1, TRON_POWER: 2 })
-/** What an account is (`type` of AccountCreateContract). */
+/** The type of an account (`type` of AccountCreateContract). */
 export const AccountType = enumeration({ Normal: 0, AssetIssue: 1, Contract: 2 })
-/** What a permission is for (`type` of Permission). */
+/** The type of a permission (`type` of Permission). */
 export const PermissionType = enumeration({ Owner: 0, Witness: 1, Active: 2 })
 
 /** The number of each contract type, as in `raw_data.contract[0].type`. */

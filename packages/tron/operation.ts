@@ -1,5 +1,5 @@
-// What a transaction does, read from the bytes that its id is the hash of: whom it acts for, and
-// what of TRX or of an asset it sends to whom. A node can print anything beside them, so anyone who
+// The operation of a transaction, read from the bytes that its id is the hash of: whom it acts for,
+// and the TRX or asset that it sends to whom. A node can print anything beside them, so anyone who
 // handles money reads the bytes.
 //
 // Unlike protobuf.ts this reads four messages only, and fast: anyone who follows the chain passes
@@ -11,7 +11,7 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import { ContractType } from './contracts.ts'
 import { MalformedMessage } from './protobuf.ts'
 
-/** What a transaction does. Addresses are 42 hexadecimal characters, an asset's name the
+/** The operation of a transaction. Addresses are 42 hexadecimal characters, an asset's name the
  *  hexadecimal form of its bytes. */
 export type Operation = {
   /** The contract type's number (`ContractType.values`). */

@@ -1,4 +1,4 @@
-// What users of the package get: it installs without a registry, its README is true, its types
+// The package as its users get it: it installs without a registry, its README is true, its types
 // need nothing else.
 
 import assert from 'node:assert/strict'
@@ -14,7 +14,7 @@ import { installPackage, ROOT } from 'penstock-test/harness/packages.ts'
 const readme = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
 const examples = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, text]) => text!)
 
-/** What the comments of an example say that it prints. */
+/** The output that an example's comments promise. */
 const promised = (example: string) =>
   [...example.matchAll(/^console\.log\(.*\) \/\/ (.*)$/gm)].map(([, text]) => `${text}\n`).join('')
 

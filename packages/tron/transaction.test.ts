@@ -29,7 +29,7 @@ import {
 
 const LOCAL_KEY = '01'.repeat(32)
 
-/** What the codec gives back for a value it was given: integers of 64 bits as bigint, everything
+/** The codec's value after a round trip: integers of 64 bits as bigint, everything
  *  else as it was. */
 function normal(schema: Schema, value: Message): Message {
   return Object.fromEntries(

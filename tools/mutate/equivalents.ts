@@ -23,7 +23,7 @@ export async function readEquivalents(path = LIST): Promise<Equivalent[]> {
   return entries
 }
 
-/** What is wrong with the list, as lines: an entry that names no mutant, one that gives no reason,
+/** Mistakes of the list, as lines: an entry that names no mutant, one that gives no reason,
  *  one that stands twice. */
 export function wrongEntries(
   entries: readonly Equivalent[],

@@ -18,7 +18,7 @@ type LaneOptions = {
   env?: Record<string, string>
   /** Titles of the tests that it runs; left out: all. */
   titles?: readonly string[] | undefined
-  /** What is not heard of for so long hangs. */
+  /** A test that is silent for this long hangs. */
   silence_ms_max: number
   /** Whether its first message says that it can be handed a file. */
   says_ready?: boolean

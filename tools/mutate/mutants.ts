@@ -1,4 +1,4 @@
-// What a mutant is, which ones a room has, and which of them are tried: each is one small change of
+// Mutants: the ones of a room, and the choice of those that are tried: each is one small change of
 // one source file, and a change that no test notices is a rule that no test holds.
 
 import { createHash } from 'node:crypto'
@@ -26,7 +26,7 @@ const ID_LENGTH = 8
 /** A room is a folder with source files of its own. */
 export type Room = { name: string; folder: string; sources: Source[] }
 
-/** What runs in browsers alone is not tested in a process of Node. */
+/** Code for browsers alone is not tested in a process of Node. */
 const isSource = ({ path }: Source) => !/\.test\.ts$|\.tsx$|^packages\/web\//.test(path)
 
 /** The rooms below some folders. The service's are named by wing and room, as `market/orders`;

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
-/** What MUTATION_FILE holds, as JSON. */
+/** The content of MUTATION_FILE, as JSON. */
 export type LoadedMutant = {
   /** Absolute. */
   path: string

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { END_OF_FILE } from '../test/reporter.ts'
 import { executedLines, type FileLines, type ScriptCoverage } from './lines.ts'
 
-/** What it says beside what every lane says. */
+/** Its messages beside those of every lane. */
 export type RecordingMessage =
   | { what: 'ready' }
   /** No test: what the file executes before its first one, or in processes of its own. */
@@ -32,7 +32,7 @@ function takeLines(): FileLines {
   return executedLines(scripts)
 }
 
-/** What processes that are started from here leave. */
+/** The coverage of processes that are started from here. */
 const left = mkdtempSync(join(tmpdir(), 'coverage-'))
 process.env.NODE_V8_COVERAGE = left
 

@@ -24,7 +24,7 @@ export type FileCoverage = {
   sha256: string
   /** The files of the repository that it can load, as they were, by path. */
   loads: Record<string, string>
-  /** What is executed when it is loaded, and by processes that it starts. */
+  /** Lines executed by loading it, and by processes that it starts. */
   lines: FileLines
   /** Those that have passed. */
   tests: TestCoverage[]
@@ -69,7 +69,7 @@ function reachable(path: string, imports: ReadonlyMap<string, string[]>): Set<st
 
 const fileOf = (folder: string, path: string) => join(folder, `${path.replaceAll('/', '.')}.json`)
 
-/** What is known of a test file, if it is as it was. Lines of the paths that have moved since then
+/** The recording of an unchanged test file. Lines of the paths that have moved since then
  *  are moved with them. */
 export async function known(
   folder: string,
@@ -200,7 +200,7 @@ export function selectTests(
 
 const sum = (tests: readonly TestCoverage[]) => tests.reduce((all, { ms }) => all + ms, 0)
 
-/** What is left over of the time is spent on the fastest tests of a file. */
+/** The rest of the time is spent on the fastest tests of a file. */
 function withinTime(
   files: readonly { path: string; tests: TestCoverage[]; whole: true | undefined }[],
   ms_max: number,

@@ -1,4 +1,4 @@
-// What a room's tests are worth in numbers, and what they must be worth.
+// Scores of rooms, and the scores that they must reach.
 
 import type { Mutant } from './mutants.ts'
 import type { Killer } from './trial.ts'
@@ -23,7 +23,7 @@ export type Score = {
   equivalents: number
   /** Killed of all but those that mean the same; 1 when there is none. */
   score: number
-  /** What it must be at least. */
+  /** The lowest score allowed. */
   wanted: number
 }
 

@@ -77,7 +77,7 @@ function editsAt(tokens: readonly Token[], i: number, code: string): Edit[] {
     return droppedTerms(tokens, i, code)
   const to = SHIFTED[text]
   if (to !== undefined) {
-    // What is set is no comparison.
+    // An assignment is no comparison.
     if (text === '=' && !is_predicate) return []
     return [{ start, end, text: to, kind: `${text} to ${to}` }]
   }

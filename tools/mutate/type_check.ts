@@ -23,7 +23,7 @@ export async function compiling(mutants: readonly Mutant[]): Promise<Mutant[]> {
   }
   const config = {
     extends: join(ROOT, 'tsconfig.json'),
-    // What a change leaves unused is no reason.
+    // Unused names that a change leaves are no reason.
     compilerOptions: {
       rootDirs: [ROOT, FOLDER],
       noUnusedLocals: false,
@@ -39,7 +39,7 @@ export async function compiling(mutants: readonly Mutant[]): Promise<Mutant[]> {
   const refused = new Set(
     [...told.matchAll(/\.([0-9a-f]+)\.ts\(\d+,\d+\): error /g)].map(([, id]) => id),
   )
-  // What is wrong elsewhere says nothing of a mutant.
+  // Errors elsewhere say nothing of a mutant.
   const other = told
     .split('\n')
     .filter((line) => /error TS/.test(line) && !/\.[0-9a-f]{8}\.ts\(/.test(line))

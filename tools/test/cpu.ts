@@ -1,4 +1,4 @@
-// What a test file costs in CPU time, from /proc (Linux). Unlike the time that passes, it says the
+// The CPU time of a test file, from /proc (Linux). Unlike the time that passes, it says the
 // same on a machine that has other work to do.
 
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ const TICKS_PER_SECOND = 100
 /** `own`: of this process; `reaped`: of those of its children that have ended, and of theirs. */
 type Process = { parent: number; own: number; reaped: number }
 
-/** What has been spent so far: by the process that runs tests, by what it has started, and by the
+/** CPU time so far: by the process that runs tests, by what it has started, and by the
  *  server, which is all else that this process has started. */
 export async function readCpu(lane_pid: number): Promise<Cpu> {
   const processes = await readProcesses()
@@ -26,7 +26,7 @@ export async function readCpu(lane_pid: number): Promise<Cpu> {
   return { tests, children: lane - tests, server: below(process.pid) - lane }
 }
 
-/** What the children of this process that have ended have spent, in seconds. */
+/** CPU time of this process's ended children, in seconds. */
 export async function reapedCpu(): Promise<number> {
   return (await readProcesses()).get(process.pid)?.reaped ?? 0
 }

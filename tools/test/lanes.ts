@@ -16,7 +16,7 @@ export const NODE_OPTIONS = [
   '--test-reporter',
   join(import.meta.dirname, 'reporter.ts'),
 ]
-/** What would hold for the files after it too: a hook of all tests, something that is replaced for
+/** State that would outlive the file: a hook of all tests, something that is replaced for
  *  all of them. Such a file gets a process of its own. */
 const CHANGES_ITS_PROCESS = /^(?:before|after|beforeEach|afterEach|mock\.\w+)\(/m
 

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 
 export type FileToRun = { path: string }
 
-/** What a lane says of the file that it runs. */
+/** A lane's messages about the file that it runs. */
 export type LaneMessage =
   | { what: 'test'; became: 'passed' | 'failed'; name: string; ms: number }
   | { what: 'test'; became: 'skipped'; name: string; ms: number; reason: string }
@@ -18,7 +18,7 @@ export const END_OF_FILE = 'the end of the file'
 
 type DataOf<Type> = Extract<TestEvent, { type: Type }>['data']
 
-/** What was thrown, and what that was thrown for. */
+/** An error and its causes. */
 export function textOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return inspect(thrown)
   const cause = thrown.cause === undefined ? '' : `\n  because of ${textOf(thrown.cause)}`
@@ -47,7 +47,7 @@ function passed({ name, line, nesting, skip, details }: DataOf<'test:pass'>): vo
   else tell(skipped(name, line, skip))
 }
 
-/** What was skipped has shown nothing. With REQUIRE_ALL=1 it has failed. */
+/** A skipped test has shown nothing. With REQUIRE_ALL=1 it has failed. */
 function skipped(name: string, line: number | undefined, skip: string | boolean): LaneMessage {
   const reason = typeof skip === 'string' ? skip : 'it says no reason'
   const test = { what: 'test', name, ms: 0 } as const

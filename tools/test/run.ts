@@ -22,8 +22,8 @@ import { runFiles, type Skip } from './lanes.ts'
 import { useRunFolder } from './run_folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** What has a file that takes ten seconds or more, the longest first, so that none is left to run
- *  alone at the end; then what has one of some seconds. */
+/** Folders with a file that takes ten seconds or more, the longest first, so that none is left to
+ *  run alone at the end; then those with one of some seconds. */
 const LONGEST_FIRST = [
   'test/faces/',
   'test/simulator/',
@@ -100,7 +100,7 @@ function rankOf(path: string): number {
   return rank === -1 ? LONGEST_FIRST.length : rank
 }
 
-/** What was skipped: a line for each reason, which says how the tests can be had. */
+/** Skipped tests: a line for each reason, which says how the tests can be had. */
 function skippedLines(skipped: readonly Skip[]): string[] {
   const reasons = new Map<string, number>()
   for (const { reason } of skipped) reasons.set(reason, (reasons.get(reason) ?? 0) + 1)
@@ -115,7 +115,7 @@ const beginningOf = (failure: string): string =>
 const started_at = performance.now()
 endWhenInterrupted()
 const removeRunFolder = atEnd(await useRunFolder())
-// What Node has compiled once is not compiled by every file again: two thirds of what it takes to
+// Node's compilation is cached between files: two thirds of the time it takes to
 // load the service.
 process.env.NODE_COMPILE_CACHE = join(process.env.TMPDIR!, 'compiled')
 const checking = options.only === undefined ? checks() : true

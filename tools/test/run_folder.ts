@@ -63,8 +63,8 @@ function isLeft(folder: string): boolean {
   }
 }
 
-/** What a run has started ends with its folder; databases that root keeps elsewhere go with the
- *  link that leads to them. */
+/** Everything that a run has started ends with its folder; databases that root keeps elsewhere go
+ *  with the link that leads to them. */
 async function removeRun(folder: string): Promise<void> {
   for (const pid of await processesOf(folder)) kill(pid)
   for (const cluster of await clustersElsewhere(folder))

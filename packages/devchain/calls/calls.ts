@@ -104,7 +104,7 @@ function noteUse(
   })
 }
 
-/** What a call returns and costs; without output it was reverted. */
+/** A call's output and cost; without output it was reverted. */
 type Attempt = { readonly output?: string; readonly cost: Cost }
 
 function attempt(work: () => Attempt): Attempt {

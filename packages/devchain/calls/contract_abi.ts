@@ -1,4 +1,4 @@
-// What contracts say of themselves: the names in their functions and events (a token's are those of
+// The ABIs of contracts: the names in their functions and events (a token's are those of
 // Tether's contract), and how an event's topics and data read with them.
 
 import type { Log } from '../state/execution_context.ts'

@@ -11,7 +11,7 @@ import type { View } from '../state/state.ts'
 type CallEnergy = { readonly total: number; readonly penalty: number; readonly succeeded: boolean }
 type EnergyInput = { readonly state: View; readonly parameters: Parameters; readonly slot: number }
 
-/** What is left of the energy that an account's stakes yield. */
+/** The unused energy of an account's stakes. */
 function leftEnergy({ state, parameters, slot }: EnergyInput, account: Account): number {
   return Math.max(
     0,

@@ -31,7 +31,7 @@ import {
 } from './abi.ts'
 import { Revert, tokenOf } from './tokens.ts'
 
-/** What the node's virtual machine asks for each of these operations. */
+/** The virtual machine's energy for each of these operations. */
 const energyOfOperation = {
   call: 40,
   value: 9000,
@@ -50,7 +50,7 @@ class OutOfEnergy extends Error {
   override name = 'OutOfEnergy'
 }
 
-/** What all calls of one transaction share. */
+/** Shared by all calls of one transaction. */
 type TransactionFrame = { readonly internal: InternalList; readonly limit: number; energy: number }
 
 /** One call of a contract; its state is its own until it has succeeded. */
@@ -120,7 +120,7 @@ function ensureAccount({ context, shared }: Frame, state: Layer, address: string
   writeAccount(state, newAccount(address, context.now_ms))
 }
 
-/** What a call sends: sun, or an amount of a TRC10 token. */
+/** The value that a call sends: sun, or an amount of a TRC10 token. */
 type Value = {
   readonly sun: bigint
   readonly asset?: { readonly id: string; readonly amount: bigint }
@@ -405,7 +405,7 @@ function enter(frame: Frame): string {
   return wanted.run(frame)
 }
 
-/** What a transaction asks of a contract. */
+/** A transaction's request to a contract. */
 export type SampleCall = { readonly caller: string; readonly sun: bigint; readonly data: string }
 
 export type SampleRun = {

@@ -37,7 +37,7 @@ const MAXIMUM_FEE_END = 50n
 /** The measured costs of sending USDT: to who holds some, and to who does not. */
 const toHolder: Cost = { base: 14_631, dearest: 64_285 }
 const toNewHolder: Cost = { base: 29_631, dearest: 130_285 }
-/** What sending for somebody else costs beyond it. */
+/** The extra cost of `transferFrom`. */
 const ALLOWANCE_COST = 5_600
 
 function wordArgument({ data }: TokenCall, index: number): string {

@@ -1,4 +1,4 @@
-// What a TRC20 token keeps, and what calling it costs: what its functions
+// The storage of a TRC20 token, and the cost of calling it: what its functions
 // (token_functions.ts) stand on.
 
 import type { Log } from '../state/execution_context.ts'
@@ -14,7 +14,7 @@ export type TokenCall = {
   readonly logs: Log[]
 }
 
-/** What ends a call with REVERT; nothing that it did remains. `cost` is what a token asks for
+/** Ends a call with REVERT; nothing that it did remains. `cost` is what a token asks for
  *  it. */
 export class Revert extends Error {
   override name = 'Revert'
@@ -34,7 +34,7 @@ export type TokenFunction = {
   readonly signature: string
   readonly outputs: readonly string[]
   readonly view: boolean
-  /** What the call costs, by the state it finds. */
+  /** The cost of the call, by the state it finds. */
   cost(call: TokenCall): Cost
   /** Does it, and returns the words of its result. Throws a Revert. */
   run(call: TokenCall): string
@@ -71,7 +71,7 @@ export const plain = (base: number): Cost => ({
   dearest: Math.trunc(base * (1 + MAX_FACTOR / 10_000)),
 })
 
-/** What a call that ends before it does anything costs, and a transfer of more than there is. */
+/** The cost of a call that ends at once, and of a transfer of more than there is. */
 const costOfRevert = plain(1_200)
 export const costOfPoorTransfer: Cost = { base: 1_819, dearest: 8_000 }
 

@@ -1,4 +1,4 @@
-// What a transaction pays for its place in a block: bandwidth (staked, else free, else TRX burned
+// The price of a transaction's place in a block: bandwidth (staked, else free, else TRX burned
 // for every byte: all of it from one of the three), and the flat fees for a second signature and
 // for a memo.
 
@@ -11,7 +11,7 @@ import { invalid, Refusal } from '../state/refusal.ts'
 import { fadedFreeUsage, fadedUsage, increaseUsage, limitOfAccount } from '../state/resources.ts'
 import type { SignedTransaction } from './transactions.ts'
 
-/** What the receipt says of bandwidth: bytes used, or sun burned in their place. */
+/** The receipt's bandwidth: bytes used, or sun burned in their place. */
 export type NetBill = { readonly net_usage: number; readonly net_fee_sun: bigint }
 
 /** Charges the transaction's bytes to its owner. Throws BANDWITH_ERROR when it has none of the

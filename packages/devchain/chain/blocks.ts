@@ -32,10 +32,10 @@ export type Witness = {
   readonly private_key: PrivateKey
 }
 
-/** What a transaction added to the balance of an account, or took from it, in sun. */
+/** A transaction's change of an account's balance, in sun. */
 export type BalanceChange = { readonly address: string; readonly sun: bigint }
 
-/** What a block holds of a transaction. */
+/** A transaction in a block. */
 export type IncludedTransaction = {
   readonly transaction: SignedTransaction
   readonly outcome: Outcome
@@ -57,7 +57,7 @@ export type Block = {
   readonly header: Header
   readonly transactions: readonly IncludedTransaction[]
   readonly decrees: readonly Decree[]
-  /** What taking the block back would restore; dropped once the block is solid. */
+  /** The state that taking the block back restores; dropped once the block is solid. */
   undo: Undo | undefined
 }
 

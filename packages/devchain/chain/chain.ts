@@ -34,7 +34,7 @@ export type ChainOptions = {
   readonly genesis_time_ms: number
   readonly seed: string
   readonly solid_lag_blocks: number
-  /** What exists from the start. */
+  /** The genesis state. */
   readonly decrees: readonly Decree[]
   readonly parameters?: Partial<Parameters> | undefined
   readonly pending_max: number
@@ -253,7 +253,7 @@ export class Chain implements ChainFacts {
     return { ...this.rulesAt(this.head_time_ms, building), state: new Layer(view) }
   }
 
-  /** What holds at the time of a block, but for the state. */
+  /** The parameters at the time of a block. */
   rulesAt(now_ms: number, building = false): Omit<ExecutionContext, 'state'> {
     const { parameters, unfreeze_delay_ms } = this
     const slot = this.calendar.slotOf(now_ms)

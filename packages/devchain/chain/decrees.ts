@@ -60,7 +60,7 @@ export type Decree =
 
 type ContractDecree = Extract<Decree, { kind: 'contract' }>
 
-/** What an energy penalty is at most, and what the most used contract of the main network has. */
+/** The highest energy penalty, which the main network's most used contract has. */
 export const HOT_FACTOR = 34_000n
 
 /** When a decree is applied, as a ExecutionContext has it. */

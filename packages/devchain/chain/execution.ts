@@ -9,7 +9,7 @@ import { chargeBandwidth, chargeExtras, type NetBill } from './bandwidth.ts'
 import { contractOf } from './contract_types.ts'
 import type { SignedTransaction } from './transactions.ts'
 
-/** What a transaction may ask of the chain it wants to join. */
+/** The chain as a transaction sees it before it joins. */
 export type ChainFacts = {
   readonly head_number: number
   readonly head_time_ms: number
@@ -23,7 +23,7 @@ export type ChainFacts = {
   trusts(transaction: SignedTransaction): boolean
 }
 
-/** What became of a transaction that a block took in. */
+/** The outcome of a transaction in a block. */
 export type Outcome = Effects &
   NetBill & { readonly extras_sun: bigint; readonly contract_ret: string }
 

@@ -18,8 +18,8 @@ const OFTEN = 40
 for (let number = 0; number < OFTEN; number++)
   signerOf(idOf(-number - 1), sign(idOf(-number - 1), key), owner)
 
-/** What recovery says of a signature: a signer, or nothing. From 31 on v is four more than it would
- *  be. */
+/** The result of recovering a signature: a signer, or nothing. From 31 on v is four more than it
+ *  would be. */
 function recovered(id: string, signature: string): string | undefined {
   const v = Number.parseInt(signature.slice(128, 130), 16)
   const common = v >= 31 && v <= 34 ? signature.slice(0, 128) + (v - 4).toString(16) : signature

@@ -1,4 +1,4 @@
-// What the conformance suite asks of a node without changing anything.
+// The conformance suite's read-only requests.
 
 import assert from 'node:assert/strict'
 import { sha256 } from '@noble/hashes/sha2.js'

@@ -1,4 +1,4 @@
-// What the conformance suite asks of a node by sending transactions. Altogether they cost some 25
+// The conformance suite's transactions. Altogether they cost some 25
 // TRX, of which most are staked or sent to addresses that nobody has the key of; changing
 // permissions costs 100 TRX more.
 
@@ -12,11 +12,11 @@ const RESULT_BYTES = 64
 const PERMISSION_TRX = 130n
 
 export type WriteCheck = Check & {
-  /** What the account must have for it. */
+  /** The account's balance that it needs. */
   readonly needs_sun: bigint
 }
 
-/** What bandwidth a receipt shows: bytes of stake or of the free allowance, or TRX burned for
+/** The bandwidth in a receipt: bytes of stake or of the free allowance, or TRX burned for
  *  them. */
 function assertBandwidth(receipt: Json & { bytes: number }): void {
   const { net_usage, net_fee } = receipt.receipt as Json
@@ -235,7 +235,7 @@ export const writeChecks: readonly WriteCheck[] = [
   },
 ]
 
-/** What a node says first of an unfreezing of nothing: it depends on whether there is a stake. */
+/** A node's first refusal of an unfreezing of nothing: it depends on whether there is a stake. */
 async function stakeComplaint(probe: Probe): Promise<string> {
   const account = (await probe.post('/wallet/getaccount', { address: probe.me.hex })).json
   const amount = (account.frozenV2 as Json[]).find(({ type }) => type === 'ENERGY')?.amount

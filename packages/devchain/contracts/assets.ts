@@ -36,7 +36,7 @@ export const assetsOf = (view: View): Asset[] =>
 
 const utf8Of = (hex: string): string => new TextDecoder().decode(hexToBytes(hex))
 
-/** What an account holds of a token. */
+/** An account's balance of a token. */
 export const assetBalance = ({ assets }: Pick<Account, 'assets'>, id: string): bigint =>
   assets?.[id] ?? 0n
 

@@ -36,7 +36,7 @@ export function permissionById(account: Account, id: number): Permission | undef
   return actives.find((active) => active.id === id)
 }
 
-/** What a transaction shows of its right to be executed. `signers` are the addresses that its
+/** A transaction's claim to be executed. `signers` are the addresses that its
  *  signatures name. */
 export type SignatureFacts = {
   readonly owner_address: string

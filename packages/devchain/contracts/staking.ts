@@ -83,7 +83,7 @@ export function availableUnfreezeCount(account: Account, now_ms: number): number
   )
 }
 
-/** What an account could withdraw at a time, in sun. */
+/** The amount that an account could withdraw at a time, in sun. */
 export function withdrawableAt(account: Account, now_ms: number): bigint {
   return payExpired(account, now_ms).withdrawn_sun
 }

@@ -22,7 +22,7 @@ const page = (on: Scene, body: object, root = 'wallet') =>
 const listed = (on: Scene) => on.get('/wallet/listwitnesses').witnesses as WitnessItem[]
 const standing = (on: Scene, address: string) => listed(on).find((one) => one.address === address)
 
-/** What the node says no with. */
+/** The node's refusal. */
 function refused(on: Scene, type: string, message: object, who = alice): unknown {
   const answer = on.send(who, type, { ...message })
   assert.equal(answer.result, false, JSON.stringify(answer))

@@ -41,7 +41,7 @@ export function addCandidate(state: Layer, address: string, url: string, votes: 
   })
 }
 
-/** What the node does with votes at maintenance. */
+/** The count of votes at maintenance. */
 export function countVotes(state: Layer): void {
   for (const candidate of candidatesOf(state)) {
     if (candidate.votes === candidate.next_votes) continue

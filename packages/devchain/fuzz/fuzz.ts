@@ -36,7 +36,7 @@ export type FuzzOptions = {
   readonly requests_per_block: number
 }
 
-/** What a run saw. Durations are of this process's clock, for people to read. */
+/** The result of a run. Durations are of this process's clock, for people to read. */
 export type FuzzReport = {
   readonly requests: number
   readonly accepted: number
@@ -46,7 +46,7 @@ export type FuzzReport = {
   readonly slowest: { readonly ms: number; readonly request: string }
 }
 
-/** What a run must not see: the request that shows it can be repeated from the seed. */
+/** A failure of a run: the request that shows it can be repeated from the seed. */
 class FuzzFailure extends Error {
   override name = 'FuzzFailure'
 }

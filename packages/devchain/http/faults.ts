@@ -1,4 +1,4 @@
-// What goes wrong on purpose. A fault is armed for a number of requests (or for each with some
+// Faults on purpose. A fault is armed for a number of requests (or for each with some
 // probability) and strikes those it is about. Which requests are struck follows from the seed
 // alone, so a failing run can be repeated.
 

@@ -1,4 +1,4 @@
-// What an endpoint of the node is made of: a name, a chain to ask, and arguments from a body or a
+// An endpoint of the node: a name, a chain to ask, and arguments from a body or a
 // query.
 
 import type { Block } from '../chain/blocks.ts'
@@ -71,7 +71,7 @@ export type Node = {
   readonly faults: Faults
   /** A block is made for every transaction that is taken. */
   instant: boolean
-  /** What every block adds to the stakes of the rest of the network, in TRX. */
+  /** The growth of the rest of the network's stakes with each block, in TRX. */
   drift: Drift
   /** Which internal transactions receipts show. */
   internal: InternalSetting

@@ -1,4 +1,4 @@
-// What happened to an account (`/v1/accounts/<address>/transactions` and `.../transactions/trc20`),
+// The history of an account (`/v1/accounts/<address>/transactions` and `.../transactions/trc20`),
 // in the shape of the public service that wallets ask for their history. Blocks are read from the
 // newest to the oldest until a page is full.
 
@@ -90,7 +90,7 @@ function printTransfers(
   })
 }
 
-/** What a page is cut from: entries of an account, the newest first. Empty where nothing is asked
+/** The source of a page: entries of an account, the newest first. Empty where nothing is asked
  *  for. */
 export function historyOf(
   node: Node,

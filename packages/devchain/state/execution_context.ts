@@ -1,4 +1,4 @@
-// What a contract is given and what it gives back. A contract is validated and then executed, both
+// The input and the output of a contract. A contract is validated and then executed, both
 // against the state in which the transaction finds itself: the fees of the transaction are already
 // paid.
 
@@ -33,7 +33,7 @@ export type Log = {
   readonly data: string
 }
 
-/** What a call used, and who paid: staked energy, and TRX burned in place of energy. */
+/** A call's energy by payer: staked energy, and TRX burned in place of energy. */
 export type EnergyBill = {
   readonly usage: number
   readonly fee_sun: bigint
@@ -41,7 +41,7 @@ export type EnergyBill = {
   readonly penalty: number
 }
 
-/** What a call of a smart contract did. A failed one has an outcome too: its energy is paid. */
+/** The outcome of a call of a smart contract. A failed one has one, too: its energy is paid. */
 export type CallEffects = {
   readonly contract_address: string
   readonly contract_ret: 'SUCCESS' | 'REVERT' | 'OUT_OF_ENERGY'
@@ -54,7 +54,7 @@ export type CallEffects = {
   readonly internal: readonly InternalTransaction[]
 }
 
-/** What a contract did, beyond its changes of state, for the transaction's receipt. */
+/** The contract's part of the transaction's receipt. */
 export type Effects = {
   readonly fee_sun: bigint
   readonly withdrawn_sun?: bigint

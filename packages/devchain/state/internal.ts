@@ -8,7 +8,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 
-/** What a node keeps: nothing, only what moves value, or operations on stakes too. */
+/** Internal transactions that a node keeps: none, those with value, or stakes, too. */
 export const internalSettings = ['off', 'calls', 'all'] as const
 export type InternalSetting = (typeof internalSettings)[number]
 

@@ -15,7 +15,7 @@ export const DAY_MS = 86_400_000
 export const EXPIRATION_MAX_MS = DAY_MS
 export const TRANSACTION_MAX_BYTES = 512_000
 export const BLOCK_MAX_BYTES = 2_000_000
-/** What a transaction pays for beyond its own bytes: the room of its result. */
+/** The bytes of a transaction's result, paid beyond its own. */
 export const RESULT_BYTES = 64
 export const PENDING_MAX = 2000
 export const PENDING_MAX_MS = 60_000

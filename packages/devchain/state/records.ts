@@ -60,7 +60,7 @@ export type Account = {
   readonly delegated: { readonly [Type in Resource]: bigint }
   readonly acquired: { readonly [Type in Resource]: bigint }
   readonly unfreezing: readonly Unfreezing[]
-  /** What it holds of TRC10 tokens, by their ids; absent: it never held any. */
+  /** TRC10 balances by token id; absent: never held. */
   readonly assets?: { readonly [id: string]: bigint }
   /** The id of the TRC10 token that it issued, and what it holds back of its supply. */
   readonly asset_issued?: string
@@ -83,7 +83,7 @@ export type Candidate = {
   readonly address: string
   readonly url: string
   readonly votes: bigint
-  /** What `votes` will be then. */
+  /** The value of `votes` from then on. */
   readonly next_votes: bigint
   /** The share of the rewards that the candidate keeps, in per cent. */
   readonly brokerage: number
@@ -145,6 +145,6 @@ export type Tables = {
   /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:"
    *  and its bytes). Under "assets": the ids of all TRC10 tokens. */
   register: readonly string[]
-  /** What tokens keep: balances, allowances, freeze lists; zero is not kept. */
+  /** The storage of tokens: balances, allowances, freeze lists; zero is not kept. */
   slot: bigint
 }

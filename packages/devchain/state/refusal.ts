@@ -14,7 +14,7 @@ export type RefusalCode =
   | 'SERVER_BUSY'
   | 'OTHER_ERROR'
 
-/** What the node says for each code: some carry the reason, some are a fixed sentence. */
+/** The node's sentence for each code: some carry the reason, some are a fixed sentence. */
 const sentences: { readonly [Code in RefusalCode]: (reason: string) => string } = {
   SIGERROR: (reason) => `Validate signature error: ${reason}`,
   CONTRACT_VALIDATE_ERROR: (reason) => `Contract validate error : ${reason}`,

@@ -207,7 +207,7 @@ const uses = fc.array(
   ),
   { maxLength: 12 },
 )
-/** What an account had from before windows had thousandths. */
+/** A usage from before windows had thousandths. */
 const inherited = fc.record({
   amount: fc.integer({ min: 0, max: 100_000_000_000 }),
   slot: fc.integer({ min: 0, max: 100 }),

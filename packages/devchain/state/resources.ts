@@ -36,7 +36,7 @@ function fadedAverage(amount: number, age_slots: number, window_slots: number): 
   return BigInt(Math.round(Number(average) * ((window_slots - age_slots) / window_slots)))
 }
 
-/** What is left of a usage at a slot. */
+/** A usage, recovered up to a slot. */
 export function fadedUsage(usage: Usage, slot: number): number {
   const window = windowSlots(usage)
   return Number(
@@ -44,7 +44,7 @@ export function fadedUsage(usage: Usage, slot: number): number {
   )
 }
 
-/** What is left of a use of the free bandwidth, whose window is always the whole day. */
+/** A use of the free bandwidth, recovered, whose window is always the whole day. */
 export function fadedFreeUsage(
   amount: number,
   used_at_slot: number,

@@ -1,4 +1,4 @@
-// What the chain knows, in layers. The head state is what is known at the head block; a layer above
+// The chain's state, in layers. The head state is the one at the head block; a layer above
 // it holds only what changed (a transaction being tried, the pending pool, a block being made);
 // what a layer replaced is kept as an undo, so that blocks can be taken back and the state at the
 // solid block can be read. Nothing is ever copied whole.

@@ -35,7 +35,7 @@ function printTrace(call: Call, { transaction, outcome, changes }: IncludedTrans
   }
 }
 
-/** What a block added to the balance of an account, or took from it. */
+/** A block's change of an account's balance. */
 function changeOf({ transactions, decrees }: Block, address: string): bigint {
   const changes = transactions.flatMap((included) => included.changes)
   const funds = decrees.filter((decree) => decree.kind === 'fund')

@@ -38,7 +38,7 @@ const built = {
   transferasset: 'TransferAssetContract',
   participateassetissue: 'ParticipateAssetIssueContract',
   unfreezeasset: 'UnfreezeAssetContract',
-  // What follows is refused, whatever it says.
+  // Any further text is refused.
   freezebalance: 'FreezeBalanceContract',
   unfreezebalance: 'UnfreezeBalanceContract',
   proposalcreate: 'ProposalCreateContract',

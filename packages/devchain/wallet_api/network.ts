@@ -1,4 +1,4 @@
-// What the network says of itself over HTTP: parameters, prices, witnesses, the node; and the lists
+// The network's own description over HTTP: parameters, prices, witnesses, the node; and the lists
 // that are always empty here, because the chain has no proposals, exchanges or orders.
 
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
@@ -21,7 +21,7 @@ function chainParameters({ chain }: Call): Json {
   return { chainParameter: list }
 }
 
-/** What a witness has made of the blocks that the call can see. */
+/** A witness's count of blocks among those that the call can see. */
 type Work = { readonly blocks: number; readonly latest: Block }
 
 function workOf(call: Call): Map<string, Work> {

@@ -49,7 +49,7 @@ const walletRoutes: Routes = {
   ...networkRoutes,
 }
 
-/** What the solidity interface has: fewer endpoints, all of them reads. */
+/** The solidity interface: fewer endpoints, all of them reads. */
 const solidityNames = [
   'getaccount',
   'getnowblock',

@@ -80,11 +80,11 @@ export type PenstockOptions = {
   connections?: number | undefined
   /** Anyone who can open the page can read the secret, and spend with it. */
   allowSecretInBrowser?: boolean | undefined
-  /** What is used instead of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined
 }
 
-/** What every resource calls with. */
+/** The caller that all resources share. */
 class Client {
   protected readonly caller: Caller
 

@@ -58,7 +58,7 @@ export class InvalidReceipt extends Error {
 
 const TYPE = 'penstock-receipt+json'
 
-/** What the receipt says, when one of the keys has signed it. Throws InvalidReceipt. */
+/** The content of a receipt that one of the keys has signed. Throws InvalidReceipt. */
 export async function verifyReceipt(jws: string, { keys }: Jwks): Promise<Receipt> {
   const parts = jws.trim().split('.')
   const [protected_header = '', payload = '', signature = ''] = parts

@@ -5,7 +5,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { InvalidWebhook, signTestWebhook, verifyWebhook } from './webhooks.ts'
 
-/** What the documentation of Standard Webhooks signs as an example. */
+/** The example of the documentation of Standard Webhooks. */
 const EXAMPLE = {
   secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   body: '{"test": 2432232314}',

@@ -6,7 +6,7 @@ import type { Event } from './wire/events.ts'
 
 export type { Event, EventData, EventType } from './wire/events.ts'
 
-/** What has happened, by its `type`. */
+/** An event, by its `type`. */
 export type WebhookEvent = Event
 
 /** As `fetch` or as Node has them. */
@@ -26,7 +26,7 @@ export class InvalidWebhook extends Error {
   override name = 'InvalidWebhook'
 }
 
-/** What the standard asks of a secret. Anybody can guess an empty one. */
+/** The standard's length of a secret. Anybody can guess an empty one. */
 const SECRET_BYTES_MIN = 24
 
 /** The event of a call that was signed with one of the secrets (`whsec_…`). Throws InvalidWebhook,

@@ -24,7 +24,7 @@ export function access(caller: Caller) {
       rotate: call('/v1/key/rotate'),
       /** Ends a key for good. */
       revoke: call('/v1/key/revoke'),
-      /** What a key or a user has made, and what that has made in turn. */
+      /** Keys, users and webhooks made by a key or a user, directly or in turn. */
       made: call('/v1/made/check'),
     },
     pairings: {
@@ -57,7 +57,7 @@ export function access(caller: Caller) {
       replay: call('/v1/webhook/replay'),
     },
     notices: {
-      /** What webhooks were told, or are to be told, the newest event first. */
+      /** Notices to webhooks, delivered or due, the newest event first. */
       list: list('/v1/notices/list'),
       /** One notice with all of its calls. */
       check: call('/v1/notice/check'),

@@ -11,13 +11,13 @@ export function account(caller: Caller) {
   const { call, read, byNumber, list } = methodsOf(caller)
   return {
     balance: {
-      /** What can be spent, and where to send more. */
+      /** The spendable balance, and the address to send more to. */
       get: read('/v1/balance'),
     },
     deposits: {
-      /** What arrived at your address, the newest first. */
+      /** Deposits at your address, the newest first. */
       list: list('/v1/deposits/list'),
-      /** What a transaction brought to your address. */
+      /** The deposit that a transaction made at your address. */
       check: (tx_id: string, options?: CallOptions) =>
         caller.post('/v1/deposit/check', { tx_id }, options),
       /** What became of what anybody's transaction sent to the address that is public; needs no
@@ -36,7 +36,7 @@ export function account(caller: Caller) {
       entries: list('/v1/statement'),
       /** A period as CSV (RFC 4180), the oldest entry first, amounts in TRX. */
       csv: (period: Period = {}, options?: CallOptions) => statementCsv(caller, period, options),
-      /** What happened hour by hour or day by day. */
+      /** Totals by hour or by day. */
       summary: call('/v1/summary'),
     },
     invoices: {
@@ -51,7 +51,7 @@ export function account(caller: Caller) {
       change: call('/v1/settings/change'),
     },
     refusals: {
-      /** What calls were refused for in the last seven days, the newest first. */
+      /** Refused calls of the last seven days, with the reasons, the newest first. */
       list: list('/v1/refusals/list'),
     },
   }

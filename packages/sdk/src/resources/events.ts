@@ -1,4 +1,4 @@
-// What happened, told once: read from the log, or streamed as it is numbered.
+// Events: read from the log, or streamed as they are numbered.
 
 import type { Caller, CallOptions, WithResponse } from '../wire/calls.ts'
 import type { Streams } from '../wire/endpoints.ts'

@@ -40,7 +40,7 @@ const PURCHASE = {
 mock.method(Math, 'random', () => 0)
 
 type Request = { url: string; method: string; headers: Headers; body: string }
-/** What a request is answered, or how it is not. */
+/** The answer to a request, or its failure. */
 type Reply = (request: Request, signal: AbortSignal) => Promise<Response> | Response
 
 /** A client of a service that answers so; the last answer is given again and again. */
@@ -107,7 +107,7 @@ test('a call carries the token and both signatures, with a new nonce for each tr
       ['https://api.example/base/v1/balance', 'POST', '{}', 'application/json', 't'],
     )
     assert.equal(headers.get('authorization'), `Bearer ${TOKEN}`)
-    // What the documentation of the service gives for the secret `secret`.
+    // The documentation's example for the secret `secret`.
     assert.equal(
       headers.get('x-signature'),
       '6826e169e270a699d36407a3e3f9c9bba4778bb9b27c99e99a0bf47762093d46',

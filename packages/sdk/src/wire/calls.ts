@@ -33,7 +33,7 @@ export type CallOptions = {
   retry_unavailable_ms?: number | undefined
 }
 
-/** What came with a result, beside it. */
+/** The headers that came with a result. */
 export type LastResponse = {
   readonly status: number
   /** Quote it when you ask the operator about a call. */
@@ -62,13 +62,13 @@ type CallRequest = {
   method: 'POST' | 'GET'
   path: string
   body?: string
-  /** What makes a repetition of it the same call. Null: it changes something, and has nothing of
+  /** The key that makes a repetition the same call. Null: it changes something, and has nothing of
    *  the kind. Undefined: it changes nothing. */
   id: string | null | undefined
   idempotency_key?: string | undefined
 }
 
-/** What of a call's tries is left. */
+/** The tries that a call has left. */
 type RemainingTries = {
   tries: number
   signatures: number
@@ -266,7 +266,7 @@ export class Caller {
     return headers
   }
 
-  /** What comes back for the bytes that are sent, no matter who answers. */
+  /** The raw answer to the bytes that are sent. */
   async #exchange(
     { method, path, body }: CallRequest,
     headers: Headers,
@@ -414,7 +414,7 @@ function shownOf(outcome: { result: unknown } | FailedTry) {
   return { status, code: 0, request_id, error: undefined }
 }
 
-/** What the runtime calls what has happened: `: ECONNREFUSED`, `: ENOTFOUND`. */
+/** The runtime's code of an error: `: ECONNREFUSED`, `: ENOTFOUND`. */
 function reasonOf(thrown: unknown): string {
   const { code, cause } = thrown as { code?: unknown; cause?: { code?: unknown } }
   const reason = cause?.code ?? code
@@ -433,7 +433,7 @@ function wasNeverSent(thrown: unknown): boolean {
 
 const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused)$/
 
-/** What `Retry-After` asks for: seconds, or a date. */
+/** The wait of `Retry-After`: seconds, or a date. */
 function retryAfterMs(headers: Headers | undefined): number | undefined {
   const text = headers?.get('retry-after')
   if (!text) return undefined

@@ -1,6 +1,6 @@
-// What can go wrong with a call, as classes: branch on them, or on `code`, which will not change.
+// The errors of a call, as classes: branch on them, or on `code`, which will not change.
 
-/** What an error says beside its sentence. */
+/** The fields of an error beside its sentence. */
 export type ErrorFields = {
   /** Of the service; 0 when there was no answer of its own. */
   code: number
@@ -88,7 +88,7 @@ export class Forbidden extends PenstockError {
   override name = 'Forbidden'
 }
 
-/** What was asked for is no longer kept. */
+/** The object is no longer kept. */
 export class TooOld extends PenstockError {
   override name = 'TooOld'
 }
@@ -140,12 +140,12 @@ export class CheckFailed<Check = unknown> extends PenstockError {
   }
 }
 
-/** What was asked for may or may not have been done: no answer came. `cause` is what happened last.
+/** The call may or may not have been carried out: no answer came. `cause` is the last failure.
  *  The same call with the same id finds out, and does it if it was not done: nothing is done
  *  twice. */
 export class UnknownOutcome extends PenstockError {
   override name = 'UnknownOutcome'
-  /** What the call was sent under: its `external_id`, or the option `idempotency_key`. */
+  /** The idempotency key of the call: its `external_id`, or the option `idempotency_key`. */
   readonly external_id: string
 
   constructor(external_id: string, cause?: unknown) {

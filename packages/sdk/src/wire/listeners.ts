@@ -4,7 +4,7 @@
 /** One try of a call, as it begins. `attempt` 1 is the first. */
 export type RequestInfo = { method: 'POST' | 'GET'; path: string; attempt: number }
 
-/** What came of it. `status` 0: there was no answer, and `error` says why. */
+/** The outcome of a try. `status` 0: there was no answer, and `error` says why. */
 export type ResponseInfo = RequestInfo & {
   status: number
   /** Of the service; 0 is well. */

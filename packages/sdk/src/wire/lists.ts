@@ -13,7 +13,7 @@ export type NumberedPath = ResultWith<{ items: unknown[]; per_page: number }>
 
 export type Item<Path extends ListPath | NumberedPath> = Endpoints[Path]['result']['items'][number]
 
-/** What of a list is wanted. `limit` is how much of it is read at once. */
+/** The part of a list to read. `limit` is the size of a page. */
 export type Filter<Path extends ListPath | NumberedPath> = Omit<
   Endpoints[Path]['body'],
   'before' | 'page' | 'per_page'

@@ -1,4 +1,4 @@
-// What resources are made of: methods that call one endpoint each.
+// The parts of resources: methods that call one endpoint each.
 
 import type { Caller, CallOptions, WithResponse } from './calls.ts'
 import type { Endpoints } from './endpoints.ts'

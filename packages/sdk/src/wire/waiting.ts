@@ -1,5 +1,5 @@
-// What is waited for. Everybody who waits is woken by one stream of events that is open while
-// anybody does, and asks then; where there is no stream, they ask again and again.
+// Waiting for states. All waiters are woken by one stream of events that is open while there is
+// one, and ask then; where there is no stream, they ask again and again.
 
 import { type Caller, sleep } from './calls.ts'
 import { PenstockError, TimeoutError } from './errors.ts'
@@ -91,7 +91,7 @@ export class Waker {
 type Question<Answer> = {
   ask: (timeout_ms: number) => Promise<Answer>
   isThere: (answer: Answer) => boolean | Promise<boolean>
-  /** What an event about it names; left out: there is none. */
+  /** The subject in its events; left out: there are none. */
   subjectOf?: ((answer: Answer) => string) | undefined
 }
 
