@@ -1,10 +1,10 @@
--- The roles of Penstock, made once for each server by a superuser, before the first `penstock
--- migrate`; running it again changes nothing:
+-- The roles of Penstock, made once for each server by a superuser, before the first
+-- `penstock-admin migrate`; running it again changes nothing:
 --
 --   psql -f deploy/postgresql/roles.sql postgres
 --   createdb --owner penstock_owner --encoding UTF8 --template template0 penstock
 --
--- Passwords: `\password penstock_owner` in psql, and `penstock roles apply` for the others. What
+-- Passwords: `\password penstock_owner` in psql, `penstock-admin roles apply` for the others. What
 -- each may do in the database comes with its migrations: packages/service/db/rights.txt.
 
 do $$

@@ -505,7 +505,7 @@ export function usage(command: string): string {
     .map(([name, { value, help }]) => [`--${name} ${value}`.trim(), help] as const)
   const variables = Object.entries(ENVIRONMENT).filter(([name]) => has(name))
   return [
-    'penstock: a marketplace for TRON resources',
+    'Penstock: a marketplace for TRON resources',
     '',
     'npm start -- [options]     everything at once, on a development chain, for trying out',
     'npm run serve -- [options] the service alone, with a database, nodes and wallets of your own',

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // The program: `serve` is the process of the service, everything else a command of the operators,
 // which runs in a process of its own. `npm start` and `npm run demo` are those of the playground.
 

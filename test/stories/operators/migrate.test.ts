@@ -74,7 +74,7 @@ test('customers buy while a migration waits for a table that somebody holds', as
   assert.ok(longest_ms < LOCK_MS + OWN_MS, `${longest_ms} ms`)
 })
 
-test('penstock migrate says what it would apply, applies it, and finds it done', async (t) => {
+test('migrate says what it would apply, applies it, and finds it done', async (t) => {
   const { sql, url } = await freshDatabase(t)
   await sql`drop schema public cascade`
   await sql`create schema public`

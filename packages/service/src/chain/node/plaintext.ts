@@ -1,6 +1,6 @@
 // What may be reached in the clear: this machine, and what the operator has allowed by name. Each
-// such variable that makes a difference is told by `penstock status` for as long as a process runs
-// with it.
+// such variable that makes a difference is told by `penstock-admin status` for as long as a
+// process runs with it.
 
 import { isLoopback } from '../../lib/networks.ts'
 

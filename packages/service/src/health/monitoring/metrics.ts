@@ -70,7 +70,7 @@ export const METRICS = {
   restore_drill_age_seconds: gauge('How long ago a backup was last restored on trial.'),
   books_findings: gauge('What the last check of the books has found, by rule.'),
   journal_behind_entries: gauge('Numbers of entries that no seal covers yet.'),
-  alert: gauge('1 while `penstock status` names the alert.'),
+  alert: gauge('1 while `penstock-admin status` names the alert.'),
   gauges_age_seconds: gauge('How long ago those that come from the database were read.'),
   build_info: gauge('1; what runs.'),
 } as const

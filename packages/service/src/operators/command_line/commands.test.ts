@@ -44,7 +44,7 @@ test('every command explains itself, and the overview names them all', async (t)
     assert.ok(out.includes(`  ${words} `) && unbroken.includes(summary), words)
     const help = await type(...words.split(' '), '--help')
     assert.equal(help.code, 0)
-    assert.ok(help.out.startsWith(`penstock ${words}`) && help.out.includes('--json'), words)
+    assert.ok(help.out.startsWith(`penstock-admin ${words}`) && help.out.includes('--json'), words)
     const [noun, verb] = words.split(' ')
     const of_noun = await type(noun!, '--help')
     assert.equal(of_noun.code, 0)
@@ -167,7 +167,7 @@ test('every list of an empty service is empty, as text and as JSON', async (t) =
 /** The commands that a page shows, each in the words of a shell. */
 function commandsOf(page: string): string[][] {
   const text = page.replace(/ \\\n +/g, ' ')
-  const typed = text.matchAll(/^ {4,}penstock (.+)$|`penstock ([a-z]+ [a-z/][^`]*)`/gm)
+  const typed = text.matchAll(/^ {4,}penstock-admin (.+)$|`penstock-admin ([a-z]+ [a-z/][^`]*)`/gm)
   const examples: Record<string, string> = { ADDRESS: person('bob').address, TX_ID: '0'.repeat(64) }
   return [...typed].map(([, line, inline]) => {
     // What the shell hands over by standard input is no word of the command.
@@ -475,7 +475,7 @@ test('without a server, a Penstock or a permission, one sentence says so', async
   const bare = await spawned({ DATABASE_URL: await testCluster() }, 'status')
   assert.deepEqual(
     [bare.code, bare.err],
-    [1, 'This database has no Penstock yet: penstock migrate makes it.\n'],
+    [1, 'This database has no Penstock yet: penstock-admin migrate makes it.\n'],
   )
   const closed = await spawned(
     { DATABASE_URL: 'postgres://penstock:hush@127.0.0.1:1/penstock' },

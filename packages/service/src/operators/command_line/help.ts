@@ -20,7 +20,7 @@ export function helpOf(operation: Operation): string {
     many ? `${help}; may be repeated` : help,
   ]
   return [
-    ...wrapped(`penstock ${[cli.words, ...shown].join(' ')} [options]`),
+    ...wrapped(`penstock-admin ${[cli.words, ...shown].join(' ')} [options]`),
     '',
     ...wrapped(`${summary}.`),
     ...(description === undefined ? [] : ['', ...wrapped(description)]),
@@ -36,13 +36,13 @@ export function helpOf(operation: Operation): string {
 /** All commands with what they are for. */
 export function overview(operations: readonly Operation[]): string {
   return [
-    'penstock NOUN VERB [options]      npm run -s penstock -- NOUN VERB [options]',
+    'penstock-admin NOUN VERB [options]      npm run -s admin -- NOUN VERB [options]',
     '',
     ...columns(operations.map(({ cli, summary }) => [cli.words, summary])),
     '',
     'Each has --help and --json. They work on the database of DATABASE_URL or, without it, on the',
     'one that npm start runs in ./data (--data-dir DIR). Every change is recorded with its author',
-    '(--by) and reason (--reason). The service itself: `penstock serve`, with a --help of its own.',
+    '(--by) and reason (--reason). The service itself: `npm run serve`, with a --help of its own.',
     'Exit codes: 0 ok; 1 check failed, not found, or error; 2 usage error.',
     '',
   ].join('\n')

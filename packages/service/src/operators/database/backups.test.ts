@@ -307,7 +307,7 @@ test('what another program has restored is marked by hand, and accepted', async 
   Object.assign(at.io.clock, { now: () => new Date(Date.now() + 901_000 + 60_000) })
   // Nor before what the chain knows was noted, which test/stories/operators/restored.test.ts does.
   const blind = await at.type('database', 'accept', ...reason)
-  assert.match(blind.err, /first type `penstock restore reconcile --apply`/)
+  assert.match(blind.err, /first type `penstock-admin restore reconcile --apply`/)
   await sql`update database_loss set reconciled_at = now()`
   const { accepted } = await at.json<{ accepted: number }>('database', 'accept', ...reason)
   assert.equal(accepted, 1)

@@ -57,7 +57,7 @@ export const databaseOperations = [
       if (restored && !restored.reconciled)
         throw refusal(
           'What the chain knows and it does not would be done again: first type ' +
-            '`penstock restore reconcile --apply`.',
+            '`penstock-admin restore reconcile --apply`.',
         )
       const accepted = await acceptLosses(tx, at)
       if (accepted.length === 0) throw refusal('The database lacks nothing that any process knows.')

@@ -155,7 +155,7 @@ type Result = Static<typeof Checked>
 
 /** Tells the live database what restoring its backup has shown. */
 async function noteResult(needs: LocalNeeds, { backup }: RestoreSource, broken: Result['broken']) {
-  if (!backup) throw refusal('Only what `penstock backup` has made is noted.')
+  if (!backup) throw refusal('Only what `penstock-admin backup` has made is noted.')
   const place = placeOf(dirname(backup.folder))
   const { id, made_at, archive_bytes } = backup
   const at = needs.clock.now()

@@ -197,7 +197,7 @@ test('a role signs in with the password that was set, and with no other', async 
   )
 })
 
-test('penstock roles apply takes passwords from standard input, and shows none', async (t) => {
+test('roles apply takes passwords from standard input, and shows none', async (t) => {
   const at = await quietOperator(t)
   const [row] = await at.sql<{ name: string }>`select current_database()::text as name`
   const url = Object.assign(new URL(await testCluster()), { pathname: `/${row!.name}` }).toString()

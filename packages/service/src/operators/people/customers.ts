@@ -193,7 +193,7 @@ export const customerOperations = [
       const creating = { clock, new_id, deposit_address }
       const { result, actions } = await addCustomer(tx, creating, { name })
       const { deposit_index: _, ...value } = result
-      return { result: { value, note: `Next: penstock keys issue ${value.id}` }, actions }
+      return { result: { value, note: `Next: penstock-admin keys issue ${value.id}` }, actions }
     },
   }),
   look({

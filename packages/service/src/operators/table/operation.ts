@@ -262,8 +262,8 @@ async function allowanceOf<Body extends TObject>(
   })
   if (found.allowed) return found.id
   throw refusal(
-    `That wants a second operator: penstock approvals allow ${found.id}. Then do the same again, ` +
-      'within the hour.',
+    `That wants a second operator: penstock-admin approvals allow ${found.id}. ` +
+      'Then do the same again, within the hour.',
   )
 }
 

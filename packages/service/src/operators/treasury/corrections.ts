@@ -133,7 +133,9 @@ function shown(outcome: Awaited<ReturnType<typeof correctOrPropose>>): {
   const wanted = { id, customer_id, amount_sun, invoice_number, reason }
   return {
     value: { ...wanted, made_at: null, made_by: proposed_by, ends_at },
-    note: `Proposed. Another operator makes it within the hour: penstock approvals give "${id}"`,
+    note:
+      'Proposed. Another operator makes it within the hour: ' +
+      `penstock-admin approvals give "${id}"`,
     kind: outcome.proposed ? 'proposal' : undefined,
   }
 }

@@ -154,7 +154,7 @@ function changeOf(
 }
 
 const TO_DO =
-  'To end one: penstock deposits resolve TX_ID, with --sent-by TX_ID, --credit CUSTOMER or ' +
+  'To end one: penstock-admin deposits resolve TX_ID, with --sent-by TX_ID, --credit CUSTOMER or ' +
   '--written-off, and --reason.'
 
 /** A transaction id as it is kept. Throws misuse. */

@@ -64,7 +64,7 @@ export async function pendingMigrations(
 }
 
 async function asMigrator<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = await openClient(Hosts.of(url), { application_name: 'penstock migrate' })
+  const client = await openClient(Hosts.of(url), { application_name: 'penstock-admin migrate' })
   try {
     return await work(client)
   } finally {

@@ -90,7 +90,7 @@ export function whyUnfit(
   if (unapplied)
     return (
       `The database has no migration ${unapplied.number} (${unapplied.name}) yet: ` +
-      'penstock migrate applies it.'
+      'penstock-admin migrate applies it.'
     )
   return whyForeign(applied, known)
 }
@@ -125,7 +125,7 @@ export function whyForeign(
 export async function schemaComplaint(sql: Query): Promise<string | undefined> {
   const [table] = await sql<{ there: boolean }>`
     select to_regclass('migration') is not null as there`
-  if (!table!.there) return 'This database has no Penstock yet: penstock migrate makes it.'
+  if (!table!.there) return 'This database has no Penstock yet: penstock-admin migrate makes it.'
   const applied = await sql<AppliedMigration>`
     select number, name, sha256, needs from migration order by number`
   return whyUnfit(applied, await readMigrations())

@@ -208,7 +208,7 @@ test('who may not make keys for receipts starts with one of ours or not at all',
   t.after(() => api_sql.close())
   const where = { data_dir: await dataFolder(t), secret_key: RIGHT }
   const start = () => keysAtStart(where, api_sql, api_sql)
-  await assert.rejects(start(), /No key that signs receipts has the mark .* `penstock migrate`/)
+  await assert.rejects(start(), /No key that signs receipts .* `penstock-admin migrate`/)
   await keysAtStart(where, sql, sql)
   await start()
   await sql`update signing_key set mark = null`

@@ -52,8 +52,8 @@ export async function keysAtStart(
   if (role!.may_make) await ownerProvidesSigningKey(needs, 'start')
   else if (credentials_sql && !(await findSigningKey(sql, seal)))
     throw new Misuse(
-      'No key that signs receipts has the mark of our sealing key: run `penstock migrate` where ' +
-        'PENSTOCK_SECRET_KEY is set.',
+      'No key that signs receipts has the mark of our sealing key: run `penstock-admin migrate` ' +
+        'where PENSTOCK_SECRET_KEY is set.',
     )
   return keys
 }

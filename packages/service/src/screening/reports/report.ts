@@ -121,9 +121,9 @@ ${limitPart(facts, context)}
 <p>Engine ${escaped(facts.engine)}, policy ${escaped(facts.policy.name)}
 (version ${escaped(facts.policy.version)})${labels}.</p>
 <p>Evidence SHA-256: <span class="hash">${escaped(sha256)}</span></p>
-<p>To check it: <code>penstock aml report ${escaped(check_id)} --evidence FILE</code> writes the
-evidence, whose <code>sha256sum</code> is this;
-<code>penstock aml replay ${escaped(check_id)}</code> computes it again
+<p>To check it: <code>penstock-admin aml report ${escaped(check_id)} --evidence FILE</code> writes
+the evidence, whose <code>sha256sum</code> is this;
+<code>penstock-admin aml replay ${escaped(check_id)}</code> computes it again
 from the chain and the lists of then. Who asked, the licences and origins of the lists, and the
 rules in words are from the service's records beside the evidence, and not part of this sum.</p>
 </footer>
