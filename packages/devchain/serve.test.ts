@@ -266,3 +266,20 @@ test('with an interval, blocks come by themselves, at the time of the wall clock
   })
   assert.ok(Math.abs(block.time_ms - before_ms) < 60_000)
 })
+
+test('blocks of an interval are made when their slots begin, whenever the chain began', async (t) => {
+  const slot_ms = 1_780_000_002_000
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: slot_ms + 1_100 })
+  const late_ms: number[] = []
+  const served = await startDevchain({
+    block_time_seconds: 3,
+    genesis_time_ms: slot_ms - 600_000,
+    onBlock: ({ time_ms }) => late_ms.push(Date.now() - time_ms),
+  })
+  t.after(() => served.close())
+  late_ms.length = 0
+  t.mock.timers.tick(1_901)
+  assert.deepEqual(late_ms, [1])
+  for (let i = 0; i < 9; i++) t.mock.timers.tick(1_000)
+  assert.deepEqual(late_ms, [1, 1, 1, 1])
+})

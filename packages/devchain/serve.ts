@@ -10,6 +10,7 @@ import type { Block } from './chain/blocks.ts'
 import { blocksBeforeStart, Devchain, type DevchainOptions } from './devchain.ts'
 import { ChainLog } from './log.ts'
 import { type Json, printJson } from './state/json.ts'
+import { SLOT_MS } from './state/parameters.ts'
 import type { Answer } from './wallet_api/wallet_api.ts'
 
 export type BlockNotice = { number: number; id: string; time_ms: number; transactions: number }
@@ -160,17 +161,37 @@ function startClock(devchain: Devchain, options: ServeOptions): { stop(): void }
     due_ms = 0
     devchain.makeBlockInTime(devchain.clock())
   }
+  /** Where blocks come whole slots apart, until the slot begins: as on the network, what a block
+   *  has was sent before its time. */
+  const untilNext = (interval_ms: number) => {
+    const { calendar, wall_clock } = devchain.chain
+    if (wall_clock || interval_ms % SLOT_MS !== 0) return interval_ms
+    const now_ms = clock()
+    const slot = calendar.slotOf(now_ms) + interval_ms / SLOT_MS
+    // A timer may be a millisecond early.
+    return calendar.timeOf(slot) - now_ms + 1
+  }
   const start = (seconds: number) => {
-    clearInterval(timer)
+    clearTimeout(timer)
     devchain.clock = seconds === 0 ? () => Date.now() : clock
-    timer = seconds === 0 ? undefined : setInterval(tick, seconds * 1000)
+    if (seconds === 0) return
+    const next = () => {
+      timer = setTimeout(
+        () => {
+          next()
+          tick()
+        },
+        untilNext(seconds * 1000),
+      )
+    }
+    next()
   }
   start(options.block_time_seconds ?? 3)
   devchain.setBlockTime = (seconds) => {
     devchain.instant = seconds === 0
     start(seconds)
   }
-  return { stop: () => clearInterval(timer) }
+  return { stop: () => clearTimeout(timer) }
 }
 
 function exchange(

@@ -229,6 +229,21 @@ test('what happened in hours in which nobody was counted is measured all the sam
   assert.equal(total(await counts(world, 'order_in_block')), 1)
 })
 
+test('where the chain is hours ahead, no span of two clocks is counted', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  const ahead = '2 hours'
+  await world.sql`update attempt set block_time = block_time + ${ahead}::text::interval`
+  await world.sql`update deposit set block_time = block_time + ${ahead}::text::interval`
+  await world.sql`update block set time = time + ${ahead}::text::interval`
+  world.wait(66)
+  await run(world, ['attend', 'count_purchases', 'measure_minutes'])
+  assert.equal(percentile(await counts(world, 'order_in_block'), 1), boundOf([3_000], 1))
+  assert.equal(total(await counts(world, 'deposit_credited')), 0, 'no 0 ms either')
+})
+
 const person = (world: World) => world.person('screened', 1).address
 
 /** Goes on until no order is open. */

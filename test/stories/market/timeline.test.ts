@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { figuresReader } from 'penstock-service/health/monitoring/figures.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 type Step = { what: string; at: string | null; expected: string | null; tx_id?: string }
@@ -9,11 +10,16 @@ type Timeline = {
   transaction: { id: string; status: string; hash?: string }
   sentence: string
   steps: Step[]
-  entries: { kind: string; amount: number; balance: number; spendable: number }[]
+  entries: { at: string; kind: string; amount: number; balance: number; spendable: number }[]
   notices: { type: string }[]
   chain_ahead_seconds: number
 }
-type TransactionItem = { id: string; delivered_at: string | null; ended_at: string | null }
+type TransactionItem = {
+  id: string
+  delivered_at: string | null
+  ended_at: string | null
+  delivered_ms: number | null
+}
 
 const look = (customer: Customer, id: string) =>
   customer.get<Timeline>('/v1/transaction/timeline', { id })
@@ -78,10 +84,12 @@ test('steps stand in the order of cause, whatever the clock of the chain', async
   const customer = await world.customer({ trx: 100 })
   const { id } = await customer.buyEnergy(world.person('bob', 1).address, 65_000)
   await world.settle()
-  for (const [seconds, ahead] of [
-    [-4, 0],
-    [7_204, 7_200],
-    [-7_200, 0],
+  const clock = { now: () => world.now }
+  // With the chain's clock as it was in the end, it says when the block was made.
+  for (const [seconds, ahead, block_ms] of [
+    [-4, 0, 3_000],
+    [7_204, 7_200, 3_000],
+    [-7_200, 0, 2_000],
   ] as const) {
     await push(world, seconds)
     const told = await look(customer, id)
@@ -89,6 +97,14 @@ test('steps stand in the order of cause, whatever the clock of the chain', async
     assert.deepEqual(past(told), steps, `${seconds}`)
     assert.deepEqual(coming(told), ['solid', 'over', 'ended'])
     assert.ok(Math.abs(told.chain_ahead_seconds - ahead) <= 4, `${told.chain_ahead_seconds}`)
+    // Spans are those of one clock, neither negative nor cut off at 0.
+    const { items } = await customer.get<{ items: TransactionItem[] }>('/v1/transactions/list')
+    const [hold, capture] = told.entries
+    const took_ms = Date.parse(capture!.at) - Date.parse(hold!.at)
+    assert.equal(took_ms, 3_000)
+    assert.equal(items[0]!.delivered_ms, took_ms)
+    const { block_p50_ms } = await figuresReader({ sql: world.sql, clock })()
+    assert.equal(block_p50_ms, block_ms)
   }
 })
 

@@ -640,6 +640,8 @@ export type Endpoints = {
         delivered_at: string | null
         /** When the last of it was taken back */
         ended_at: string | null
+        /** Milliseconds from its acceptance to its charge, by the clock of the service */
+        delivered_ms: number | null
       }[]
       /** `before` of the next page; null at the end */
       next: string | null

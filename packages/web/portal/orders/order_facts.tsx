@@ -20,18 +20,6 @@ export function amountsText(amounts: { energy?: number; bandwidth?: number } | u
     .join(' + ')
 }
 
-/** More than any delivery takes: then the chain's clock is another than ours. */
-const DELIVERY_MS_MAX = 900_000
-
-/** How long after it was bought the block has its delivery, in milliseconds; undefined while none
- *  has it, and where the chain's clock is another than ours: a span between two clocks says
- *  nothing. */
-function deliveryMs({ created_at, delivered_at }: ListedOrder): number | undefined {
-  if (delivered_at === null) return undefined
-  const ms = new Date(delivered_at).getTime() - new Date(created_at).getTime()
-  return ms < 0 || ms > DELIVERY_MS_MAX ? undefined : ms
-}
-
 export const orderColumns = (): Column<ListedOrder>[] => [
   {
     title: say('order.created'),
@@ -55,11 +43,9 @@ export const orderColumns = (): Column<ListedOrder>[] => [
     title: say('order.took'),
     is_figure: true,
     is_minor: true,
-    cell: (order) => {
-      const ms = deliveryMs(order)
-      // Times are of whole seconds.
-      return ms === undefined ? '' : ms === 0 ? `< ${spanText(1_000)}` : spanText(ms)
-    },
+    cell: ({ delivered_ms: ms }) =>
+      // After an event it is the difference of whole seconds.
+      ms === null ? '' : ms === 0 ? `< ${spanText(1_000)}` : spanText(ms),
   },
   {
     title: say('order.external_id'),
@@ -83,6 +69,8 @@ export function patchOrder(row: ListedOrder, event: LiveEvent): ListedOrder {
   if (order?.id !== row.id || ('test' in event && event.test)) return row
   const { status } = order
   const timestamp = 'timestamp' in event ? event.timestamp : null
-  const delivered_at = status === 'success' ? (row.delivered_at ?? timestamp) : row.delivered_at
-  return { ...row, status, delivered_at, ...(order.hash && { hash: order.hash }) }
+  const next = { ...row, status, ...(order.hash && { hash: order.hash }) }
+  if (status !== 'success' || timestamp === null || row.delivered_at !== null) return next
+  const span_ms = new Date(timestamp).getTime() - new Date(row.created_at).getTime()
+  return { ...next, delivered_at: timestamp, delivered_ms: span_ms < 0 ? null : span_ms }
 }

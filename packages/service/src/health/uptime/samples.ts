@@ -18,7 +18,9 @@ const IRREVERSIBLE_BLOCKS = 19
 /** How long that takes where a block is not kept any more. */
 const IRREVERSIBLE_SECONDS = 3 * IRREVERSIBLE_BLOCKS
 
-/** From the acceptance of orders. One that failed counts among all three. */
+/** From the acceptance of orders. One that failed counts among all three. Where the time of a block
+ *  does not fit our clock, as where a development chain was pushed ahead, it is the time at which
+ *  we saw it: a span between two clocks says nothing. */
 async function orderSamples(sql: Query, { from, until }: Range): Promise<Sample[]> {
   return sql<Sample>`
     select s.metric, date_trunc('minute', e.at) as at,
@@ -37,7 +39,8 @@ async function orderSamples(sql: Query, { from, until }: Range): Promise<Sample[
           where d.order_id = o.id and d.state <> 'failed') as part) as t
       cross join lateral (values
         ('order_sent', t.sent_at, 'order.succeeded'),
-        ('order_in_block', t.block_time, 'order.succeeded'),
+        ('order_in_block', case when t.block_time between o.created_at and e.at
+          then t.block_time when t.block_time is not null then e.at end, 'order.succeeded'),
         ('order_irreversible', e.at, 'order.solid')) as s (metric, reached_at, type)
     where e.at >= ${from} and e.at < ${until} and not e.test
       and e.type in ('order.succeeded', 'order.failed', 'order.solid')
@@ -46,20 +49,24 @@ async function orderSamples(sql: Query, { from, until }: Range): Promise<Sample[
     group by 1, 2, 3`
 }
 
-/** From the moment when no fork could take deposits back. */
+/** From the moment when no fork could take deposits back. One of a chain that is ahead of our clock
+ *  is left out: its blocks have yet to come. */
 async function depositSamples(sql: Query, { from, until }: Range): Promise<Sample[]> {
   return sql<Sample>`
     select 'deposit_credited' as metric, date_trunc('minute', e.at) as at,
-      width_bucket(greatest(extract(epoch from e.at - coalesce(
-        (select time from block where number = d.block_number + ${IRREVERSIBLE_BLOCKS}::bigint),
-        d.block_time + ${IRREVERSIBLE_SECONDS}::integer * interval '1 second')) * 1000, 0),
-        ${BOUNDS_MS}::numeric[]) as bucket,
+      width_bucket(extract(epoch from e.at - b.irreversible_at) * 1000, ${BOUNDS_MS}::numeric[])
+        as bucket,
       count(*)::integer as count
     from noted_event as e
       cross join lateral (select substr(e.subject, length('deposit:') + 1) as place) as p
       join deposit as d on d.tx_id = split_part(p.place, '/', 1)
         and d.position = coalesce(nullif(split_part(p.place, '/', 2), '')::integer, 0)
+      cross join lateral (select coalesce(
+        (select time from block where number = d.block_number + ${IRREVERSIBLE_BLOCKS}::bigint),
+        d.block_time + ${IRREVERSIBLE_SECONDS}::integer * interval '1 second')
+          as irreversible_at) as b
     where e.at >= ${from} and e.at < ${until} and not e.test and e.type = 'deposit.credited'
+      and e.at >= b.irreversible_at
     group by 1, 2, 3`
 }
 

@@ -47,12 +47,16 @@ const ListedTransaction = Type.Object({
   ...Transaction.properties,
   delivered_at: TimeOrNull('When the last part of it was in a block, by the time of that block'),
   ended_at: TimeOrNull('When the last of it was taken back'),
+  delivered_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Milliseconds from its acceptance to its charge, by the clock of the service',
+  }),
 })
 
 const printListed = (order: ListedOrder): Static<typeof ListedTransaction> => ({
   ...printOrder(order),
   delivered_at: timeOrNull(order.delivered_at),
   ended_at: timeOrNull(order.ended_at),
+  delivered_ms: order.delivered_ms,
 })
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })

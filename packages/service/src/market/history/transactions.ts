@@ -20,8 +20,12 @@ export type TransactionFilter = {
 }
 
 /** `delivered_at`: when the last part of it was in a block; `ended_at`: when the last was taken
- *  back. */
-export type ListedOrder = Order & { delivered_at: Date | null; ended_at: Date | null }
+ *  back, both by the chain's clock; `delivered_ms`: from its acceptance to its charge, by ours. */
+export type ListedOrder = Order & {
+  delivered_at: Date | null
+  ended_at: Date | null
+  delivered_ms: number | null
+}
 
 /** Orders that a page looks at: with a filter that few of very many pass, a page may show fewer
  *  than it could, even none, and the next one goes on. */
@@ -99,9 +103,13 @@ async function idsOfAddress(sql: Sql, bounds: Bounds & { address: string }): Pro
 async function readOrders(sql: Sql, ids: readonly string[]): Promise<ListedOrder[]> {
   return sql<ListedOrder>`
     select o.${ORDER_COLUMNS}, coalesce(part.delivered_at, created.block_time) as delivered_at,
-      part.ended_at
+      part.ended_at,
+      case when o.state = 'success' and charged.made_at >= o.created_at
+        then round(extract(epoch from charged.made_at - o.created_at) * 1000)::float8
+        end as delivered_ms
     from orders as o left join activation as a on a.id = o.activation_id
       left join attempt as created on created.id = a.attempt_id and o.state = 'success'
+      left join transfer as charged on charged.hold_id = 'order:' || o.id
       left join lateral (
         select max(delegated_at) filter (where o.state = 'success') as delivered_at,
           case when bool_and(state = 'ended') then max(reclaimed_at) end as ended_at
