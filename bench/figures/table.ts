@@ -2,7 +2,7 @@
 // it, where it is in what `npm run bench -- NAME --json` prints, and for how long that may run.
 
 /** Where a value is: names, and of a list the element that has these fields. */
-type Place = readonly (string | Readonly<Record<string, string>>)[]
+type Place = readonly (string | Readonly<Record<string, string | number | null>>)[]
 type Line = { readonly says: string; readonly at: Place; readonly unit?: string }
 
 export type Figure = {
@@ -23,15 +23,15 @@ const line = (says: string, at: string | Place, unit?: string): Line => ({
   ...(unit !== undefined && { unit }),
 })
 
-/** Orders a second and how late they are answered, with another receiver for each. */
-const distinct = (who: string, limits: string, customers: string): readonly Line[] => {
-  const load = { receivers: 'distinct', customers, limits }
-  const says = `another receiver for each order, ${who}`
-  return [
-    line(`${says}: orders a second`, ['receivers', load, 'per_second']),
-    line(`${says}: answered (p99)`, ['receivers', load, 'p99_ms'], 'ms'),
-  ]
+/** Orders that each go to another receiver, within the default limits: as many as are answered, or
+ *  so many a second sent. */
+const distinct = (says: string, value: 'per_second' | 'p99_ms', sent: number | null = null) => {
+  const customers = says.includes('one customer') ? 'one customer' : '500 customers'
+  const load = { receivers: 'distinct', customers, limits: 'default', sent }
+  const at = ['receivers', load, value]
+  return line(`another receiver for each order, ${says}`, at, value === 'p99_ms' ? 'ms' : undefined)
 }
+const SLOW_NODE = { receivers: 'distinct', limits: '15 a second at the node' }
 
 const statement = (says: string, what: string) => line(says, ['rows', { what }, 'p99_ms'], 'ms')
 
@@ -64,7 +64,18 @@ const ORDERS: readonly Figure[] = [
       line('one customer, one receiver', 'hot.ours'),
       line('of pgbench', 'ratio_hot'),
       line('times what one call an order reaches', 'hot_over_one_call'),
-      ...distinct('500 customers', 'default', '500 customers'),
+      distinct('500 customers: orders a second', 'per_second'),
+      ...[500, 1_000, 1_500].map((sent) =>
+        distinct(`${sent} a second sent: answered (p99)`, 'p99_ms', sent),
+      ),
+      distinct('one customer, 500 a second sent: orders a second', 'per_second', 500),
+      distinct('one customer, 500 a second sent: answered (p99)', 'p99_ms', 500),
+      line(
+        'the same, 10 a second sent, a node that allows 15 requests a second: answered (p99)',
+        ['receivers', SLOW_NODE, 'p99_ms'],
+        'ms',
+      ),
+      line('and so many requests it has refused', ['receivers', SLOW_NODE, 'node_refused']),
       line('64 clients, one receiver: answered (p99)', 'ours_64_p99_ms', 'ms'),
       line('of the processor, an order takes of the service', 'service_us_per_order', 'µs'),
       line('of which a bare server of node:http takes', 'http_floor_us', 'µs'),

@@ -18,7 +18,10 @@ export type BenchNode = {
 }
 
 export async function startNode(folder: string): Promise<BenchNode> {
-  const child = fork(join(import.meta.dirname, 'node_process.ts'), { stdio: 'inherit' })
+  const child = fork(join(import.meta.dirname, 'node_process.ts'), {
+    stdio: 'inherit',
+    execArgv: [...process.execArgv, '--expose-gc'],
+  })
   const ready = once(child, 'message')
   const ended = once(child, 'exit').then(() => {
     throw new Error('the node has ended')

@@ -167,6 +167,8 @@ export type World = {
   steps_sql?: Sql
   /** How what a customer waits for is tried again that the database could not do. */
   again?: Again | undefined
+  /** Between the beginnings of two batches where purchases come together. */
+  pause?: (() => Promise<unknown>) | undefined
   /** Told of what customers are told of: `order:ID`, `check:ID`, `subscription:ID`. */
   told?: ((name: string) => void) | undefined
   /** A connection of the follower's own: when it is late, everything that is sold is refused. */
@@ -439,8 +441,8 @@ function listsOf({ sql, clock, node, about }: World): Endpoint[] {
 /** Places what customers order, and what the service orders for itself, which the API's role may
  *  not. */
 function placersOf(world: World, parts: Pick<OrderPlacing, 'new_id' | 'prices' | 'receiver'>) {
-  const { sql: steps_sql, api_sql = steps_sql, clock, again, told, wake } = world
-  const placing = { ...parts, clock, again, told, wake }
+  const { sql: steps_sql, api_sql = steps_sql, clock, again, pause, told, wake } = world
+  const placing = { ...parts, clock, again, pause, told, wake }
   const { placeOrder } = orderPlacer({ ...placing, sql: api_sql })
   const { tryOrder } = orderPlacer({ ...placing, sql: steps_sql })
   return { tryOrder, placeOrder }

@@ -103,6 +103,8 @@ export type Needs = {
   receiver: ReceiverReader
   /** How a purchase is tried again that the database could not place. */
   again?: Again | undefined
+  /** Between the beginnings of two batches where purchases come together. */
+  pause?: (() => Promise<unknown>) | undefined
   /** Told of each order whose customer is told of it. */
   told?: ((name: string) => void) | undefined
   wake: (step: string) => void
@@ -123,8 +125,10 @@ const isNamed = ({ external_id, quote }: Purchase) => external_id !== null || qu
 
 export function orderPlacer(needs: Needs): OrderPlacer {
   const { again = notAgain } = needs
-  const place = batched<PricedPurchase, Placement | Fault>(BATCH_MAX, (purchases, next) =>
-    placeAll(needs, purchases, next),
+  const place = batched<PricedPurchase, Placement | Fault>(
+    BATCH_MAX,
+    (purchases, next) => placeAll(needs, purchases, next),
+    needs.pause,
   )
   const open_orders = openOrderCounter(needs)
   async function tryOrder(purchase: Purchase): Promise<Placement | Fault> {

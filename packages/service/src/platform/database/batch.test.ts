@@ -127,3 +127,35 @@ test('the next batch begins when the one before says so; each call has its resul
   release[2]!()
   assert.deepEqual(await results, [10, 20, 30, 40, 50])
 })
+
+test('a batch of several is followed by a pause; who calls alone waits for none', async () => {
+  const pauses: (() => void)[] = []
+  const begun: number[][] = []
+  const call = batched(
+    3,
+    async (items: number[]) => {
+      begun.push(items)
+      return items
+    },
+    () => new Promise<void>((resolve) => pauses.push(resolve)),
+  )
+  await call(1)
+  await call(2)
+  assert.equal(pauses.length, 0)
+  await Promise.all([3, 4].map(call))
+  const later = [5, 6].map(call)
+  await turns(5)
+  assert.deepEqual(begun, [[1], [2], [3, 4]])
+  pauses[0]!()
+  await Promise.all(later)
+  assert.deepEqual(begun.at(-1), [5, 6])
+  // Where a whole batch waits, there is nothing to wait for.
+  pauses[1]!()
+  await turns(2)
+  await Promise.all([7, 8, 9, 10, 11, 12].map(call))
+  assert.deepEqual(begun.slice(-2), [
+    [7, 8, 9],
+    [10, 11, 12],
+  ])
+  assert.equal(pauses.length, 3)
+})

@@ -1,6 +1,8 @@
 // Group commit. Calls that arrive while a batch is under way are collected and handed over together
 // as the next one, so that one statement and one commit serve them all; when nothing is under way a
-// call does not wait for others.
+// call does not wait for others. Under a load that leaves the processor little rest, batches would
+// be small and many, and cost most of what there is: so one that has served several may be followed
+// by a pause, in which the next becomes larger.
 
 type QueuedItem<Item, Result> = {
   item: Item
@@ -8,13 +10,17 @@ type QueuedItem<Item, Result> = {
   reject: (thrown: unknown) => void
 }
 
+const noPause = async () => {}
+
 /** Joins calls into batches of at most `size_max`, in the order of arrival. `run` returns one
  *  result for each item; when it throws, every call of that batch throws the same. The next batch
  *  begins when this one has ended, or when it says that the next may: when it holds the locks for
- *  which the next must wait, say. */
+ *  which the next must wait, say. `pause` begins with a batch of several, and the next waits for
+ *  its end too, unless as many wait as it can take. */
 export function batched<Item, Result>(
   size_max: number,
   run: (items: Item[], next_may_begin: () => void) => Promise<Result[]>,
+  pause: (() => Promise<unknown>) | undefined = noPause,
 ): (item: Item) => Promise<Result> {
   const queue: QueuedItem<Item, Result>[] = []
   let under_way = false
@@ -25,6 +31,7 @@ export function batched<Item, Result>(
     await new Promise<void>((resolve) => setImmediate(resolve))
     while (queue.length > 0) {
       const waiting = queue.splice(0, size_max)
+      const paused = waiting.length > 1 && queue.length < size_max ? pause() : undefined
       await new Promise<void>((next_may_begin) => {
         const items = waiting.map(({ item }) => item)
         run(items, next_may_begin)
@@ -38,6 +45,7 @@ export function batched<Item, Result>(
           )
           .finally(next_may_begin)
       })
+      await paused
     }
     under_way = false
   }
