@@ -13,7 +13,8 @@ const TABLES: Record<string, string> = {
   'chain/follow': 'attempt block chain cursor node_dispute node_hiding',
   'chain/wallets': 'wallet_check',
   'chain/signing': 'signing',
-  'screening/labels': 'aml_entry label_set label_set_version list list_entry list_version',
+  'screening/labels':
+    'aml_entry label_set label_set_version list list_entry list_removal list_version',
   'events/log': 'event event_counter event_note event_publisher',
   'events/webhooks': 'notice webhook webhook_call webhook_network webhook_secret',
   'people/settings': 'customer_setting',

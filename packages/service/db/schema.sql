@@ -956,6 +956,16 @@ create table list_entry (
 );
 create index list_entry_of_address on list_entry (address);
 
+create table list_removal (
+  entry_version bigint not null,
+  n integer not null,
+  version_id bigint not null,
+  constraint list_removal_pkey primary key (entry_version, n),
+  constraint list_removal_of_entry foreign key (entry_version, n) references list_entry(version_id, n),
+  constraint list_removal_of_version foreign key (version_id) references list_version(id)
+);
+create index list_removal_by_version on list_removal (version_id);
+
 create table list_version (
   id bigint generated always as identity not null,
   list text not null,
@@ -1879,6 +1889,37 @@ begin
   execute format('alter role %I login password %L', role, verifier);
 end $function$;
 
+CREATE OR REPLACE FUNCTION version_difference(before_version bigint, after_version bigint)
+ RETURNS TABLE(change text, list text, address text, category text, entity text, kind text, confidence smallint, reference text, valid_from timestamp with time zone, valid_to timestamp with time zone)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with between_them as (
+    select v.id, v.list from list_version as v
+    where v.list = (select o.list from list_version as o
+        where o.id = greatest(before_version, after_version))
+      and v.id > least(before_version, after_version)
+      and v.id <= greatest(before_version, after_version)
+  ), higher as (
+    select b.list, e.address, e.category, e.entity, e.kind, e.confidence, e.reference, e.valid_from,
+      e.valid_to
+    from between_them as b join list_entry as e on e.version_id = b.id
+    left join list_removal as r on r.entry_version = e.version_id and r.n = e.n
+    where r.version_id is null or r.version_id > greatest(before_version, after_version)
+  ), lower as (
+    select b.list, e.address, e.category, e.entity, e.kind, e.confidence, e.reference, e.valid_from,
+      e.valid_to
+    from between_them as b join list_removal as r on r.version_id = b.id
+    join list_entry as e on e.version_id = r.entry_version and e.n = r.n
+    where r.entry_version <= least(before_version, after_version)
+  )
+  select case when after_version > before_version then 'added' else 'removed' end, h.*
+  from (select * from higher except select * from lower) as h
+  union all
+  select case when after_version > before_version then 'removed' else 'added' end, l.*
+  from (select * from lower except select * from higher) as l
+$function$;
+
 CREATE OR REPLACE FUNCTION was_supplied(subscription text, block bigint)
  RETURNS boolean
  LANGUAGE sql
@@ -1923,6 +1964,25 @@ union all
     event_note.test
    from event_note;
 
+create view version_entry as
+ select v.id as version_id,
+    v.list,
+    e.version_id as entry_version,
+    e.n,
+    e.address,
+    e.category,
+    e.entity,
+    e.kind,
+    e.confidence,
+    e.reference,
+    e.valid_from,
+    e.valid_to
+   from list_version v
+     join list_version o on o.list = v.list and o.id <= v.id
+     join list_entry e on e.version_id = o.id
+     left join list_removal r on r.entry_version = e.version_id and r.n = e.n
+  where r.version_id is null or r.version_id > v.id;
+
 create trigger account_begins_empty before insert on account for each row execute function keep_account_sums();
 
 create trigger account_sums_follow_transfers before update on account for each row when ((new.posted_sun <> old.posted_sun or new.held_sun <> old.held_sun) and (pg_trigger_depth() = 0 or not has_table_privilege('account'::regclass::oid, 'truncate'))) execute function keep_account_sums();
@@ -1964,6 +2024,8 @@ create trigger label_set_is_append_only before delete or update on label_set for
 create trigger label_set_version_is_append_only before delete or update on label_set_version for each row execute function refuse_change();
 
 create trigger list_entry_is_append_only before delete or update on list_entry for each row execute function refuse_change();
+
+create trigger list_removal_is_append_only before delete or update on list_removal for each row execute function refuse_change();
 
 create trigger list_version_is_append_only before delete or update on list_version for each row execute function refuse_change();
 

@@ -183,7 +183,7 @@ async function newestSet(tx: Tx): Promise<number> {
 async function hurryListed(tx: Tx, label_set: number, now: Date): Promise<void> {
   await tx`
     update aml_watch as w set label_set = -1
-    from list_entry as e join label_set_version as m using (version_id)
+    from version_entry as e join label_set_version as m using (version_id)
     where e.address = w.address and e.kind = 'authority' and m.label_set = ${label_set}
       and (e.valid_from is null or e.valid_from <= ${now})
       and (e.valid_to is null or e.valid_to > ${now})

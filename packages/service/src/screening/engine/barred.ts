@@ -51,7 +51,7 @@ async function blacklisted(
   at: Date,
 ): Promise<ReadonlySet<Address>> {
   const found = await sql<{ address: Address }>`
-    select address from list_entry join label_set_version using (version_id)
+    select address from version_entry join label_set_version using (version_id)
     where address = any(${addresses}) and kind = 'authority' and label_set = (select max(number)
       from label_set)
       and (valid_from is null or valid_from <= ${at}) and (valid_to is null or valid_to > ${at})
@@ -78,7 +78,7 @@ export async function severeTerminals(
 ): Promise<ReadonlyMap<Address, string>> {
   const rows = await sql<{ address: Address; category: string }>`
     select address, min(category) as category
-    from list_entry join label_set_version using (version_id)
+    from version_entry join label_set_version using (version_id)
     where address = any(${addresses}) and category = any(${severe})
       and confidence >= ${TERMINAL_CONFIDENCE}
       and label_set = (select max(number) from label_set)

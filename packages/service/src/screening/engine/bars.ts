@@ -95,15 +95,14 @@ async function readListed(
     select s.number, s.sha256, e.list, e.address, e.category, e.entity, e.kind, e.confidence,
       e.reference, e.valid_from, e.valid_to
     from label_set as s left join lateral (
-      select v.list, e.n, e.address, e.category, e.entity, e.kind, e.confidence, e.reference,
-        e.valid_from, e.valid_to
-      from list_entry as e join label_set_version as m using (version_id) join list_version as v
-        on v.id = e.version_id
+      select e.list, e.entry_version, e.n, e.address, e.category, e.entity, e.kind, e.confidence,
+        e.reference, e.valid_from, e.valid_to
+      from version_entry as e join label_set_version as m using (version_id)
       where m.label_set = s.number and e.address = any(${addresses}) and e.kind = 'authority'
         and (e.valid_from is null or e.valid_from <= ${at})
         and (e.valid_to is null or e.valid_to > ${at})) as e on true
     where s.number = coalesce(${label_set}::integer, (select max(number) from label_set))
-    order by e.address, e.list, e.n`
+    order by e.address, e.list, e.entry_version, e.n`
   const { number, sha256 } = rows[0]!
   const labels = rows.flatMap(({ number: _set, sha256: _hash, address, ...label }) =>
     address === null ? [] : { ...label, address },

@@ -8,12 +8,16 @@ import { refusal } from '../../lib/fault.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
 import type { ListEntry } from './list_entries.ts'
+import {
+  comparedWith,
+  contentHash,
+  distinctEntries,
+  type StoredEntry,
+  storeDifference,
+  storedEntries,
+} from './list_storage.ts'
 
-export type LabelEntry = Omit<ListEntry, 'valid_from' | 'valid_to'> & {
-  list: string
-  valid_from: Date | null
-  valid_to: Date | null
-}
+export type LabelEntry = StoredEntry & { list: string }
 
 export type LoadedList = {
   list: string
@@ -44,16 +48,6 @@ export type PublishOutcome = {
   entries: number
 }
 
-/** Everything that counts of an entry, as one line of text. */
-function lineOf(entry: Omit<LabelEntry, 'list'> | ListEntry): string {
-  const { address, category, entity, kind, confidence, reference, valid_from, valid_to } = entry
-  return JSON.stringify([
-    ...[address, category, entity, kind, confidence, reference],
-    valid_from?.toISOString() ?? null,
-    valid_to?.toISOString() ?? null,
-  ])
-}
-
 /** Publishes a version of a list, and with it the next label set. When the list says what it said
  *  before, nothing is made and `changed` is false. Throws Refused when an entry is not sound, or
  *  when the list has no entry or has lost more than half of them, unless it may: a publisher's bad
@@ -63,37 +57,32 @@ export async function publishList(
   loading: ListLoad,
   entries: readonly ListEntry[],
 ): Promise<PublishOutcome> {
-  for (const entry of entries) requireSound(entry)
+  const distinct = await distinctEntries(entries, requireSound)
   await tx`lock table label_set in exclusive mode`
-  const by_line = new Map(entries.map((entry) => [lineOf(entry), entry]))
-  const lines = [...by_line.keys()].sort()
-  const sha256 = createHash('sha256').update(lines.join('\n')).digest('hex')
-  const { before, same } = await versionInForce(tx, loading.list)
-  if (same?.sha256 === sha256) {
-    return {
-      label_set: before,
-      version_id: same.version_id,
-      added: 0,
-      removed: 0,
-      changed: false,
-      entries: lines.length,
-    }
+  const { before, same, newest } = await versionInForce(tx, loading.list)
+  // Where the one in force is not the newest, an operator has gone back to it.
+  const difference = await comparedWith(tx, newest, distinct)
+  const shown =
+    same && same.version_id !== newest
+      ? await comparedWith(tx, same.version_id, distinct)
+      : difference
+  const counts = { added: shown.added.length, removed: shown.removed.length }
+  if (same && counts.added + counts.removed === 0) {
+    const { version_id } = same
+    return { label_set: before, version_id, ...counts, changed: false, entries: distinct.size }
   }
-  const why = shrinking(lines.length, same)
+  const why = shrinking(distinct.size, same)
   if (why !== undefined && !loading.may_shrink) throw refusal(why)
-  const version_id = await insertVersion(
-    tx,
-    { ...loading, sha256 },
-    lines.map((line) => by_line.get(line)!),
-  )
-  const number = await insertSet(tx, {
+  const sha256 = await contentHash(distinct)
+  const version_id = await insertVersion(tx, { ...loading, sha256, entries: distinct.size })
+  await storeDifference(tx, version_id, difference)
+  const label_set = await insertSet(tx, {
     before,
     replaced: same?.version_id ?? 0n,
     version_id,
     loading,
   })
-  const difference = await differenceOf(tx, same?.version_id ?? 0n, version_id)
-  return { label_set: number, version_id, ...difference, changed: true, entries: lines.length }
+  return { label_set, version_id, ...counts, changed: true, entries: distinct.size }
 }
 
 /** Puts a version of a list that was loaded before in the place of the one in force: the next label
@@ -120,22 +109,25 @@ export async function restoreVersion(
   return { ...outcome, passed_over, version_before: same?.version_id }
 }
 
-type VersionInForce = { version_id: bigint; sha256: string; entries: number }
+type VersionInForce = { version_id: bigint; entries: number }
 
-/** The newest set, and the version of a list in it. */
+/** The newest set, the version of a list in it, and the newest version that there is of it (0:
+ *  none). */
 async function versionInForce(
   sql: Sql | Tx,
   list: string,
-): Promise<{ before: number; same: VersionInForce | undefined }> {
+): Promise<{ before: number; same: VersionInForce | undefined; newest: bigint }> {
   const [set] = await sql<{
     number: number
   }>`select number from label_set order by number desc limit 1`
   const before = set!.number
   const [same] = await sql<VersionInForce>`
-    select v.id as version_id, v.sha256, v.entries from label_set_version as s
+    select v.id as version_id, v.entries from label_set_version as s
       join list_version as v on v.id = s.version_id
     where s.label_set = ${before} and v.list = ${list}`
-  return { before, same }
+  const [newest] = await sql<{ id: bigint }>`
+    select id from list_version where list = ${list} order by id desc limit 1`
+  return { before, same, newest: newest?.id ?? 0n }
 }
 
 /** Why a version with so many entries is not loaded unless it may shrink; undefined when it is. */
@@ -164,33 +156,26 @@ export async function previewList(
   list: string,
   entries: readonly ListEntry[],
 ): Promise<ListPreview> {
-  for (const entry of entries) requireSound(entry)
+  const distinct = await distinctEntries(entries, requireSound)
   const { same } = await versionInForce(sql, list)
-  const in_force = same
-    ? await sql<Omit<LabelEntry, 'list'>>`
-        select address, category, entity, kind, confidence, reference, valid_from, valid_to
-        from list_entry where version_id = ${same.version_id}`
-    : []
-  const had = new Map(in_force.map((entry) => [lineOf(entry), entry]))
-  const has = new Map(entries.map((entry) => [lineOf(entry), entry]))
-  const added = [...has].filter(([line]) => !had.has(line))
-  const removed = [...had].filter(([line]) => !has.has(line))
+  const { added, removed } = await comparedWith(sql, same?.version_id ?? 0n, distinct)
+  const gone = await storedEntries(sql, removed)
   const differences = [
-    ...added.map(([, entry]) => ({
+    ...added.map((entry) => ({
       change: 'added' as const,
       list,
       ...entry,
       valid_from: entry.valid_from ?? null,
       valid_to: entry.valid_to ?? null,
     })),
-    ...removed.map(([, entry]) => ({ change: 'removed' as const, list, ...entry })),
+    ...gone.map((entry) => ({ change: 'removed' as const, list, ...entry })),
   ].sort((a, b) => (a.address < b.address ? -1 : Number(a.address > b.address)))
   return {
-    entries: has.size,
-    entries_before: had.size,
+    entries: distinct.size,
+    entries_before: same?.entries ?? 0,
     added: added.length,
     removed: removed.length,
-    refused: shrinking(has.size, same) ?? null,
+    refused: shrinking(distinct.size, same) ?? null,
     differences,
   }
 }
@@ -206,28 +191,14 @@ function requireSound({ address, category, confidence, entity, reference }: List
 
 async function insertVersion(
   tx: Tx,
-  loading: ListLoad & { sha256: string },
-  entries: readonly ListEntry[],
+  version: ListLoad & { sha256: string; entries: number },
 ): Promise<bigint> {
-  const { list, origin, sha256, passed_over, loaded_at, loaded_by } = loading
-  const [version] = await tx<{ id: bigint }>`
+  const { list, origin, sha256, entries, passed_over, loaded_at, loaded_by } = version
+  const [made] = await tx<{ id: bigint }>`
     insert into list_version (list, origin, sha256, entries, passed_over, loaded_at, loaded_by)
-    values (${list}, ${origin}, ${sha256}, ${entries.length}, ${passed_over}, ${loaded_at},
-            ${loaded_by}) returning id`
-  const column = <K extends keyof ListEntry>(name: K) => entries.map((entry) => entry[name] ?? null)
-  await tx`
-    insert into list_entry (version_id, n, address, category, entity, kind, confidence, reference,
-      valid_from, valid_to)
-    select ${version!.id}, n, address, category, entity, kind, confidence, reference, valid_from,
-      valid_to
-    from unnest(${column('address')}::text[], ${column('category')}::text[],
-                ${column('entity')}::text[],
-                ${column('kind')}::text[], ${column('confidence')}::smallint[],
-                ${column('reference')}::text[],
-                ${column('valid_from')}::timestamptz[],
-                ${column('valid_to')}::timestamptz[]) with ordinality
-      as e (address, category, entity, kind, confidence, reference, valid_from, valid_to, n)`
-  return version!.id
+    values (${list}, ${origin}, ${sha256}, ${entries}, ${passed_over}, ${loaded_at}, ${loaded_by})
+    returning id`
+  return made!.id
 }
 
 async function insertSet(
@@ -261,12 +232,9 @@ async function differenceOf(
   after: bigint,
 ): Promise<{ added: number; removed: number }> {
   const [row] = await tx<{ added: bigint; removed: bigint }>`
-    with had as (select address, category, entity, kind, confidence, reference, valid_from, valid_to
-                 from list_entry where version_id = ${before}),
-         has as (select address, category, entity, kind, confidence, reference, valid_from, valid_to
-                 from list_entry where version_id = ${after})
-    select (select count(*) from (select * from has except select * from had) as a) as added,
-           (select count(*) from (select * from had except select * from has) as r) as removed`
+    select count(*) filter (where change = 'added') as added,
+      count(*) filter (where change = 'removed') as removed
+    from version_difference(${before}, ${after})`
   return { added: Number(row!.added), removed: Number(row!.removed) }
 }
 
@@ -275,20 +243,18 @@ export type Difference = LabelEntry & { change: 'added' | 'removed' }
 /** What two label sets say differently, by address. */
 export async function diffSets(sql: Sql, before: number, after: number): Promise<Difference[]> {
   return sql<Difference>`
-    with had as (select v.list, address, category, entity, kind, confidence, reference, valid_from,
-      valid_to
-                 from label_set_version join list_entry using (version_id) join list_version as v
+    with had as (select v.list, v.id from label_set_version join list_version as v
                    on v.id = version_id
                  where label_set = ${before}),
-         has as (select v.list, address, category, entity, kind, confidence, reference, valid_from,
-           valid_to
-                 from label_set_version join list_entry using (version_id) join list_version as v
+         has as (select v.list, v.id from label_set_version join list_version as v
                    on v.id = version_id
                  where label_set = ${after})
-    select 'added' as change, a.* from (select * from has except select * from had) as a
-    union all
-    select 'removed', r.* from (select * from had except select * from has) as r
-    order by address, change, list, category`
+    select d.change, d.list, d.address, d.category, d.entity, d.kind, d.confidence, d.reference,
+      d.valid_from, d.valid_to
+    from had full join has using (list)
+    cross join lateral version_difference(coalesce(had.id, 0), coalesce(has.id, 0)) as d
+    where had.id is distinct from has.id
+    order by d.address, d.change, d.list, d.category`
 }
 
 /** What the lists of a set say about addresses, valid or not. */
@@ -298,12 +264,11 @@ export async function namedLabels(
   addresses: readonly Address[],
 ): Promise<LabelEntry[]> {
   return sql<LabelEntry>`
-    select v.list, e.address, e.category, e.entity, e.kind, e.confidence, e.reference,
+    select e.list, e.address, e.category, e.entity, e.kind, e.confidence, e.reference,
       e.valid_from, e.valid_to
-    from list_entry as e join label_set_version as s using (version_id) join list_version as v
-      on v.id = e.version_id
+    from version_entry as e join label_set_version as s using (version_id)
     where s.label_set = ${label_set} and e.address = any(${addresses})
-    order by e.address, v.list, e.n`
+    order by e.address, e.list, e.entry_version, e.n`
 }
 
 /** The lists of a set. */

@@ -58,7 +58,8 @@ export const readOperatorTable: ListReader = async (bytes) => {
     const valid_to = readInstant(field(row, 'valid_to'), where)
     if (valid_from && valid_to && valid_to <= valid_from)
       throw refusal(`${where}: valid_to is not after valid_from.`)
-    collected.add(address, {
+    collected.put({
+      address,
       category,
       valid_from,
       valid_to,

@@ -392,8 +392,8 @@ async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
     valid_to: Date | null
   }>`
     select e.address, e.category, e.confidence, e.kind, e.valid_from, e.valid_to
-    from label_set_version as s join list_entry as e using (version_id)
-    where s.label_set = ${label_set} order by e.version_id, e.n`
+    from label_set_version as s join version_entry as e using (version_id)
+    where s.label_set = ${label_set} order by e.version_id, e.entry_version, e.n`
   return rows.map(({ address, category, confidence, kind, valid_from, valid_to }) => ({
     address: bareHex(address),
     category: categoryNumber(category)!,

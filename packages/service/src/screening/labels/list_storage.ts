@@ -1,0 +1,161 @@
+// A version of a list is stored as its difference from the version that was loaded before it, of
+// the same list: what it adds, and what it no longer has (`version_entry` is the whole of it). What
+// an entry says is compared by a digest, which PostgreSQL makes of rows as we do of entries, so
+// that a version of a million entries is compared without reading them. All of it goes in portions:
+// a service that loads a list by schedule answers its customers meanwhile.
+
+import { createHash, hash } from 'node:crypto'
+import { setImmediate as turnOfLoop } from 'node:timers/promises'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { ListEntry } from './list_entries.ts'
+
+/** Entries by what they say: each is there once, however often the file has it. */
+export type Distinct = Map<string, ListEntry>
+
+/** An entry as its row says it. */
+export type StoredEntry = Omit<ListEntry, 'valid_from' | 'valid_to'> & {
+  valid_from: Date | null
+  valid_to: Date | null
+}
+
+/** Where an entry is stored. */
+export type EntryKey = { entry_version: bigint; n: number }
+
+/** So many entries take some milliseconds. */
+const PORTION = 2_000
+
+const DIGEST_BYTES = 16
+
+/** What counts of an entry, in few bytes. In SQL the same is said by `digestsOf`. */
+function digestOf(entry: ListEntry): string {
+  const { address, category, entity, kind, confidence, reference, valid_from, valid_to } = entry
+  const times = `${valid_from?.getTime() ?? ''}|${valid_to?.getTime() ?? ''}`
+  const text =
+    `${address}|${category}|${kind}|${confidence}|${times}` +
+    `|${Buffer.byteLength(entity)}|${entity}|${reference}`
+  return hash('sha256', text, 'buffer').toString('latin1', 0, DIGEST_BYTES)
+}
+
+/** The entries of a list, each once. `judge` is called for each, and throws what is wrong. */
+export async function distinctEntries(
+  entries: readonly ListEntry[],
+  judge: (entry: ListEntry) => void,
+): Promise<Distinct> {
+  const distinct: Distinct = new Map()
+  for (let at = 0; at < entries.length; at += PORTION) {
+    for (const entry of entries.slice(at, at + PORTION)) {
+      judge(entry)
+      distinct.set(digestOf(entry), entry)
+    }
+    await turnOfLoop()
+  }
+  return distinct
+}
+
+/** A hash of what a version says, in whatever order it says it. */
+export async function contentHash(distinct: Distinct): Promise<string> {
+  const buckets = Array.from({ length: 256 }, (): string[] => [])
+  for (const digest of distinct.keys()) buckets[digest.charCodeAt(0)]!.push(digest)
+  const content = createHash('sha256')
+  for (const bucket of buckets) {
+    content.update(bucket.sort().join(''), 'latin1')
+    if (bucket.length > 1_000) await turnOfLoop()
+  }
+  return content.digest('hex')
+}
+
+/** What a list would change of a version (0: nothing is in it): entries that it adds, and where
+ *  those are stored that it lacks. */
+export async function comparedWith(
+  sql: Sql | Tx,
+  version: bigint,
+  distinct: Distinct,
+): Promise<{ added: ListEntry[]; removed: EntryKey[] }> {
+  const left = new Map(distinct)
+  const removed: EntryKey[] = []
+  for await (const { entry_version, digests } of digestsOf(sql, version)) {
+    for (let at = 0; at < digests.length; at += 4 + DIGEST_BYTES) {
+      const digest = digests.toString('latin1', at + 4, at + 4 + DIGEST_BYTES)
+      if (!left.delete(digest)) removed.push({ entry_version, n: digests.readInt32BE(at) })
+    }
+  }
+  return { added: [...left.values()], removed }
+}
+
+/** Of each entry of a version its number and its digest, in one run of bytes a portion. */
+async function* digestsOf(
+  sql: Sql | Tx,
+  version: bigint,
+): AsyncGenerator<{ entry_version: bigint; digests: Buffer }> {
+  const stored = await sql<{ id: bigint }>`
+    select o.id from list_version as v join list_version as o on o.list = v.list and o.id <= v.id
+    where v.id = ${version} order by o.id`
+  for (const { id } of stored) {
+    for (let after: number | null = 0; after !== null; ) {
+      const [row]: { last: number | null; digests: Buffer }[] = await sql<{
+        last: number | null
+        digests: Buffer
+      }>`
+        with portion as (
+          select e.n, e.address, e.category, e.entity, e.kind, e.confidence, e.reference,
+            e.valid_from, e.valid_to
+          from list_entry as e left join list_removal as r on r.entry_version = e.version_id
+            and r.n = e.n
+          where e.version_id = ${id} and e.n > ${after}
+            and (r.version_id is null or r.version_id > ${version})
+          order by e.n limit ${PORTION})
+        select max(n) as last, string_agg(int4send(n) || substring(sha256(convert_to(concat_ws('|',
+            address, category, kind, confidence,
+            coalesce((extract(epoch from valid_from) * 1000)::bigint::text, ''),
+            coalesce((extract(epoch from valid_to) * 1000)::bigint::text, ''),
+            octet_length(entity), entity, reference), 'UTF8')) for ${DIGEST_BYTES}), ''::bytea)
+          as digests
+        from portion`
+      if (row!.last !== null) yield { entry_version: id, digests: row!.digests }
+      after = row!.last
+    }
+  }
+}
+
+/** Stores what a version says otherwise than the one that was loaded before it. */
+export async function storeDifference(
+  tx: Tx,
+  version: bigint,
+  { added, removed }: { added: readonly ListEntry[]; removed: readonly EntryKey[] },
+): Promise<void> {
+  for (let at = 0; at < removed.length; at += PORTION) {
+    const portion = removed.slice(at, at + PORTION)
+    await tx`
+      insert into list_removal (entry_version, n, version_id)
+      select entry_version, n, ${version}
+      from unnest(${portion.map((one) => one.entry_version)}::bigint[],
+                  ${portion.map((one) => one.n)}::integer[]) as r (entry_version, n)`
+  }
+  for (let at = 0; at < added.length; at += PORTION) {
+    const portion = added.slice(at, at + PORTION)
+    const column = <K extends keyof ListEntry>(name: K) =>
+      portion.map((entry) => entry[name] ?? null)
+    await tx`
+      insert into list_entry (version_id, n, address, category, entity, kind, confidence, reference,
+        valid_from, valid_to)
+      select ${version}, ${at}::integer + n, address, category, entity, kind, confidence, reference,
+        valid_from, valid_to
+      from unnest(${column('address')}::text[], ${column('category')}::text[],
+                  ${column('entity')}::text[],
+                  ${column('kind')}::text[], ${column('confidence')}::smallint[],
+                  ${column('reference')}::text[],
+                  ${column('valid_from')}::timestamptz[],
+                  ${column('valid_to')}::timestamptz[]) with ordinality
+        as e (address, category, entity, kind, confidence, reference, valid_from, valid_to, n)`
+  }
+}
+
+/** Entries by where they are stored. */
+export async function storedEntries(sql: Sql, keys: readonly EntryKey[]): Promise<StoredEntry[]> {
+  return sql<StoredEntry>`
+    select e.address, e.category, e.entity, e.kind, e.confidence, e.reference, e.valid_from,
+      e.valid_to
+    from unnest(${keys.map((one) => one.entry_version)}::bigint[],
+                ${keys.map((one) => one.n)}::integer[]) as k (entry_version, n)
+    join list_entry as e on e.version_id = k.entry_version and e.n = k.n`
+}
