@@ -27,6 +27,7 @@ import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import type { Scope } from 'penstock-service/platform/wire/endpoint.ts'
 import { listening } from 'penstock-service/run/program/listen.ts'
 import { keysAtStart } from 'penstock-service/run/program/sealing_keys.ts'
+import { beginWithNewest } from 'penstock-service/screening/engine/policy.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import {
@@ -160,6 +161,7 @@ async function build(
   closers.push(() => sql.close())
   await requireAnswering(sql, config.standbys)
   await migrate(database_url)
+  await beginWithNewest(sql, systemClock)
   await keysAtStart(config, sql, sql)
   // Nobody else knows the database that was made here: the service gets roles of its own on it.
   const { worker_url = database_url, ...urls } = database ? await roleUrls(sql, database_url) : {}

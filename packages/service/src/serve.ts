@@ -46,6 +46,7 @@ import { requireRights } from './run/program/rights.ts'
 import { hasApi, hasCallers, hasConsole, hasSteps } from './run/program/roles.ts'
 import { keysAtStart } from './run/program/sealing_keys.ts'
 import { DEFAULT_RETENTION_DAYS } from './screening/checks/watches.ts'
+import { beginWithNewest } from './screening/engine/policy.ts'
 import { httpDownload } from './screening/labels/lists.ts'
 import { configuredProviders } from './screening/providers/configured.ts'
 import { type GuardedProvider, httpExchange } from './screening/providers/guard.ts'
@@ -183,7 +184,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const caller = webhookCaller(customersNames(nameServers(config.dns_servers)))
   const outside = outsideOf(config, watching.clock, log)
   try {
-    await requireMigrated(sql, setup)
+    await requireMigrated(sql, setup, watching.clock)
     await requireRights({ api: api_sql, worker: sql, console: console_sql }, { ...config, log })
     const sealing = await keysAtStart(config, sql, credentials_sql)
     const works = hasSteps(config.role)
@@ -352,7 +353,11 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
 
 /** Throws Misuse when the database does not answer, or cannot be relied on, or lacks a migration
  *  that this process may not apply. */
-async function requireMigrated(sql: Sql, { database_url, config }: Setup): Promise<void> {
+async function requireMigrated(
+  sql: Sql,
+  { database_url, config }: Setup,
+  clock: Clock,
+): Promise<void> {
   await requireAnswering(sql, config.standbys)
   const complaint = await schemaComplaint(sql)
   if (complaint === undefined) return
@@ -361,6 +366,7 @@ async function requireMigrated(sql: Sql, { database_url, config }: Setup): Promi
     where datname = current_database()`
   if (!database!.is_ours) throw new Misuse(complaint)
   await migrate(database_url)
+  await beginWithNewest(sql, clock)
 }
 
 /** What the chain says of the hot keys; undefined for a process that signs nothing: it starts while

@@ -7,6 +7,7 @@ import { migrate, pendingMigrations } from '../../platform/database/migrate.ts'
 import type { Migration } from '../../platform/database/migrations.ts'
 import { connect } from '../../platform/database/sql.ts'
 import { Count, flag, ListOf, Text } from '../../platform/wire/schemas.ts'
+import { beginWithNewest } from '../../screening/engine/policy.ts'
 import { type LocalNeeds, local } from '../table/operation.ts'
 
 /** What a person sees of a migration. */
@@ -49,19 +50,21 @@ export const migrationOperations = [
         ? await pendingMigrations(url)
         : await migrate(url, { waits: tellWaiting(progress) })
       progress()
-      const note = plan ? undefined : await provideReceiptKey(url, needs)
+      const note = plan ? undefined : await provideRows(url, needs)
       return { value: { applied: !plan, migrations: migrations.map(shown) }, note }
     },
   }),
 ]
 
-/** Makes the key that signs receipts, where a sealing key is kept. What is to be done otherwise. */
-async function provideReceiptKey(
+/** What a new database has beside its schema: the newest policy of screening, and the key that
+ *  signs receipts, where a sealing key is kept. What is to be done otherwise. */
+async function provideRows(
   url: string,
   { clock, random, findSeal }: Pick<LocalNeeds, 'clock' | 'random' | 'findSeal'>,
 ): Promise<string | undefined> {
   const sql = connect({ url, connections_max: 1 })
   try {
+    await beginWithNewest(sql, clock)
     const seal = await findSeal?.()
     if (seal) await ownerProvidesSigningKey({ sql, clock, random, seal }, 'migrate')
     else if (!(await hasSigningKey(sql)))

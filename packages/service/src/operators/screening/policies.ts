@@ -4,12 +4,13 @@ import { Type } from 'typebox'
 import { refusal } from '../../lib/fault.ts'
 import type { Json } from '../../lib/json.ts'
 import { unchecked } from '../../platform/wire/body.ts'
-import { Count, ListOf, Moment, NOTHING, OrNull, Text, text } from '../../platform/wire/schemas.ts'
+import { Count, flag, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
 import {
   currentPolicy,
   EMBEDDED,
   type Policy,
   publishPolicy,
+  SHIPPED_NEWEST,
 } from '../../screening/engine/policy.ts'
 import { policyHistory } from '../../screening/engine/policy_history.ts'
 import { PROVIDERS } from '../../screening/providers/configured.ts'
@@ -36,9 +37,15 @@ export const policyOperations = [
   look({
     path: '/operator/aml/policy',
     summary: 'the policy in force: weights, floors, and who answers',
-    body: NOTHING,
+    description:
+      'With --shipped it is the newest that came with Penstock, to be read, and published with ' +
+      '`aml publish`: a new installation begins with it, an older one keeps what is in force.',
+    body: Type.Object({ shipped: flag('the newest that came with Penstock') }),
     reply: PolicyShown,
-    handle: async ({ sql }) => ({ value: await currentPolicy(sql) }),
+    async handle({ sql, body: { shipped = false } }) {
+      const current = await currentPolicy(sql)
+      return { value: shipped ? { ...SHIPPED_NEWEST, version: current.version + 1 } : current }
+    },
   }),
   look({
     path: '/operator/aml/policies',

@@ -54,6 +54,9 @@ export type AddressFacts = {
  *  transfer to follow back. */
 export type Source = {
   exposure: Exposure
+  /** Of what an address received; undefined for what transfers carried. */
+  net_new?: Exposure
+  recent?: Exposure
   units: Map<number, bigint>[]
   hops: (number | undefined)[]
   starts: (number | undefined)[]
@@ -234,12 +237,17 @@ const noSource = (): Source => ({
 
 /** All that an address ever received, by category. */
 function sourceOfHoldings({ policy }: Basis, { holdings }: AddressFacts): Source {
-  const source = noSource()
+  const [net_new, recent] = [noExposure(), noExposure()]
+  const source = { ...noSource(), net_new, recent }
   const most = Array<bigint>(CATEGORY_COUNT).fill(0n)
   const weighed = Array<number>(CATEGORY_COUNT).fill(0)
   for (const { asset, holding } of holdings) {
-    for (const { category, received, direct, hops, witness } of holding.portions) {
+    for (const { category, received, direct, hops, witness, ...portion } of holding.portions) {
       if (received === 0n) continue
+      net_new.amounts[category]! += valueIn(policy, asset, portion.net_new)
+      net_new.direct[category]! += valueIn(policy, asset, direct)
+      // How much of it came directly is known of all, not of a time.
+      recent.amounts[category]! += valueIn(policy, asset, portion.recent)
       const value = valueIn(policy, asset, received)
       source.exposure.amounts[category]! += value
       source.exposure.direct[category]! += valueIn(policy, asset, direct)

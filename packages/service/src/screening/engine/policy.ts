@@ -1,7 +1,8 @@
-// A policy: weights, thresholds and floors, by version. Version 1 is shipped and is the table
-// below; an operator publishes others, and none is ever changed, because a screening names the one
-// it was made under. Weights are hundredths, shares basis points, prices and amounts whole
-// micro-dollars and dollars: no fraction is ever rounded before the score is.
+// A policy: weights, thresholds and floors, by version. Two are shipped: p1 is version 1 of every
+// installation, and p2 is what a new one begins with, as its version 2. An operator publishes
+// others, and none is ever changed, because a screening names the one it was made under. Weights
+// are hundredths, shares basis points, prices and amounts whole micro-dollars and dollars: no
+// fraction is ever rounded before the score is.
 
 import type { Clock } from '../../lib/clock.ts'
 import { refusal } from '../../lib/fault.ts'
@@ -20,6 +21,11 @@ export type Floor = { share_bp: number; usd: number; points: number }
 export type Route = { use: string[]; mode: 'first' | 'maximum' }
 
 export const EMBEDDED = 'embedded'
+
+/** Of what an address received: all of it; without what had been there before and came back; and
+ *  what of that came lately. */
+const COUNTS = ['gross', 'net_new', 'recent'] as const
+export type Count = (typeof COUNTS)[number]
 
 export type Policy = {
   version: number
@@ -42,9 +48,13 @@ export type Policy = {
   combined: Floor[]
   /** By amount alone, whatever the share. */
   direct_amount: Floor[]
+  indirect_amount: Floor[]
   /** For withdrawals: what the recipient sent to severe terminals, as a share of everything it
    *  sent. */
   destination: Floor[]
+  /** What is counted of what was received. Floors are those of the worst; the mean, and floors by
+   *  amount alone, are of the net new value where that is counted. */
+  counts: Count[]
   /** A label with this confidence or more counts in full for the address that has it. */
   full_confidence: number
   /** Nothing is sold to an address that an official list, a token's issuer or the operator bars. */
@@ -56,7 +66,17 @@ export type Policy = {
   review_high_answers: boolean
 }
 
+/** What older policies do not say, and mean. */
+const LATER = {
+  refuse_blacklisted_receivers: false,
+  hold_blacklisted_senders: true,
+  review_high_answers: true,
+  indirect_amount: [] as Floor[],
+  counts: ['gross'] as Count[],
+}
+
 export const SHIPPED_POLICY: Policy = {
+  ...LATER,
   version: 1,
   name: 'p1',
   routes: {
@@ -90,9 +110,16 @@ export const SHIPPED_POLICY: Policy = {
   direct_amount: [{ share_bp: 0, usd: 10_000, points: 31 }],
   destination: [{ share_bp: 50, usd: 100, points: 75 }],
   full_confidence: 60,
-  refuse_blacklisted_receivers: false,
-  hold_blacklisted_senders: true,
-  review_high_answers: true,
+}
+
+/** What a new installation begins with, under the next number: nobody can buy a score by sending
+ *  the same money around, and severe money counts by its amount too. */
+export const SHIPPED_NEWEST: Omit<Policy, 'version'> = {
+  ...SHIPPED_POLICY,
+  name: 'p2',
+  counts: ['gross', 'net_new', 'recent'],
+  direct_amount: [{ share_bp: 0, usd: 1_000, points: 70 }],
+  indirect_amount: [{ share_bp: 0, usd: 10_000, points: 70 }],
 }
 
 export type Group = 'low' | 'medium' | 'high'
@@ -101,20 +128,26 @@ export type Group = 'low' | 'medium' | 'high'
 export const groupOf = (weight: number): Group =>
   weight >= 75 ? 'high' : weight > 25 ? 'medium' : 'low'
 
-const FLOORS = ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const
+const FLOORS = [
+  'direct',
+  'indirect',
+  'combined',
+  'direct_amount',
+  'indirect_amount',
+  'destination',
+] as const
 
-/** What older policies do not say, and mean. */
-const LATER = {
-  refuse_blacklisted_receivers: false,
-  hold_blacklisted_senders: true,
-  review_high_answers: true,
-}
+/** A policy's body with what it means and does not say. */
+export const withLater = <Body extends object>(body: Body): typeof LATER & Body => ({
+  ...LATER,
+  ...body,
+})
 
 /** Throws Refused when the body is not a whole policy. */
 export function requirePolicy(body: unknown, version: number): Policy {
   if (typeof body !== 'object' || body === null) throw refusal('A policy is an object.')
   // Policies from before these could be chosen do without them.
-  const policy: Policy = { ...LATER, ...(body as Omit<Policy, keyof typeof LATER>), version }
+  const policy: Policy = { ...withLater(body as Omit<Policy, keyof typeof LATER>), version }
   for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
     if (kindOf(policy[name]) !== kindOf(SHIPPED_POLICY[name]))
       throw refusal(`The policy has no proper ${name}.`)
@@ -133,6 +166,8 @@ export function requirePolicy(body: unknown, version: number): Policy {
     requireWhole(policy[name], 100, name)
   if (policy.full_confidence === 0) throw refusal('full_confidence is 0.')
   if (policy.medium_from > policy.high_from) throw refusal('medium_from is above high_from.')
+  if (policy.counts.length === 0 || !policy.counts.every((one) => COUNTS.includes(one)))
+    throw refusal(`In the policy, counts is not a list of ${COUNTS.join(', ')}.`)
   for (const name of FLOORS) {
     for (const floor of policy[name]) {
       if (kindOf(floor) !== 'object') throw refusal(`The policy has no proper ${name}.`)
@@ -171,6 +206,7 @@ function requireNothingOdd(policy: Policy): void {
   requireKnown('The policy', policy, SHIPPED_POLICY)
   requireKnown('The policy, in its weights,', policy.weights, SHIPPED_POLICY.weights)
   requireOnce('severe', policy.severe)
+  requireOnce('counts', policy.counts)
   for (const [key, route] of Object.entries(policy.routes)) {
     requireKnown(`The route ${key}`, route, SHIPPED_POLICY.routes['TRX/address']!)
     requireOnce(key, route.use)
@@ -206,6 +242,24 @@ export async function currentPolicy(sql: Sql | Tx): Promise<Policy> {
   const [row] = await sql<{ version: number; body: unknown }>`
     select version, body from policy order by version desc limit 1`
   return row ? requirePolicy(row.body, row.version) : SHIPPED_POLICY
+}
+
+/** Puts the newest shipped policy in force where nothing was ever screened, followed or published:
+ *  elsewhere the one in force stays until an operator publishes another. Returns whether it did. */
+export async function beginWithNewest(sql: Sql, clock: Clock): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    await tx`lock table policy in exclusive mode`
+    const [used] = await tx`
+      select where exists (select from policy) or exists (select from flow_block)
+        or exists (select from aml_check)`
+    if (used) return false
+    const version = SHIPPED_POLICY.version + 1
+    const policy = requirePolicy(SHIPPED_NEWEST, version)
+    await tx`
+      insert into policy (version, body, published_at, published_by)
+      values (${version}, ${JSON.stringify(policy)}, ${clock.now()}, 'penstock')`
+    return true
+  })
 }
 
 /** How long a new policy may take to be followed in every process. */

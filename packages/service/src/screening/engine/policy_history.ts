@@ -2,7 +2,7 @@
 
 import type { Json } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { SHIPPED_POLICY } from './policy.ts'
+import { SHIPPED_POLICY, withLater } from './policy.ts'
 
 type PolicyChange = {
   /** Where in the policy, such as `weights.mixer`. */
@@ -39,9 +39,11 @@ export async function policyHistory(sql: Sql, limit: number): Promise<PolicyVers
   const all = rows.length > limit ? rows : [...rows, shipped]
   return all.slice(0, limit).map(({ body, ...row }, i) => {
     const before = all[i + 1]
-    return { ...row, changes: before ? differences(before.body, body) : [] }
+    return { ...row, changes: before ? differences(whole(before.body), whole(body)) : [] }
   })
 }
+
+const whole = (body: Json): Json => withLater(body as Record<string, Json>)
 
 /** In the order of the fields' names. The number of the version is none. */
 export function differences(before: Json, after: Json): PolicyChange[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { CATEGORIES, CATEGORY_COUNT, categoryNumber } from '../flow/categories.ts'
-import { groupOf, requirePolicy, SHIPPED_POLICY } from './policy.ts'
+import { groupOf, requirePolicy, SHIPPED_NEWEST, SHIPPED_POLICY } from './policy.ts'
 import {
   noExposure,
   publishedShares,
@@ -283,4 +283,75 @@ test('a policy that lacks something or is out of range is refused with a sentenc
     () => requirePolicy({ ...SHIPPED_POLICY, weights: { sanctions: 100 } }, 2),
     /weight of/,
   )
+})
+
+const P2 = requirePolicy(SHIPPED_NEWEST, 2)
+const counted = (amounts: Record<string, number>, directly: Record<string, number> = {}) =>
+  subject(amounts, { directly }).exposure
+
+test('p2: money sent to and fro dilutes nothing, for what is new is the mean', () => {
+  const gross = { stolen_coins: 3_000, exchange_licensed: 297_000 }
+  const net_new = counted({ stolen_coins: 3_000, exchange_licensed: 1_000 })
+  assert.equal(score(subject(gross)).score, '31.0', 'p1 takes it')
+  const { score: points, base_score, factors } = scoreOf(P2, { ...subject(gross), net_new })
+  assert.deepEqual([base_score, points], ['77.5', '77.5'])
+  assert.equal(factors[0]!.name, 'exchange_licensed', 'factors are of all that was received')
+})
+
+test('p2: the worst of what is counted raises the score, and is named', () => {
+  const gross = { stolen_coins: 4_000, exchange_licensed: 996_000 }
+  const recent = counted({ stolen_coins: 4_000, exchange_licensed: 40_000 })
+  const given = { ...subject(gross), net_new: counted(gross), recent }
+  const { score: points, floors } = scoreOf(P2, given)
+  assert.equal(points, '70.0')
+  assert.deepEqual(
+    floors.map(({ rule, of }) => [rule, of]),
+    [
+      ['indirect', 'recent'],
+      ['indirect', 'recent'],
+      ['combined', 'recent'],
+    ],
+  )
+  assert.equal(scoreOf(P2, { ...given, recent: counted({}) }).score, '10.4')
+})
+
+test('p2: severe money raises by its amount alone, once for each unit', () => {
+  const much = (stolen: number, direct: number) =>
+    subject(
+      { stolen_coins: stolen, exchange_licensed: 10_000_000 },
+      { directly: { stolen_coins: direct } },
+    )
+  const scored = (given: Subject) => scoreOf(P2, { ...given, net_new: given.exposure }).score
+  assert.equal(scored(much(999.99, 999.99)), '10.0')
+  assert.equal(scored(much(1_000, 1_000)), '70.0')
+  assert.equal(scored(much(9_999, 0)), '10.1')
+  assert.equal(scored(much(10_000, 0)), '70.0')
+  const moved = much(10_000, 0)
+  const net_new = counted({ stolen_coins: 100, exchange_licensed: 100_000 })
+  assert.equal(scoreOf(P2, { ...moved, net_new }).score, '10.1', 'the same hundred, often')
+})
+
+test('p2: dust moves the score by no more than its weight times its share', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 9_999 }),
+      fc.integer({ min: 10_000, max: 1_000_000 }),
+      fc.integer({ min: 1, max: 50 }),
+      (cents, clean, trips) => {
+        const dust = cents / 100
+        const amounts = { mixer: dust, exchange_licensed: clean }
+        const gross = counted({ mixer: dust, exchange_licensed: clean * trips })
+        const given = { ...subject({}), exposure: gross, net_new: counted(amounts) }
+        const points = Number(scoreOf(P2, { ...given, recent: counted(amounts) }).score)
+        assert.ok(points <= 10 + (100 * dust) / (dust + clean) + 0.05)
+      },
+    ),
+  )
+})
+
+test('a policy that does not say what it counts means all that was received', () => {
+  const { counts: _, indirect_amount: __, ...older } = SHIPPED_POLICY
+  assert.deepEqual(requirePolicy(older, 1), SHIPPED_POLICY)
+  assert.throws(() => requirePolicy({ ...P2, counts: [] }, 2), /counts/)
+  assert.throws(() => requirePolicy({ ...P2, counts: ['net'] }, 2), /counts/)
 })

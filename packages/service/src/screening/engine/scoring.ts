@@ -6,7 +6,7 @@
 import { CATEGORIES, CATEGORY_COUNT, categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
 import { isTerminal } from '../flow/labels.ts'
 import { splitBig } from '../flow/split.ts'
-import { type Floor, type Group, groupOf, type Policy } from './policy.ts'
+import { type Count, type Floor, type Group, groupOf, type Policy } from './policy.ts'
 
 /** Value in units of 10^-24 dollars: a unit of an asset with up to 18 decimals, times a price in
  *  micro-dollars, is whole. */
@@ -32,7 +32,12 @@ export const noExposure = (): Exposure => ({
 })
 
 export type Subject = {
+  /** All that was received, or what a transfer carried. */
   exposure: Exposure
+  /** Of what was received: what is new, and what of that is recent. Undefined where the money of a
+   *  transfer is judged: it is all new. */
+  net_new?: Exposure | undefined
+  recent?: Exposure | undefined
   /** The label in force of the screened address. */
   own: { category: number; confidence: number } | undefined
   /** The address is the sender of a transfer whose money is judged: its own label does not replace
@@ -47,9 +52,14 @@ export type Subject = {
 }
 
 export type Factor = { name: string; label: string; group: Group; score: number }
-/** A floor that acts: which, for which category (null: all severe ones together), and the points it
- *  raises to. */
-export type ActingFloor = { rule: string; category: string | null; points: Ratio }
+/** A floor that acts: which, for which category (null: all severe ones together), the points it
+ *  raises to, and, where it is not of all that was received, what is counted of that. */
+export type ActingFloor = {
+  rule: string
+  category: string | null
+  points: Ratio
+  of?: Count
+}
 
 export type Outcome = {
   factors: Factor[]
@@ -72,15 +82,12 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
   const { own, by_transfer, blacklisted_by, allowed } = subject
   const replaced = own !== undefined && isTerminal(own) && !by_transfer
   const exposure = replaced ? wholly(own.category) : orUnidentified(subject.exposure)
-  const weights = CATEGORIES.map(({ name }) => BigInt(policy.weights[name]!))
-  const total = sum(exposure.amounts)
-  const base = {
-    over: sum(exposure.amounts.map((amount, k) => amount * weights[k]!)),
-    under: total,
-  }
+  const counted = replaced ? [] : countedOf(policy, { ...subject, exposure })
+  const main = counted.find(({ of }) => of === 'net_new') ?? counted[0]
+  const base = meanOf(policy, main?.exposure ?? exposure)
   const floors = [
     ...ownFloor(policy, own),
-    ...(replaced ? [] : exposureFloors(policy, exposure, total)),
+    ...counted.flatMap((one) => exposureFloors(policy, one, { by_amount: one === main })),
     ...(replaced ? [] : destinationFloors(policy, subject.destinations)),
   ]
   const highest = floors.reduce((best, { points }) => (isMore(points, best) ? points : best), base)
@@ -96,6 +103,24 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
     blacklist,
     floors,
   }
+}
+
+type ExposureOfCount = { of: Count; exposure: Exposure }
+
+/** What the policy counts of what was received, as far as there is any. */
+function countedOf({ counts }: Policy, { exposure, net_new, recent }: Subject): ExposureOfCount[] {
+  const all = { gross: exposure, net_new, recent }
+  const counted = counts.flatMap((of) => {
+    const one = all[of]
+    return one && sum(one.amounts) > 0n ? [{ of, exposure: one }] : []
+  })
+  return counted.length > 0 ? counted : [{ of: 'gross', exposure }]
+}
+
+/** The mean of the weights by share. */
+function meanOf({ weights }: Policy, { amounts }: Exposure): Ratio {
+  const over = amounts.map((amount, k) => amount * BigInt(weights[CATEGORIES[k]!.name]!))
+  return { over: sum(over), under: sum(amounts) }
 }
 
 /** What becomes of an outcome, whoever found it, when the address itself is barred. */
@@ -149,23 +174,26 @@ const raised = (rule: string, category: string | null, { points }: Floor): Actin
 
 function exposureFloors(
   policy: Policy,
-  { amounts, direct }: Exposure,
-  total: bigint,
+  { of, exposure: { amounts, direct } }: ExposureOfCount,
+  { by_amount }: { by_amount: boolean },
 ): ActingFloor[] {
   const severe = severeOf(policy)
+  const total = sum(amounts)
   const each = severe.flatMap(({ name, k }) => {
     const indirect = amounts[k]! - direct[k]!
-    const of = (rule: string, floors: Floor[], amount: bigint) =>
+    const acting = (rule: string, floors: Floor[], amount: bigint) =>
       floors.filter((floor) => acts(floor, amount, total)).map((floor) => raised(rule, name, floor))
     return [
-      ...of('direct', policy.direct, direct[k]!),
-      ...of('indirect', policy.indirect, indirect),
-      ...of('direct_amount', policy.direct_amount, direct[k]!),
+      ...acting('direct', policy.direct, direct[k]!),
+      ...acting('indirect', policy.indirect, indirect),
+      ...(by_amount ? acting('direct_amount', policy.direct_amount, direct[k]!) : []),
+      ...(by_amount ? acting('indirect_amount', policy.indirect_amount, indirect) : []),
     ]
   })
   const together = sum(severe.map(({ k }) => amounts[k]!))
   const combined = policy.combined.filter((floor) => acts(floor, together, total))
-  return [...each, ...combined.map((floor) => raised('combined', null, floor))]
+  const acting = [...each, ...combined.map((floor) => raised('combined', null, floor))]
+  return of === 'gross' ? acting : acting.map((floor) => ({ ...floor, of }))
 }
 
 function destinationFloors(policy: Policy, destinations: Subject['destinations']): ActingFloor[] {

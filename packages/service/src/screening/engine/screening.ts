@@ -18,15 +18,30 @@ import {
   type NothingToJudge,
   type Question,
 } from './findings.ts'
-import { type Outcome, printPoints, printUsd, publishedShares, scoreOf } from './scoring.ts'
+import type { Policy } from './policy.ts'
+import {
+  type Exposure,
+  type Outcome,
+  printPoints,
+  printUsd,
+  publishedShares,
+  scoreOf,
+} from './scoring.ts'
 
-export const ENGINE = 'penstock 4'
+export const ENGINE = 'penstock 5'
 /** Those before, whose answers are still done again. The second took what bars an address from the
- *  generation that answered; the third asked no issuer. */
-export const ENGINES_BEFORE = ['penstock 2', 'penstock 3'] as const
+ *  generation that answered; the third asked no issuer; the fourth is this one under a policy that
+ *  counts all that was received and nothing else. */
+export const ENGINES_BEFORE = ['penstock 2', 'penstock 3', 'penstock 4'] as const
 
-const engineOf = (bars: Bars | undefined): string =>
-  bars === undefined ? ENGINES_BEFORE[0] : bars.issuers === undefined ? ENGINES_BEFORE[1] : ENGINE
+function engineOf(bars: Bars | undefined, policy: Policy): string {
+  if (bars === undefined) return ENGINES_BEFORE[0]
+  if (bars.issuers === undefined) return ENGINES_BEFORE[1]
+  return countsMore(policy) ? ENGINE : ENGINES_BEFORE[2]
+}
+
+/** Whether the evidence has to show more than all that was received. */
+const countsMore = ({ counts }: Policy): boolean => counts.some((one) => one !== 'gross')
 
 /** `index_number`: the last block that the answer knows. */
 export type ScreeningResult = {
@@ -58,6 +73,8 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
   const blacklisted_by = bars ? barReasons(bars) : blacklistReasons(screened, entries)
   const outcome = scoreOf(basis.policy, {
     exposure: source.exposure,
+    net_new: source.net_new,
+    recent: source.recent,
     own: screened.in_force,
     by_transfer,
     destinations,
@@ -65,7 +82,7 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
     allowed: entries.some(({ kind }) => kind === 'allow'),
   })
   const facts: Fact = {
-    engine: engineOf(bars),
+    engine: engineOf(bars, basis.policy),
     ...(bars && { bars: barsFact(bars) }),
     asked: questionFact(question),
     ...basisFacts(basis, findings),
@@ -74,6 +91,7 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
     transfers: findings.transfers.map((transfer) => transferFact(basis, transfer)),
     factors: factorFacts(basis, findings),
     destinations: destinations ? destinationFact(destinations) : null,
+    ...(countsMore(basis.policy) && { counted: countedFacts(source, basis.policy) }),
     ...outcomeFacts(outcome),
     blacklisted_by,
   }
@@ -95,7 +113,7 @@ function basisFacts({ generation, policy }: Basis, findings: Findings): Record<s
     },
     label_set: String(generation.label_set),
     lists: generation.lists.map(listFact),
-    notes: notesOf(generation, findings),
+    notes: notesOf({ generation, policy }, findings),
     policy: {
       name: policy.name,
       version: String(policy.version),
@@ -106,10 +124,11 @@ function basisFacts({ generation, policy }: Basis, findings: Findings): Record<s
 
 function outcomeFacts(outcome: Outcome): Record<string, Fact> {
   return {
-    floors: outcome.floors.map(({ rule, category, points }) => ({
+    floors: outcome.floors.map(({ rule, category, points, of }) => ({
       rule,
       category,
       points: printPoints(points),
+      ...(of !== undefined && { of }),
     })),
     result: {
       base_score: outcome.base_score,
@@ -155,7 +174,7 @@ const listFact = ({ list, title, sha256, entries, loaded_at }: LoadedList): Fact
 })
 
 function notesOf(
-  { lists, label_set }: Basis['generation'],
+  { generation: { lists, label_set }, policy }: Pick<Basis, 'generation' | 'policy'>,
   { screened, by_transfer, transfers, bars }: Findings,
 ): string[] {
   const notes: string[] = []
@@ -182,6 +201,8 @@ function notesOf(
         'what its sender has received stands in for it.',
     )
   notes.push('Received amounts are gross: money that went out and came back counts again.')
+  if (policy.counts.includes('net_new'))
+    notes.push('The score is by what is new: money that was here before and came back is not.')
   return notes
 }
 
@@ -277,6 +298,29 @@ function factorFacts(
       })),
     }
   })
+}
+
+/** What is new of what was received, and what of that is recent: value and share by category. */
+function countedFacts({ net_new, recent }: Findings['source'], { counts }: Policy): Fact {
+  const all = { net_new, recent }
+  return Object.fromEntries(
+    (['net_new', 'recent'] as const).flatMap((count) => {
+      const exposure = all[count]
+      return counts.includes(count) && exposure ? [[count, exposureFact(exposure)]] : []
+    }),
+  )
+}
+
+function exposureFact({ amounts }: Exposure): Fact {
+  if (amounts.every((amount) => amount === 0n)) return {}
+  const shares = publishedShares(amounts)
+  return Object.fromEntries(
+    CATEGORIES.flatMap(({ name }, k) =>
+      amounts[k] === 0n
+        ? []
+        : [[name, { share: (shares[k]! / 10_000).toFixed(4), usd: printUsd(amounts[k]!) }]],
+    ),
+  )
 }
 
 function destinationFact({ amounts, sent }: { amounts: bigint[]; sent: bigint }): Fact {

@@ -40,6 +40,10 @@ export class Output {
     this.view.setUint32(this.length, value, true)
     this.length += 4
   }
+  float(value: number): void {
+    this.view.setFloat32(this.length, value, true)
+    this.length += 4
+  }
   double(value: number): void {
     this.view.setFloat64(this.length, value, true)
     this.length += 8
@@ -87,6 +91,16 @@ export class Input {
       value |= BigInt(byte & 127) << shift
       if (byte < 128) return value
     }
+  }
+  word(): number {
+    const value = this.view.getUint32(this.at, true)
+    this.at += 4
+    return value
+  }
+  float(): number {
+    const value = this.view.getFloat32(this.at, true)
+    this.at += 4
+    return value
   }
   double(): number {
     const value = this.view.getFloat64(this.at, true)

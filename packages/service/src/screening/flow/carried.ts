@@ -25,6 +25,12 @@ export class Carried {
     return this.big ? this.big[category]! : BigInt(this.amounts[category]!)
   }
 
+  get total(): bigint {
+    let total = 0n
+    for (let category = 0; category < CATEGORY_COUNT; category++) total += this.amount(category)
+    return total
+  }
+
   /** All of it is of one category and begins at the sender. */
   putOrigin(category: number, amount: number | bigint): void {
     this.mask = 1 << category

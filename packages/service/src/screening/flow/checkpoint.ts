@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { Input, Output } from './bytes.ts'
-import { FlowIndex, type FreezeSpell } from './flow_index.ts'
+import { FlowIndex, type FlowRules, type FreezeSpell } from './flow_index.ts'
 import { readSlot } from './holdings.ts'
 import type { Label } from './labels.ts'
 import {
@@ -25,20 +25,24 @@ import {
   LABEL_ASSET,
   LAST_BLOCK,
   MASK,
+  NEW,
+  NEW_AT_PERIOD,
+  NEW_AT_PERIOD_BEFORE,
   PAGE_BITS,
   placeOf,
   SENT,
   SLOT,
   SLOT_DOUBLES,
+  VISITS,
   WITNESS,
   WITNESS_AMOUNT,
   writeAddress,
 } from './memory.ts'
 
-const FORMAT = 'penstock flow 3'
+const FORMAT = 'penstock flow 4'
 const CHUNK_BYTES = 1 << 20
 /** More than any one slot takes: its own numbers, and 28 cells. */
-const SLOT_BYTES_MAX = 256 + 28 * 80
+const SLOT_BYTES_MAX = 256 + 28 * 100
 
 /** The bytes are not a whole checkpoint as it was written: what it held has to be computed from the
  *  log. */
@@ -132,7 +136,7 @@ function hasMoved({ memory: { slots } }: FlowIndex, slot: number): boolean {
 }
 
 function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
-  const { slots, slot_doubles, pages } = memory
+  const { slots, slot_doubles, pages, visits } = memory
   const base = slot * SLOT
   out.byte(slots[base + ASSET]! & 255)
   out.address(slots, slot)
@@ -150,7 +154,15 @@ function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
     out.number(words[2 * place + WITNESS]!)
     out.double(doubles[place + HOPS]!)
     out.double(doubles[place + WITNESS_AMOUNT]!)
+    out.number(doubles[place + NEW]!)
+    out.word(words[2 * place + NEW_AT_PERIOD]!)
+    out.word(words[2 * place + NEW_AT_PERIOD_BEFORE]!)
   }
+  let visited = 0
+  for (let i = 0; i < VISITS; i++) if (visits[slot * VISITS + i] !== 0) visited |= 1 << i
+  out.number(visited)
+  for (let i = 0; i < VISITS; i++)
+    if (((visited >>> i) & 1) !== 0) out.float(visits[slot * VISITS + i]!)
 }
 
 /** The index that was written. The labels must be those it was built with, or differ only in
@@ -158,6 +170,7 @@ function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
 export async function readCheckpoint(
   labels: readonly Label[],
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  rules?: FlowRules,
 ): Promise<FlowIndex> {
   let index: FlowIndex | undefined
   let header: Header | undefined
@@ -168,7 +181,7 @@ export async function readCheckpoint(
       header = JSON.parse(Buffer.from(input.bytes(input.number())).toString()) as Header
       if (header.format !== FORMAT)
         throw new BrokenCheckpoint('the checkpoint is of another version')
-      index = new FlowIndex(labels, header.slots)
+      index = new FlowIndex(labels, header.slots, rules)
       index.restore(
         { ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY },
         spellsOf(header),
@@ -216,7 +229,13 @@ function readInto(index: FlowIndex, input: Input): void {
     words[2 * place + WITNESS] = input.number()
     doubles[place + HOPS] = input.double()
     doubles[place + WITNESS_AMOUNT] = input.double()
+    doubles[place + NEW] = input.number()
+    words[2 * place + NEW_AT_PERIOD] = input.word()
+    words[2 * place + NEW_AT_PERIOD_BEFORE] = input.word()
   }
+  const visited = input.number()
+  for (let i = 0; i < VISITS; i++)
+    if (((visited >>> i) & 1) !== 0) memory.visits[slot * VISITS + i] = input.float()
 }
 
 /** What the hash is taken over, piece by piece. */

@@ -27,6 +27,10 @@ import {
   LAST_BLOCK,
   MASK,
   Memory,
+  NEW,
+  NEW_AT_PERIOD,
+  NEW_AT_PERIOD_BEFORE,
+  NEW_SUM,
   PAGE_BITS,
   placeOf,
   RECEIVED,
@@ -34,6 +38,8 @@ import {
   SENT_SUM,
   SLOT,
   SLOT_DOUBLES,
+  VISITS,
+  visitGroup,
   WITNESS,
   WITNESS_AMOUNT,
 } from './memory.ts'
@@ -44,6 +50,15 @@ export type Freeze = { readonly token: string; readonly address: string; readonl
 
 /** What a freeze list said about an address: from when, and until when. */
 export type FreezeSpell = { token: string; address: string; from_ms: number; to_ms: number }
+
+/** What an index takes note of beyond what moves. `net`: how much of what arrives is new where it
+ *  arrives. `swaps`: what is swapped at a pool, inside one transaction, keeps its origin. */
+export type FlowRules = { net: boolean; swaps: boolean }
+const PLAIN_RULES: FlowRules = { net: true, swaps: false }
+
+/** Blocks of a period, 45 days: what is recent came in this one or the one before. */
+export const PERIOD_BLOCKS = 45 * 28_800
+export const periodOf = (block_number: number) => Math.floor(block_number / PERIOD_BLOCKS)
 
 const WORD = 2 ** 32
 /** Amounts of this many words times 2^32 and more are bigint. */
@@ -66,6 +81,9 @@ export class FlowIndex {
   /** The last block begun. */
   block_number = 0
   block_time_ms: number = Number.NEGATIVE_INFINITY
+  /** The period of the last block begun. */
+  period = 0
+  readonly rules: FlowRules
   /** The result of reading ahead, which only has to go somewhere. */
   fetched = 0
   /** The number, in the log, of the last transfer applied. */
@@ -81,9 +99,14 @@ export class FlowIndex {
   private readonly soft_parts = new Float64Array(CATEGORY_COUNT)
   private readonly categories = new Uint8Array(CATEGORY_COUNT)
   private readonly places = new Uint32Array(CATEGORY_COUNT)
+  /** Of what the transfer at hand carries: the fraction that has been at its receiver before, and
+   *  that at addresses of each group. */
+  private returning = 0
+  private readonly visits = new Float64Array(VISITS)
 
-  constructor(labels: readonly Label[], slots_expected = 1_024) {
-    this.memory = new Memory(slots_expected)
+  constructor(labels: readonly Label[], slots_expected = 1_024, rules: FlowRules = PLAIN_RULES) {
+    this.rules = rules
+    this.memory = new Memory(slots_expected, { with_visits: rules.net })
     for (const label of labels) {
       const known = this.labels.get(label.address)
       if (known) known.push(label)
@@ -100,6 +123,7 @@ export class FlowIndex {
   beginBlock(number: number, time_ms: number, freezes: readonly Freeze[] = []): void {
     this.block_number = number
     this.block_time_ms = time_ms
+    this.period = periodOf(number)
     const changed = new Set<string>()
     for (; this.agenda_done < this.agenda.length; this.agenda_done++) {
       const next = this.agenda[this.agenda_done]!
@@ -224,6 +248,10 @@ export class FlowIndex {
     const { low, high } = amount
     this.sequence = sequence
     if (from === to || (low === 0 && high === 0)) return false
+    if (this.rules.net) {
+      this.beginPeriod(from)
+      this.beginPeriod(to)
+    }
     if (high >= BIG_WORDS) this.transferBig(from, to, (BigInt(high) << 32n) | BigInt(low))
     else this.transferFast(from, to, low + high * WORD)
     this.touch(from, COUNT_OUT)
@@ -237,6 +265,73 @@ export class FlowIndex {
     slots[base + count]! += 1
     if (slots[base + LAST_BLOCK] === 0) slots[base + FIRST_BLOCK] = this.block_number
     slots[base + LAST_BLOCK] = this.block_number
+  }
+
+  /** With the first transfer of a period: notes what was new until then. */
+  private beginPeriod(slot: number): void {
+    const { memory, period } = this
+    const { slots, pages } = memory
+    const base = slot * SLOT
+    const last = periodOf(slots[base + LAST_BLOCK]!)
+    if (last === period || slots[base + LAST_BLOCK] === 0) return
+    const first = slots[base + CELLS]!
+    const { doubles, floats } = pages[first >>> PAGE_BITS]!
+    let place = placeOf(first)
+    for (let rest = slots[base + MASK]!; rest !== 0; place += CELL) {
+      const category = 31 - Math.clz32(rest & -rest)
+      rest &= rest - 1
+      const now = this.sumOf(doubles[place + NEW]!, { slot, category, field: NEW_SUM })
+      floats[2 * place + NEW_AT_PERIOD_BEFORE] =
+        last === period - 1 ? floats[2 * place + NEW_AT_PERIOD]! : now
+      floats[2 * place + NEW_AT_PERIOD] = now
+    }
+  }
+
+  /** A sum of gross flow, as near as a double comes. */
+  private sumOf(kept: number, of: { slot: number; category: number; field: number }): number {
+    return this.memory.has_wide ? Number(this.memory.wholeSum(kept, of)) : kept
+  }
+
+  private balanceOf(slot: number): number {
+    const balance = this.memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE]!
+    if (balance !== Number.POSITIVE_INFINITY) return balance
+    return Number(this.heldOf(slot).reduce((sum, one) => sum + one, 0n))
+  }
+
+  /** Money that nobody saw arrive has been nowhere. */
+  private dilutesVisits(slot: number, missing: number): void {
+    const { visits } = this.memory
+    if (visits.length === 0) return
+    const balance = this.balanceOf(slot)
+    const kept = balance / (balance + missing)
+    for (let i = slot * VISITS; i < (slot + 1) * VISITS; i++) visits[i]! *= kept
+  }
+
+  /** Where the money of a transfer has been: what the sender holds in proportion, and at the sender
+   *  all of it. Money that leaves a terminal has been nowhere. */
+  private carryVisits(from: number, to: number, terminal: boolean): void {
+    const { visits } = this.memory
+    if (visits.length === 0) return
+    if (terminal) {
+      this.visits.fill(0)
+      this.returning = 0
+      return
+    }
+    const { slots } = this.memory
+    for (let i = 0; i < VISITS; i++) this.visits[i] = visits[from * VISITS + i]!
+    this.returning = this.visits[visitGroup(slots, to)]!
+    this.visits[visitGroup(slots, from)] = 1
+  }
+
+  /** Mixes where the money has been into what the receiver holds, before it holds the money. */
+  private deliverVisits(to: number, q: number): void {
+    const { visits } = this.memory
+    if (visits.length === 0) return
+    const share = q / (this.balanceOf(to) + q)
+    for (let i = 0; i < VISITS; i++) {
+      const at = to * VISITS + i
+      visits[at] = visits[at]! + (this.visits[i]! - visits[at]!) * share
+    }
   }
 
   private transferFast(from: number, to: number, q: number): void {
@@ -255,6 +350,7 @@ export class FlowIndex {
         this.carryFast(from, q, label)
       }
     }
+    this.carryVisits(from, to, terminal)
     if (addSum(slot_doubles, from * SLOT_DOUBLES + SENT, q)) memory.giveAway(from, 0, SENT_SUM)
     if (carried.big) this.deliverBig(to)
     else this.deliver(to, q)
@@ -278,6 +374,13 @@ export class FlowIndex {
     if (addSum(doubles, placeOf(cell) + field, q)) memory.giveAway(slot, category, field)
   }
 
+  private addNew(slot: number, category: number, q: number): void {
+    const { memory } = this
+    const cell = this.cellOf(slot, category)
+    const { doubles } = memory.pages[cell >>> PAGE_BITS]!
+    if (addSum(doubles, placeOf(cell) + NEW, q)) memory.giveAway(slot, category, NEW_SUM)
+  }
+
   private cellOf(slot: number, category: number): number {
     const { slots } = this.memory
     return (
@@ -288,10 +391,12 @@ export class FlowIndex {
   /** What an address spends beyond what it was seen to receive was there before the index began. */
   private topUp(slot: number, missing: number): void {
     const { memory } = this
+    this.dilutesVisits(slot, missing)
     memory.ensureCells(slot, 1 << UNIDENTIFIED)
     const cell = this.cellOf(slot, UNIDENTIFIED)
     const { doubles } = memory.pages[cell >>> PAGE_BITS]!
     doubles[placeOf(cell) + HELD]! += missing
+    if (addSum(doubles, placeOf(cell) + NEW, missing)) memory.giveAway(slot, UNIDENTIFIED, NEW_SUM)
     memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE]! += missing
     this.addTo(slot, UNIDENTIFIED, RECEIVED, missing)
   }
@@ -354,7 +459,11 @@ export class FlowIndex {
       this.deliverBig(to)
       return
     }
-    if (keeps) slot_doubles[to * SLOT_DOUBLES + BALANCE] = balance
+    if (keeps) {
+      this.deliverVisits(to, q)
+      slot_doubles[to * SLOT_DOUBLES + BALANCE] = balance
+    }
+    const { returning } = this
     const mask = slots[base + MASK]!
     const first = slots[base + CELLS]!
     const first_place = placeOf(first)
@@ -365,7 +474,17 @@ export class FlowIndex {
       const category = 31 - Math.clz32(bit)
       const place = first_place + bitCount(mask & (bit - 1)) * CELL
       const amount = amounts[category]!
-      if (keeps) doubles[place + HELD]! += amount
+      let fresh = amount
+      if (keeps) {
+        // What came back is no more than what was here and is not any more.
+        if (returning > 0) {
+          const ever = this.sumOf(doubles[place + NEW]!, { slot: to, category, field: NEW_SUM })
+          const away = Math.max(0, ever - doubles[place + HELD]!)
+          fresh -= Math.min(Math.ceil(amount * returning), amount, away)
+        }
+        doubles[place + HELD]! += amount
+      }
+      if (addSum(doubles, place + NEW, fresh)) memory.giveAway(to, category, NEW_SUM)
       if (addSum(doubles, place + RECEIVED, amount)) memory.giveAway(to, category, RECEIVED)
       doubles[place + HOPS]! += amount * hops[category]!
       if (amount > doubles[place + WITNESS_AMOUNT]!) {
@@ -390,6 +509,7 @@ export class FlowIndex {
     }
     if (terminal) carried.putOrigin(categoryOf(label), q)
     else this.carryBig(from, q, label)
+    this.carryVisits(from, to, terminal)
     this.addBig(from, 0, SENT_SUM, q)
     this.deliverBig(to)
     if (terminal) this.addBig(to, categoryOf(label), DIRECT, q)
@@ -401,7 +521,8 @@ export class FlowIndex {
     const { memory } = this
     for (let left = q; left > 0n; left -= portion) {
       const part = Number(left < portion ? left : portion)
-      if (field !== SENT_SUM) this.addTo(slot, category, field, part)
+      if (field === NEW_SUM) this.addNew(slot, category, part)
+      else if (field !== SENT_SUM) this.addTo(slot, category, field, part)
       else if (addSum(memory.slot_doubles, slot * SLOT_DOUBLES + SENT, part))
         memory.giveAway(slot, category, field)
     }
@@ -446,8 +567,10 @@ export class FlowIndex {
     const held = this.heldOf(slot)
     const balance = held.reduce((sum, one) => sum + one, 0n)
     if (balance < q) {
+      this.dilutesVisits(slot, Number(q - balance))
       memory.ensureCells(slot, 1 << UNIDENTIFIED)
       held[UNIDENTIFIED]! += q - balance
+      this.addBig(slot, UNIDENTIFIED, NEW_SUM, q - balance)
       this.addBig(slot, UNIDENTIFIED, RECEIVED, q - balance)
     }
     const taken = splitBig(held, q, balance < q ? q : balance)
@@ -476,14 +599,33 @@ export class FlowIndex {
     if (turned > 0n) carried.addOriginBig(categoryOf(label), turned)
   }
 
+  /** How much of an amount that arrives has been here before. */
+  private returnedBig(
+    slot: number,
+    category: number,
+    { amount, held }: { amount: bigint; held: bigint },
+  ): bigint {
+    const cell = this.cellOf(slot, category)
+    const kept = this.memory.pages[cell >>> PAGE_BITS]!.doubles[placeOf(cell) + NEW]!
+    const away = this.memory.wholeSum(kept, { slot, category, field: NEW_SUM }) - held
+    const part = BigInt(Math.ceil(Number(amount) * this.returning))
+    const most = part < amount ? part : amount
+    return away < most ? (away > 0n ? away : 0n) : most
+  }
+
   private deliverBig(to: number): void {
     const { memory, carried, sequence } = this
     memory.ensureCells(to, carried.mask)
     const keeps = ((memory.slots[to * SLOT + ASSET]! >>> 16) & TERMINAL_BIT) === 0
     const held = this.heldOf(to)
+    if (keeps) this.deliverVisits(to, Number(carried.total))
     for (let category = 0; category < CATEGORY_COUNT; category++) {
       const amount = carried.amount(category)
       if (amount === 0n) continue
+      const returned = keeps
+        ? this.returnedBig(to, category, { amount, held: held[category]! })
+        : 0n
+      this.addBig(to, category, NEW_SUM, amount - returned)
       held[category]! += amount
       this.addBig(to, category, RECEIVED, amount)
       const cell = this.cellOf(to, category)

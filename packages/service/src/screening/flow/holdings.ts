@@ -1,7 +1,7 @@
 // What the index says about an address, in whole numbers.
 
 import { CATEGORY_COUNT } from './categories.ts'
-import type { FlowIndex } from './flow_index.ts'
+import { type FlowIndex, periodOf } from './flow_index.ts'
 import {
   addressWords,
   CELL,
@@ -14,6 +14,10 @@ import {
   HOPS,
   LAST_BLOCK,
   MASK,
+  NEW,
+  NEW_AT_PERIOD,
+  NEW_AT_PERIOD_BEFORE,
+  NEW_SUM,
   PAGE_BITS,
   placeOf,
   RECEIVED,
@@ -32,6 +36,10 @@ export type Portion = {
   received: bigint
   /** Of `received`, what came from a terminal of this category itself. */
   direct: bigint
+  /** Of `received`, what had not been here before and come back. */
+  net_new: bigint
+  /** Of `net_new`, what came in this period or the one before. */
+  recent: bigint
   /** What was sent to terminals of this category. */
   destination: bigint
   /** Mean number of transfers between the origin of this money and the address. */
@@ -72,11 +80,15 @@ export function readSlot(index: FlowIndex, slot: number): Holding {
   const held = index.heldOf(slot)
   const portions: Portion[] = []
   const first = slots[base + CELLS]!
-  const { words, doubles } = pages[first >>> PAGE_BITS]!
+  const { words, doubles, floats } = pages[first >>> PAGE_BITS]!
+  const periods_ago = index.period - periodOf(slots[base + LAST_BLOCK]!)
   let place = placeOf(first)
   for (let category = 0; category < CATEGORY_COUNT; category++) {
     if (((mask >>> category) & 1) === 0) continue
     const at = place
+    const net_new = memory.wholeSum(doubles[at + NEW]!, { slot, category, field: NEW_SUM })
+    const before = floats[2 * at + (periods_ago === 0 ? NEW_AT_PERIOD_BEFORE : NEW_AT_PERIOD)]!
+    const recent = periods_ago > 1 ? 0n : net_new - BigInt(before)
     const sum = (field: number) => memory.wholeSum(doubles[at + field]!, { slot, category, field })
     const received = sum(RECEIVED)
     portions.push({
@@ -84,6 +96,8 @@ export function readSlot(index: FlowIndex, slot: number): Holding {
       held: held[category]!,
       received,
       direct: sum(DIRECT),
+      net_new,
+      recent: recent > 0n ? recent : 0n,
       destination: sum(DESTINATION),
       hops: received === 0n ? 0 : doubles[at + HOPS]! / Number(received),
       witness: words[2 * at + WITNESS]!,

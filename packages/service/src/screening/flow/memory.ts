@@ -1,5 +1,5 @@
 // The index's memory: a slot of 64 bytes for each (asset, address), found by open addressing, and
-// for each category that the address ever had, a cell of 56 bytes. A slot's cells lie together in
+// for each category that the address ever had, a cell of 72 bytes. A slot's cells lie together in
 // the order of their categories; a mask of 28 bits says which there are, so a cell is found by
 // counting bits. Cells are kept in pages, so that there is never a moment in which all of them are
 // copied.
@@ -24,32 +24,42 @@ export const BALANCE = 3
 export const SENT = 5
 
 /** Doubles of a cell: held, received, received from terminals directly, sent to terminals directly,
- *  the sum of amount times hops, and what its witness brought. WITNESS, a word, is the transfer
- *  that brought most. */
-export const CELL = 7
+ *  the sum of amount times hops, what its witness brought, and what was received less what came
+ *  back. WITNESS, a word, is the transfer that brought most. NEW_AT_PERIOD is a float: what NEW was
+ *  when the period of the slot's last transfer began; NEW_AT_PERIOD_BEFORE, the period before. */
+export const CELL = 9
 export const HELD = 0
 export const RECEIVED = 1
 export const DIRECT = 2
 export const DESTINATION = 3
 export const HOPS = 5
 export const WITNESS_AMOUNT = 6
+export const NEW = 7
 export const WITNESS = 8
-/** In place of a field of a cell: what the slot has sent. */
+export const NEW_AT_PERIOD = 16
+export const NEW_AT_PERIOD_BEFORE = 17
+/** In place of a field of a cell: what the slot has sent, and what is new of its cell. */
 export const SENT_SUM = 7
+export const NEW_SUM = 4
+
+/** Of what a slot holds: the fraction that has been, since it left a terminal, at any address of
+ *  each of so many groups. Addresses fall into groups by their own bits. */
+export const VISITS = 16
 
 /** A cell's number is its page and, in these bits, its place there. */
 export const PAGE_BITS = 19
 const PAGE_CELLS = 2 ** PAGE_BITS
 
-/** Cells. Both arrays are of the same bytes. */
-export type Page = { words: Uint32Array; doubles: Float64Array }
+/** Cells. All arrays are of the same bytes. */
+export type Page = { words: Uint32Array; doubles: Float64Array; floats: Float32Array }
 
 /** Doubles beyond a page's last cell, so that reading ahead of it stays inside. */
 const PAGE_MARGIN = 24
 
 function makePage(cells: number): Page {
   const doubles = new Float64Array(cells * CELL + PAGE_MARGIN)
-  return { words: new Uint32Array(doubles.buffer), doubles }
+  const { buffer } = doubles
+  return { words: new Uint32Array(buffer), doubles, floats: new Float32Array(buffer) }
 }
 
 /** Where in its page's doubles a cell begins; its words begin at twice that. */
@@ -81,6 +91,8 @@ export class Memory {
   slots: Uint32Array
   slot_doubles: Float64Array
   slot_count = 0
+  /** For each slot VISITS fractions; empty where nobody asks what is new. */
+  visits: Float32Array
   readonly pages: Page[]
   /** What slots hold by category whose holding is kept in bigint. */
   readonly big: Map<number, bigint[]> = new Map()
@@ -94,8 +106,9 @@ export class Memory {
    *  is looked at in vain. */
   private table: Uint32Array
 
-  constructor(slots_expected: number) {
+  constructor(slots_expected: number, { with_visits }: { with_visits: boolean }) {
     const count = Math.max(16, slots_expected)
+    this.visits = new Float32Array(with_visits ? count * VISITS : 0)
     this.slots = slotWords(count)
     this.slot_doubles = doublesOf(this.slots)
     this.pages = [makePage(Math.min(PAGE_CELLS, count))]
@@ -104,7 +117,8 @@ export class Memory {
 
   /** Bytes in use by the slots, their cells and the table that finds them. */
   get bytes_used(): number {
-    return this.slot_count * SLOT * 4 + this.cells_given * CELL * 8 + this.table.byteLength
+    const visits = this.visits.length > 0 ? this.slot_count * VISITS * 4 : 0
+    return this.slot_count * SLOT * 4 + visits + this.cells_given * CELL * 8 + this.table.byteLength
   }
 
   /** The slot of an address (five words from `at`), or -1. */
@@ -198,6 +212,10 @@ export class Memory {
     larger.set(this.slots)
     this.slots = larger
     this.slot_doubles = doublesOf(larger)
+    if (this.visits.length === 0) return
+    const visits = new Float32Array((larger.length / SLOT) * VISITS)
+    visits.set(this.visits)
+    this.visits = visits
   }
 
   private widenTable(): void {
@@ -315,6 +333,11 @@ export class Memory {
 
 const wideKey = (slot: number, category: number, field: number) =>
   (slot * 32 + category) * 8 + field
+
+/** The group of a slot's address. */
+export function visitGroup(slots: Uint32Array, slot: number): number {
+  return Math.imul(slots[slot * SLOT + 1]! ^ slots[slot * SLOT + 3]!, 0x9e3779b1) >>> 28
+}
 
 /** How many slots can be fetched at once. */
 export const FETCH_MAX = 512

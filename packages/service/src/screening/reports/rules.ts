@@ -12,6 +12,7 @@ const RULES = {
   indirect: 'came from one severe category through others',
   combined: 'came from severe categories together',
   direct_amount: 'came straight from one severe category, whatever the share',
+  indirect_amount: 'came from one severe category through others, whatever the share',
   destination: 'was sent by the address to one severe category (withdrawals only)',
 } as const
 
