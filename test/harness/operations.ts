@@ -1,8 +1,10 @@
 // Calls of the operators' operations, on a world where each finds something: of all that need no
 // file, index or node of their own.
 
+import { signingTerms } from 'penstock-service/chain/signing/signing_terms.ts'
 import { insertLoss } from 'penstock-service/health/monitoring/database_losses.ts'
 import { watchAlertsStep } from 'penstock-service/health/monitoring/watch_alerts.ts'
+import { insertWorker } from './process_rows.ts'
 import { sender, subscribe, wanted } from './subscribers.ts'
 import type { World } from './world.ts'
 
@@ -42,11 +44,13 @@ export async function runMostOperations(
   await insertLoss(world.sql, { ...lost, found_at: new Date(0), missing: [`order:${order.id}`] })
   await ask('signer', 'stop')
   await watchAlertsStep({ sql: world.sql, clock: { now: () => world.now } }).run()
+  await insertWorker(world.sql, { signing: signingTerms(world.wallets, undefined) })
   const reason = ['--reason', 'a test']
   const run: string[][] = [
     ['find', address],
     ...[
       'status',
+      'risk',
       'figures show',
       'alerts list',
       'processes list',

@@ -4,10 +4,14 @@ import type { ProcessReport } from 'penstock-service/health/processes/report.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 
 /** A worker that has just said that it is there, and this of itself. */
-export async function insertWorker(sql: Sql, report: Partial<ProcessReport>): Promise<void> {
+export async function insertWorker(
+  sql: Sql,
+  report: Partial<ProcessReport>,
+  id = 'worker',
+): Promise<void> {
   await sql`
     insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
       clock_offset_ms, unreplicated_commits, report)
-    values ('worker', 'worker', 'machine-1', '1.2.3', 1, now(), now() + interval '1 hour', 1, 0, 0,
+    values (${id}, 'worker', 'machine-1', '1.2.3', 1, now(), now() + interval '1 hour', 1, 0, 0,
       0, ${JSON.stringify(report)}::jsonb)`
 }

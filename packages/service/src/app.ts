@@ -19,6 +19,7 @@ import { followedBlocks } from './chain/receivers/followed_blocks.ts'
 import { type ReceiverReader, receiverReader } from './chain/receivers/receivers.ts'
 import type { SignatureLog } from './chain/signing/signature_log.ts'
 import { localSigner, type Signer } from './chain/signing/signer.ts'
+import { type SigningTerms, signingTerms } from './chain/signing/signing_terms.ts'
 import type { KeyFindings } from './chain/wallets/permissions.ts'
 import { ownAddresses, type Wallets } from './chain/wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './chain/wallets/wallet_watch.ts'
@@ -270,6 +271,8 @@ export type App = {
   kinds: readonly EventKind[]
   /** What the flow index of this process takes. */
   indexMemory: () => IndexMemory[]
+  /** What this process signs with; null: with nothing. */
+  signingTerms: () => SigningTerms | null
 }
 
 export function buildApp(world: World): App {
@@ -336,6 +339,7 @@ export function buildApp(world: World): App {
     refusals: refusalRecorder({ sql, clock, secretsOf: secretReader(seal) }),
     kinds: events.kinds,
     indexMemory: generations.memory,
+    signingTerms: () => signingTerms(wallets, stakes()),
   }
 }
 

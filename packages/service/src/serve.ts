@@ -316,14 +316,14 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
 /** What the process reports. Who runs no steps asks no provider, and deletes nothing. */
 function reportSources(
   { role, event_days, retention_days }: Config,
-  { indexMemory }: App,
+  { indexMemory, signingTerms }: App,
   providers: readonly GuardedProvider[],
 ): ReportSources {
   const events = event_days ?? EVENT_DAYS
   const evidence = retention_days ?? DEFAULT_RETENTION_DAYS
   return hasSteps(role)
-    ? { indexMemory, providers, kept_days: { events, evidence } }
-    : { indexMemory, providers: [], kept_days: null }
+    ? { indexMemory, signingTerms, providers, kept_days: { events, evidence } }
+    : { indexMemory, signingTerms: () => null, providers: [], kept_days: null }
 }
 
 /** What browsers are shown, put together from now on; nothing where no API is. */

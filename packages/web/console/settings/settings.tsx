@@ -10,6 +10,7 @@ import { Incidents, StatusPage } from './incidents.tsx'
 import { Operators } from './operators.tsx'
 import { OrderEvents } from './order_events.tsx'
 import { Retention } from './retention.tsx'
+import { RiskTable } from './risk.tsx'
 import { Sessions } from './sessions.tsx'
 
 export default function Settings() {
@@ -30,6 +31,7 @@ export default function Settings() {
         <Proposals />
         <Sessions />
         <Retention />
+        <RiskTable />
       </div>
     </>
   )

@@ -68,6 +68,7 @@ export const nameIfKnown = (family: Family, name: string): string | undefined =>
 export const FAMILIES = [
   'alert',
   'barred',
+  'bound',
   'call',
   'category',
   'direction',
@@ -78,6 +79,7 @@ export const FAMILIES = [
   'hint',
   'kept',
   'level',
+  'loot',
   'network',
   'part',
   'purpose',
@@ -92,6 +94,7 @@ export const FAMILIES = [
   'service',
   'state',
   'step',
+  'thief',
 ] as const
 export type Family = (typeof FAMILIES)[number]
 

@@ -124,6 +124,26 @@ function mostOf(
   return (sun * (name.endsWith('hour') ? HOUR_PERCENT : DAY_PERCENT)) / 100n
 }
 
+/** What each limit is now, in sun or in how many; null: none, as the stakes are not known. Of those
+ *  that each wallet has, the largest. */
+export function limitsInForce(
+  wanted: LimitsConfig,
+  stakes: Stakes,
+): Record<keyof LimitsConfig, bigint | null> {
+  const wallets = [...(stakes?.keys() ?? [])]
+  const mostFor = (limit: Limit) => {
+    const of_each = (limit.by_wallet && wallets.length > 0 ? wallets : ['']).map((wallet) =>
+      mostOf(limit, wallet, wanted, stakes),
+    )
+    return of_each.reduce<bigint | null>(
+      (most, one) => (one === undefined || (most !== null && most > one) ? most : one),
+      null,
+    )
+  }
+  const limits = LIMITS.map((limit) => [limit.name, mostFor(limit)])
+  return Object.fromEntries(limits) as Record<keyof LimitsConfig, bigint | null>
+}
+
 /** The sums of what was signed, and what more may be. */
 export class SignedSums {
   private readonly sums = new Map<string, RollingSum>()

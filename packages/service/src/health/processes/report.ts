@@ -1,6 +1,7 @@
 // What processes say of themselves, in their rows: what only each of them knows. Read by whoever
 // wants to know of all of them; a process of another version may say less.
 
+import type { SigningTerms } from '../../chain/signing/signing_terms.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { GuardedProvider } from '../../screening/providers/guard.ts'
 import type { IndexMemory } from '../../screening/tracing/generations.ts'
@@ -15,6 +16,8 @@ export type ProcessReport = {
   indexes: IndexMemory[]
   /** For how many days it keeps events and evidence; null where it deletes nothing. */
   kept_days: { events: number; evidence: number } | null
+  /** What it signs with, and how much; null where it signs nothing. */
+  signing: SigningTerms | null
 }
 
 /** What of a process its report is made of. */
@@ -22,6 +25,7 @@ export type ReportSources = {
   providers: readonly GuardedProvider[]
   indexMemory: () => IndexMemory[]
   kept_days: ProcessReport['kept_days']
+  signingTerms: () => SigningTerms | null
 }
 
 /** More nodes than anybody has. */
@@ -30,13 +34,14 @@ const NODES_MAX = 50
 /** The report of this process at this moment, as it is kept. */
 export function writeReport(
   nodes: NodeTally,
-  { providers, indexMemory, kept_days }: ReportSources,
+  { providers, indexMemory, kept_days, signingTerms }: ReportSources,
 ): string {
   const report: ProcessReport = {
     nodes: nodes.counts().slice(0, NODES_MAX),
     providers: providers.map(({ name, state }) => ({ name, left_alone: state() === 'open' })),
     indexes: indexMemory(),
     kept_days,
+    signing: signingTerms(),
   }
   return JSON.stringify(report)
 }

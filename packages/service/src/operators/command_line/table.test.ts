@@ -20,6 +20,7 @@ import { findOperation } from './words.ts'
 /** What operators type, and scripts of theirs: these words stay. */
 const WORDS: Record<string, string> = {
   status: '',
+  risk: '',
   find: '',
   processes: 'list',
   nodes: 'list requests',

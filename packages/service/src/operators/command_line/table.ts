@@ -13,6 +13,7 @@ import { bookOperations } from '../health/books.ts'
 import { brandOperations } from '../health/brand.ts'
 import { incidentOperations } from '../health/incidents.ts'
 import { processOperations } from '../health/processes.ts'
+import { riskOperations } from '../health/risk.ts'
 import {
   actionOperations,
   figureOperations,
@@ -49,6 +50,7 @@ import { invoiceOperations } from '../treasury/invoices.ts'
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
+  ...riskOperations,
   ...findOperations,
   ...processOperations,
   ...actionOperations,

@@ -1,0 +1,44 @@
+// What each thief can take at most, in the amounts of this installation.
+
+import { Money } from '../../shared/parts/money.tsx'
+import { named, say } from '../../shared/words/words.ts'
+import { trx, useRun } from '../calls/calls.ts'
+import { Rows } from '../calls/rows.tsx'
+
+type Risk = {
+  thief: string
+  takes: string
+  /** Null: nothing ends it. */
+  most_sun: number | null
+  within: 'once' | 'day'
+  bound: string
+}
+
+export function RiskTable() {
+  const risks = useRun<Risk[]>('risk')
+  return (
+    <section class="stack">
+      <Rows
+        question={risks}
+        none={say('risk.none')}
+        caption={say('risk')}
+        caption_shown
+        keyOf={({ thief, takes }) => `${thief} ${takes}`}
+        columns={[
+          { title: say('risk.thief'), cell: ({ thief }) => named('thief', thief) },
+          { title: say('risk.takes'), cell: ({ takes }) => named('loot', takes) },
+          { title: say('risk.most'), is_figure: true, cell: (risk) => <Most {...risk} /> },
+          {
+            title: say('risk.within'),
+            cell: ({ within }) => say(within === 'day' ? 'risk.day' : 'risk.once'),
+          },
+          { title: say('risk.bound'), cell: ({ bound }) => named('bound', bound) },
+        ]}
+      />
+      <p class="note">{say('risk.what')}</p>
+    </section>
+  )
+}
+
+const Most = ({ most_sun }: Risk) =>
+  most_sun === null ? <>{say('risk.no_end')}</> : <Money trx={trx(most_sun)} />

@@ -1,0 +1,62 @@
+// `penstock risk`: what each thief can take at most, in the amounts of what runs.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import { signingTerms } from 'penstock-service/chain/signing/signing_terms.ts'
+import type { Risk } from 'penstock-service/health/risk/risk.ts'
+import { worldOperator } from '../../harness/operator.ts'
+import { insertWorker } from '../../harness/process_rows.ts'
+import { makeWorld, TRX } from '../../harness/world.ts'
+
+test('the amounts are those of the floats, limits, prices and balances there are', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [3_000_000, 1_000_000], pool_bandwidth_trx: 0 })
+  const at = await worldOperator(world)
+  const { out } = await at.type('risk', '--node-url', 'https://devchain')
+  assert.match(out, /No worker that runs has said what it signs with/)
+  await world.customer({ trx: 40 })
+  await world.customer({ trx: 60, daily_cap_sun: 50n * TRX, scopes: ['buy'] })
+  await world.customer({ trx: 90, scopes: ['read'] })
+  const stakes = new Map([
+    [person('pool-0').address, 3_000_000n * TRX],
+    [person('pool-1').address, 1_000_000n * TRX],
+  ])
+  const limits = { refund_trx_day: 700, delegated_trx_day: 48_000_000 }
+  await insertWorker(world.sql, { signing: signingTerms({ ...world.wallets, limits }, stakes) })
+  type Told = Omit<Risk, 'most_sun'> & { most_sun: number | null; says: string }
+  const ask = () => at.json<Told[]>('risk', '--node-url', 'https://devchain')
+  const found = await ask()
+  const of = (thief: Risk['thief'], takes: Risk['takes'], list = found) =>
+    list.find((one) => one.thief === thief && one.takes === takes)
+  const float = (name: string) => Number(world.scene.balance(person(name)))
+  assert.equal(of('worker_process', 'refund_float')?.most_sun, float('refund'))
+  assert.equal(of('refund_key', 'refund_float')?.most_sun, float('refund'))
+  assert.equal(of('activation_key', 'activation_float')?.most_sun, float('activation'))
+  // Without a key only as much as the limits let.
+  assert.equal(of('worker_role', 'refund_float')?.most_sun, 700_000_000)
+  assert.equal(of('worker_role', 'refund_float')?.within, 'day')
+  assert.equal(of('api_role', 'balances')?.most_sun, 190_000_000)
+  assert.equal(of('api_key', 'balances')?.most_sun, 50_000_000)
+  assert.equal(of('api_key', 'balances')?.bound, 'daily_cap')
+  // What the pool sells in a day at the lowest price; half of it by the limit, of 24 hours.
+  const [pool] = await world.sql<{ room: bigint; price_sun: bigint }>`
+    select room, (select min(price_sun) from price where resource = 'energy' and until is null)
+      as price_sun from pool where resource = 'energy'`
+  const day_sun = Number((24n * pool!.room * pool!.price_sun) / 1_000n)
+  assert.equal(of('worker_process', 'pool_hours')?.most_sun, day_sun)
+  assert.ok(Math.abs(of('pool_key', 'pool_hours')!.most_sun! - day_sun * 0.75) < 2)
+  assert.ok(Math.abs(of('worker_role', 'pool_hours')!.most_sun! - day_sun / 2) < 2)
+  // Nothing ends what one operator may credit, until a second one is wanted.
+  assert.equal(of('operator_session', 'balances')?.most_sun, null)
+  assert.match(of('operator_session', 'balances')!.says, /ended by nothing: see approvals set/)
+  await at.json('approvals', 'set', 'name', '--from', '100', '--by', 'olga')
+  world.wait(1)
+  assert.equal(of('operator_session', 'balances', await ask())?.most_sun, 99_999_999)
+  const day = { ...limits, refund_trx_day: 500 }
+  await insertWorker(
+    world.sql,
+    { signing: signingTerms({ ...world.wallets, limits: day }, stakes) },
+    'worker2',
+  )
+  assert.equal(of('worker_role', 'refund_float', await ask())?.most_sun, 1_200_000_000)
+})
