@@ -1,8 +1,11 @@
-// npm run nightly [-- --only NAME ...] [--list] [--json]: what is too long for every commit, and
-// must not be false for long: benchmarks that refuse what they should not see, the simulator with
-// seeds that follow from the commit, so that every night tries others and every failure can be run
-// again, and the shorter tortures. One after the other; all are run, those that fail are named at
-// the end with what they said, and the exit code is 1. `not run` says what a job lacks here.
+// npm run nightly [-- --short] [-- --only NAME ...] [--list] [--json]: what is too long for every
+// commit, and must not be false for long: benchmarks that refuse what they should not see, the
+// simulator with seeds that follow from the commit, so that every night tries others and every
+// failure can be run again, and the shorter tortures. One after the other; all are run, those that
+// fail are named at the end with what they said, and the exit code is 1. `not run` says what a job
+// lacks here.
+//   --short       the smallest settings, of ten minutes at most together: .ci/run does it after the
+//                 tests
 //   --only NAME   these alone; may be given more than once
 //   --list        what would be run, and how long each may take at most
 
@@ -17,18 +20,28 @@ import { ROOT } from './source.ts'
 export type Job = { name: string; args: readonly string[]; minutes_max: number }
 type Outcome = { name: string; minutes: number; failure?: string; not_run?: string }
 
+const job = (words: string, minutes_max: number): Job => {
+  const [program = '', name = '', ...options] = words.split(' ')
+  return { name, args: [program, '--', name, ...options], minutes_max }
+}
+
 /** `seed`: of the simulator. */
 export const jobsOf = (seed: number): Job[] => [
-  { name: 'mixed', args: ['bench', '--', 'mixed', '--seconds', '10'], minutes_max: 5 },
-  {
-    name: 'sim',
-    args: ['torture', '--', 'sim', '--runs', '200', '--seed', `${seed}`],
-    minutes_max: 10,
-  },
-  { name: 'kill', args: ['torture', '--', 'kill', '--cycles', '3'], minutes_max: 15 },
-  { name: 'failover', args: ['torture', '--', 'failover', '--cycles', '1'], minutes_max: 15 },
-  { name: 'upgrade', args: ['torture', '--', 'upgrade', '--minutes', '1'], minutes_max: 15 },
-  { name: 'thieves', args: ['torture', '--', 'thieves'], minutes_max: 15 },
+  job('bench mixed --seconds 10', 5),
+  job(`torture sim --runs 200 --seed ${seed}`, 10),
+  job('torture kill --cycles 3', 15),
+  job('torture failover --cycles 1', 15),
+  job('torture upgrade --minutes 1', 15),
+  job('torture thieves', 15),
+]
+
+/** Of the same kinds, as short as they can be. */
+export const shortJobsOf = (seed: number): Job[] => [
+  job('bench mixed --seconds 5', 2),
+  job(`torture sim --runs 20 --seed ${seed}`, 1),
+  job('torture kill --cycles 1 --pause-seconds 10', 2),
+  job('torture failover --cycles 1', 2),
+  job('torture upgrade --minutes 1', 3),
 ]
 
 export const commandOf = ({ args }: Job) => ['npm', 'run', ...args].join(' ')
@@ -36,9 +49,9 @@ export const commandOf = ({ args }: Job) => ['npm', 'run', ...args].join(' ')
 /** Another for each commit, from 1 to 268 million. */
 const seedOf = (commit: string) => Number.parseInt(commit.slice(0, 7), 16) + 1
 
-function wantedOf(only: readonly string[] | undefined): Job[] {
+function wantedOf(only: readonly string[] | undefined, short: boolean): Job[] {
   const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' })
-  const jobs = jobsOf(seedOf(commit))
+  const jobs = (short ? shortJobsOf : jobsOf)(seedOf(commit))
   const unknown = only?.find((name) => !jobs.some((job) => job.name === name))
   if (unknown !== undefined)
     throw new Misuse(`There is no job ${unknown}: ${jobs.map(({ name }) => name).join(', ')}.`)
@@ -58,12 +71,13 @@ async function runJob(job: Job): Promise<Outcome> {
 async function main(): Promise<void> {
   const { values: options } = parseArgs({
     options: {
+      short: { type: 'boolean', default: false },
       only: { type: 'string', multiple: true },
       list: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   })
-  const jobs = wantedOf(options.only)
+  const jobs = wantedOf(options.only, options.short)
   // Where a script reads the outcome, people read how far it is beside it.
   const progress = options.json ? process.stderr : process.stdout
   const say = (line: string) => void progress.write(`${line}\n`)

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { commandOf, jobsOf } from '../../tools/nightly.ts'
+import { commandOf, jobsOf, shortJobsOf } from '../../tools/nightly.ts'
 import { ROOT } from '../../tools/source.ts'
 
 const nightly = (...args: string[]) =>
@@ -14,11 +14,22 @@ const nightly = (...args: string[]) =>
 test('every job of the night names a benchmark or a torture that there is', () => {
   const torture = readFileSync(join(ROOT, 'test/torture/torture.ts'), 'utf8')
   const bench = readFileSync(join(ROOT, 'bench/figures/table.ts'), 'utf8')
-  for (const job of jobsOf(1)) {
+  for (const job of [...jobsOf(1), ...shortJobsOf(1)]) {
     const [program, , name] = job.args
     if (program === 'torture') assert.match(torture, new RegExp(`^//   ${name} `, 'm'))
     else assert.match(bench, new RegExp(`name: '${name}'`))
   }
+})
+
+test('the short ones are of the same kinds, and ten minutes are enough for all', () => {
+  const names = jobsOf(1).map(({ name }) => name)
+  const short = shortJobsOf(1)
+  assert.ok(short.every(({ name }) => names.includes(name)))
+  assert.ok(short.reduce((sum, { minutes_max }) => sum + minutes_max, 0) <= 10)
+  const listed = nightly('--short', '--list').stdout.trim().split('\n')
+  assert.equal(listed.length, short.length)
+  const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8')
+  assert.match(ci, /^npm ci\n.*npm test\nnpm run nightly -- --short\n$/ms)
 })
 
 test('the jobs are listed, and one that there is not is refused with those that there are', () => {

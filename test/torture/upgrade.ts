@@ -39,6 +39,11 @@ export async function run(args: string[]): Promise<boolean> {
     numbers: { minutes: 10 },
     texts: ['from'],
   })
+  if ((await git('rev-parse', '--is-shallow-repository')) === 'true') {
+    const why = 'the history is not here: git fetch --unshallow brings it'
+    say(json ? JSON.stringify({ not_run: why }) : `not run: ${why}`)
+    return true
+  }
   const from = await commitOf(texts.from)
   const before = await release(from)
   const rig = await Rig.open({ release: before })
