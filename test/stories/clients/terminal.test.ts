@@ -96,7 +96,7 @@ async function linesToTry(): Promise<Map<string, readonly (readonly string[])[]>
   const key = (await made('key', 'keys', 'create', 'n'.repeat(60), '--scopes', 'read,buy,aml')).id
   const user = (await made('user', 'users', 'invite', 'Ю'.repeat(60), 'reader')).id
   const check = (await read(['aml', 'check', address])).id as string
-  const quote = (await read(['quote', 'energy', address, '65000', '--duration', '1'])).id as string
+  const quote = (await read(['quote', 'energy', address, '65000'])).id as string
   await typed(['webhooks', 'test', webhook, 'order.succeeded'])
   await typed(['keys', 'revoke', 'nothing'])
   await typed(['aml', 'check', 'nothing'])

@@ -3,6 +3,7 @@
 import { AuthError, type Penstock, PenstockError } from 'penstock-sdk'
 import type { Command, Invocation, Outcome } from '../line/command.ts'
 import { wrapped } from '../line/fitting.ts'
+import { valueText } from '../line/printing.ts'
 
 type Finding = { what: string; state: 'ok' | 'warn' | 'fail'; detail: string }
 
@@ -175,9 +176,23 @@ const minutes: Command = {
   words: 'service status',
   summary: 'How each part of the service does, and has done',
   also: ['/status.json'],
-  run: async ({ penstock, io }): Promise<Outcome> => ({
-    value: await penstock.status({ signal: io.signal }),
-  }),
+  async run({ penstock, io }): Promise<Outcome> {
+    const value = await penstock.status({ signal: io.signal })
+    // Of ninety days and of each bucket, what one reads: today.
+    const { parts, latencies, bounds_ms: _, ...rest } = value
+    const today = {
+      ...rest,
+      parts: parts.map(({ part, state, days }) => {
+        const { up = 0, slow = 0, down = 0 } = days.at(-1) ?? {}
+        return { part, state, up_minutes: up, slow_minutes: slow, down_minutes: down }
+      }),
+      latencies: latencies.map(({ latency, today }) => {
+        const { samples, failed, p50_ms, p95_ms } = today
+        return { latency, samples, failed, p50_ms, p95_ms }
+      }),
+    }
+    return { value, text: valueText(today) }
+  },
 }
 
 export const DOCTOR: readonly Command[] = [doctor, status, minutes]

@@ -77,15 +77,34 @@ const NOTICE_COLUMNS = ['number', 'webhook_id', 'type', 'state', 'calls', 'due_a
 const WEBHOOK_COLUMNS = ['id', 'url', 'state', 'types', 'waiting', 'due', 'dead', 'failing_since']
 const CHECK_COLUMNS = ['id', 'type', 'address', 'status', 'risk_score', 'risk_level', 'checked_at']
 
+const DURATION = field('duration', 'hours; 1, as there is no other', { type: 'whole' })
+
 const calculate: Command = {
   ...plain('calculate', '/v1/calculate', {
     operands: ['address', 'amount', 'type'],
     filled: ['duration'],
-    own: [field('duration', 'hours; 1, as there is no other', { type: 'whole' })],
+    own: [DURATION],
   }),
   run: async ({ penstock, body, own: { duration = 1 }, io }) => {
     const wanted = { ...body, duration }
     return { value: await penstock.call('/v1/calculate', wanted as never, { signal: io.signal }) }
+  },
+}
+
+const quote: Command = {
+  ...plain('quote', '/v1/quote/new', {
+    operands: ['service', 'params.address', 'params.amount'],
+    filled: ['params.duration'],
+    own: [DURATION],
+  }),
+  run: async ({ penstock, body, own: { duration = 1 }, io }) => {
+    const { params, ...rest } = body as { params?: object }
+    // A transfer has no parameters, and an activation no duration.
+    const is_timed =
+      params !== undefined && (rest as { service?: string }).service !== 'activate_address'
+    const wanted = params && { params: is_timed ? { ...params, duration } : params }
+    const asked = { ...rest, ...wanted }
+    return { value: await penstock.call('/v1/quote/new', asked as never, { signal: io.signal }) }
   },
 }
 
@@ -166,7 +185,7 @@ export const PLAIN: readonly Command[] = [
     columns: ['number', 'type', 'subject', 'timestamp', 'test'],
   }),
   plain('events show', '/v1/event/check', { operands: ['number'] }),
-  plain('quote', '/v1/quote/new', { operands: ['service', 'params.address', 'params.amount'] }),
+  quote,
   plain('quotes accept', '/v1/quote/accept', { operands: ONE, repeat_by: '--external-id' }),
   {
     ...plain('aml check', '/v1/aml-checks/new', { operands: ['address'], filled: ['network'] }),
