@@ -6,7 +6,7 @@ import { shortText } from '../../shared/parts/address.tsx'
 import { Answer } from '../../shared/parts/answer.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import { Facts, Table } from '../../shared/parts/table.tsx'
-import { lagText, spanText, Time } from '../../shared/parts/time.tsx'
+import { isAhead, lagText, spanText, Time } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
 import { useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
@@ -73,7 +73,8 @@ const factsOf = (known: Chain): [string, string | preact.VNode][] => [
   [
     say('chain.head'),
     <>
-      {count(known.head_number)} <Time at={known.head_time} relative />
+      {count(known.head_number)}{' '}
+      <Time at={known.head_time} relative={!isAhead(known.behind_seconds)} />
     </>,
   ],
   [say('chain.solid'), count(known.solid_number)],
