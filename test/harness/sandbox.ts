@@ -9,6 +9,7 @@ import { type LocalService, newCustomer, startLocal } from 'penstock-playground/
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
+import { openBuild } from 'penstock-web/build/store.ts'
 import { createDatabase, dropDatabase } from './database.ts'
 
 export type Sandbox = LocalService & {
@@ -21,9 +22,11 @@ export type Sandbox = LocalService & {
 /** Where tests put the pages together, once for all. */
 export const BUILT_PAGES = join(tmpdir(), 'penstock-web')
 
-/** Lets a service with this data folder find the pages as others have put them together. */
+/** Lets a service with this data folder find the pages as others have put them together. Throws
+ *  what is wrong with their sources: tests would wait for a page that never comes. */
 export async function sharePages(data_dir: string): Promise<void> {
   await mkdir(BUILT_PAGES, { recursive: true })
+  await openBuild(BUILT_PAGES)
   await symlink(BUILT_PAGES, join(data_dir, 'web'))
 }
 

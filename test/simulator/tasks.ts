@@ -253,7 +253,8 @@ export class Subscribing extends CustomerTasks {
       if (stopped) wish.status = 'stopped'
       const fine = stopped || code === 21 || code === 500
       return {
-        told: `${code}`,
+        // Held is the start of one that was not active yet.
+        told: result?.held === undefined ? `${code}` : `${code}_held`,
         objection: fine ? undefined : `not stopped: ${code} ${key} ${result?.status}`,
       }
     }
