@@ -81,7 +81,7 @@ const pagesOf = ({ order, customer, wallet }: Record<string, string>): readonly 
     page: 'Prices, preview',
     asks: [['prices preview', { resource: 'energy', tiers: ['32000-130999=0.05'] }]],
   },
-  { page: 'Screening', asks: [['aml reviews list', { limit: 50 }], ['lists show']] },
+  { page: 'Screening', asks: [['aml reviews list', { limit: 50 }], ['lists list']] },
   { page: 'Books', asks: [['books findings', { limit: 100 }]] },
   { page: 'Events', asks: [['events list', { customer: 'house', limit: 50 }]] },
   {

@@ -12,6 +12,7 @@ import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
 import { printCliEndpoints } from './cli_endpoints.ts'
+import { CONSOLE_FILE, printConsoleOperations } from './console_operations.ts'
 import { printOpenapi } from './openapi.ts'
 import { printOpenapi30 } from './openapi30.ts'
 import { printReference } from './reference.ts'
@@ -47,6 +48,7 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
     [sdkFile('endpoints.ts'), printSdkEndpoints(reference)],
     [sdkFile('events.ts'), printSdkEvents(reference)],
     [CLI_FILE, printCliEndpoints(reference)],
+    [CONSOLE_FILE, printConsoleOperations()],
     [RECEIVERS_FILE, printReceivers(await readFile(EVENTS_FILE, 'utf8'))],
   ]
 }

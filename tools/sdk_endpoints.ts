@@ -6,7 +6,7 @@ import type { Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import { ofCustomers, type Reference, templated } from './openapi.ts'
 
 /** The part of JSON Schema that our schemas use. */
-type Schema = {
+export type Schema = {
   type?: string
   enum?: readonly string[]
   const?: unknown
@@ -23,7 +23,7 @@ type Schema = {
 type Side = 'sent' | 'answered'
 
 const COLUMNS = 100
-const PRIMITIVES: Readonly<Record<string, string>> = {
+export const PRIMITIVES: Readonly<Record<string, string>> = {
   string: 'string',
   number: 'number',
   integer: 'number',

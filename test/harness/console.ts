@@ -5,13 +5,12 @@ import type { TestContext } from 'node:test'
 import { refusal } from 'penstock-service/lib/fault.ts'
 import { idMaker } from 'penstock-service/lib/ids.ts'
 import { type Log, silentLog } from 'penstock-service/lib/log.ts'
-import { keyOf, parametersOf } from 'penstock-service/operators/command_line/arguments.ts'
-import { databasePlace } from 'penstock-service/operators/command_line/place.ts'
-import { OPERATIONS } from 'penstock-service/operators/command_line/table.ts'
+import { readArguments } from 'penstock-service/operators/command_line/arguments.ts'
 import { findOperation } from 'penstock-service/operators/command_line/words.ts'
 import { ConsoleLive } from 'penstock-service/operators/console/live.ts'
 import { buildConsole } from 'penstock-service/operators/console/server.ts'
-import type { Operation } from 'penstock-service/operators/table/operation.ts'
+import { OPERATIONS } from 'penstock-service/operators/operations.ts'
+import { databasePlace } from 'penstock-service/operators/table/place.ts'
 import { signInOn } from 'penstock-service/people/sign_in/routes.ts'
 import { consoleFace } from 'penstock-service/people/users/faces.ts'
 import type { HouseRole } from 'penstock-service/people/users/roles.ts'
@@ -27,28 +26,11 @@ export type ConsoleReply = {
   status: number
   code: number
   key?: string
+  param?: string
   error?: string
   result?: unknown
   ok?: boolean
   note?: string | null
-}
-
-/** What of typed words the console takes: operands and options by their keys. */
-export function optionsOf(operation: Operation, args: readonly string[]): Record<string, unknown> {
-  const { body, extras, common } = parametersOf(operation)
-  const all = [...body, ...extras, ...common]
-  const given: Record<string, unknown> = {}
-  const operands = operation.cli.operands.map((field) => all.find((one) => one.field === field)!)
-  for (let i = 0; i < args.length; i++) {
-    const word = args[i]!
-    const one = word.startsWith('--')
-      ? all.find(({ name }) => name === word)!
-      : operands.find((each) => each.many || !(keyOf(each) in given))!
-    const value = one.operand ? word : one.value === '' || args[++i]!
-    const list = (given[keyOf(one)] ?? []) as unknown[]
-    given[keyOf(one)] = one.many ? [...list, value] : value
-  }
-  return given
 }
 
 /** A person of the house as a browser shows it: by the cookie. */
@@ -161,9 +143,9 @@ export async function worldConsole(
   /** Runs what would be typed. */
   async function type(words: readonly string[], headers: Record<string, string>) {
     const { operation, rest } = findOperation(OPERATIONS, words)
-    const { by: _, ...options } = optionsOf(operation, rest)
+    const { body, reason } = readArguments(operation, rest)
     const path = `/console/run/${operation.cli.words.replaceAll(' ', '/')}`
-    return post(path, options, headers)
+    return post(path, { ...body, reason }, headers)
   }
   /** What it answers to what succeeds. */
   async function json<Value>(words: readonly string[], headers: Record<string, string>) {

@@ -66,7 +66,9 @@ export async function runMostOperations(
     ...['subscriptions list', 'pool show', 'pool forecast', 'chain show', 'signer status'].map(
       split,
     ),
-    ...['lists show', 'lists show operator', 'lists diff 0', 'aml show', 'aml entries'].map(split),
+    ...['lists list', 'lists show operator', 'lists diff 0', 'aml status', 'aml entries'].map(
+      split,
+    ),
     ...[
       'aml reviews list',
       'aml policy',

@@ -6,16 +6,10 @@ import { shortText } from '../shared/parts/address.tsx'
 import { path } from '../shared/paths/console.ts'
 import { nameText } from '../shared/words/name.ts'
 import { named, say } from '../shared/words/words.ts'
-import { run } from './calls/calls.ts'
+import { type Row, run } from './calls/calls.ts'
 
-type Kind = 'customer' | 'order' | 'deposit' | 'wallet'
-type Hit = {
-  kind: Kind
-  id: string
-  customer_id: string | null
-  name: string | null
-  state: string | null
-}
+type Hit = Row<'find'>
+type Kind = Hit['kind']
 
 const HREF: Record<Kind, (found: Hit) => string> = {
   customer: ({ id }) => path.customer(id),
@@ -33,7 +27,7 @@ const kindText: Record<Kind, () => string> = {
 }
 
 export async function find(text: string): Promise<readonly Finding[]> {
-  const found = await run<Hit[]>('find', { text })
+  const found = await run('find', { text })
   return found.map((one) => {
     const { kind, id, name, state } = one
     const what = [kindText[kind](), state && named('state', state)].filter(Boolean).join(', ')

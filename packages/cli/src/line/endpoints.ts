@@ -1,14 +1,14 @@
 // Printed by `npm run print` from the endpoints of the service; a test says that
 // it is fresh.
 
-/** What can be typed for a field of a body. */
+/** The option for a field of a body. */
 export type Field = {
   /** Where it is in the body: `params.address`. */
   readonly name: string
   /** `list`: several words, with commas between; `lines`: several texts. */
   readonly type: 'text' | 'whole' | 'number' | 'yes' | 'list' | 'lines' | 'number or word'
   readonly words?: readonly string[]
-  /** What is meant when it is typed without a value. */
+  /** The value when it is typed without one. */
   readonly bare?: string
   readonly help: string
   readonly needed: boolean

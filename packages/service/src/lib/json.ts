@@ -311,3 +311,14 @@ export function printJson(value: unknown): string {
   if (text === undefined) throw new TypeError('a value that JSON cannot express')
   return text
 }
+
+/** JSON with whole integers and times as text. Control characters that JSON lets through are
+ *  written as escapes. */
+export function jsonOf(value: unknown, indent?: number): string {
+  const text = JSON.stringify(
+    value,
+    (_key, one: unknown) => (typeof one === 'bigint' ? JSON.rawJSON(one.toString()) : one),
+    indent,
+  )
+  return text.replace(/[\x7f-\x9f]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)
+}

@@ -4,29 +4,27 @@ import { useSignal } from '@preact/signals'
 import { ChoiceField, TextField } from '../../shared/parts/field.tsx'
 import { ShownOnce } from '../../shared/secrets/shown_once.tsx'
 import { named, say } from '../../shared/words/words.ts'
-import { Reason } from './reason.tsx'
+import { ReasonDialog } from './reason.tsx'
 
 /** What an invite answers, and whom it is for. */
 export type UserInvite = { name: string; link: string }
 
 export type InviteProps = {
-  /** `users invite` of a customer, or `operators invite`. */
-  words: string
-  options?: object
+  /** Lets a person of this name and role in. Throws a Fault. */
+  act: (person: { name: string; role: string; reason: string }) => Promise<{ link: string }>
   /** The first one is what is usual. */
   roles: readonly string[]
   onClose: () => void
   onDone: (invited: UserInvite) => void
 }
 
-export function Invite({ words, options = {}, roles, onClose, onDone }: InviteProps) {
+export function Invite({ act, roles, onClose, onDone }: InviteProps) {
   const name = useSignal('')
   const role = useSignal(roles[0]!)
   return (
-    <Reason<{ link: string }>
+    <ReasonDialog
       title={say('invite')}
-      words={words}
-      options={{ ...options, name: name.value.trim(), role: role.value }}
+      act={(reason) => act({ name: name.value.trim(), role: role.value, reason })}
       off={name.value.trim() === '' ? say('invite.needed') : undefined}
       onClose={onClose}
       onDone={({ link }) => onDone({ name: name.value.trim(), link })}
@@ -46,7 +44,7 @@ export function Invite({ words, options = {}, roles, onClose, onDone }: InvitePr
           role.value = value
         }}
       />
-    </Reason>
+    </ReasonDialog>
   )
 }
 

@@ -5,18 +5,9 @@ import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { userState } from '../../shared/users/user.ts'
 import { named, say } from '../../shared/words/words.ts'
+import type { Row } from './calls.ts'
 
-export type Person = {
-  id: string
-  name: string
-  role: string
-  sign_in_name: string | null
-  passkeys: number
-  totp: boolean
-  invited_at: string
-  joined_at: string | null
-  ended_at: string | null
-}
+export type Person = Row<'operators list'>
 
 /** The columns of a list of people; a function, as words are not known before the page runs. */
 export const personColumns = (): Column<Person>[] => [

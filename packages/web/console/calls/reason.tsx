@@ -8,7 +8,7 @@ import { FaultNote } from '../../shared/parts/answer.tsx'
 import { Dialog } from '../../shared/parts/dialog.tsx'
 import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
 import { say } from '../../shared/words/words.ts'
-import { run } from './calls.ts'
+import { type Body, type Reply, run, type Words } from './calls.ts'
 
 type DialogProps<Result> = {
   title: string
@@ -22,15 +22,14 @@ type DialogProps<Result> = {
   children?: ComponentChildren
 }
 
-export type ReasonProps<Result> = DialogProps<Result> & {
-  /** The operation, and what it is given beside the reason. */
-  words: string
-  options: object
-}
+/** An operation, and what it takes beside the reason. */
+export type Change<W extends Words> = { words: W; body: Omit<Body<W>, 'reason'> }
+
+export type ReasonProps<W extends Words> = DialogProps<Reply<W>> & Change<W>
 
 /** Asks why, and runs one operation. */
-export const Reason = <Result,>({ words, options, ...dialog }: ReasonProps<Result>) => (
-  <ReasonDialog {...dialog} act={(reason) => run<Result>(words, { ...options, reason })} />
+export const Reason = <W extends Words>({ words, body, ...dialog }: ReasonProps<W>) => (
+  <ReasonDialog {...dialog} act={(reason) => run(words, { ...body, reason } as Body<W>)} />
 )
 
 export type ReasonDialogProps<Result> = DialogProps<Result> & {

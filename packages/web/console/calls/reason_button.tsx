@@ -3,23 +3,23 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { say } from '../../shared/words/words.ts'
-import { isAdmin, mayChange } from './calls.ts'
-import { Reason } from './reason.tsx'
+import { isAdmin, mayChange, type Reply, type Words } from './calls.ts'
+import { type Change, Reason } from './reason.tsx'
 
-export type ReasonButtonProps<Result> = {
+export type ReasonButtonProps<W extends Words> = Change<W> & {
   text: string
   /** Whom or what it is about, for those who hear the button without its row. */
   about?: string
-  words: string
-  options?: object
   for_admins?: boolean
-  onDone?: (result: Result) => void
+  /** Why it cannot be done yet. */
+  off?: string | undefined
+  onDone?: (result: Reply<W>) => void
   /** What is about to be done, or fields of it. */
   children?: ComponentChildren
 }
 
-export function ReasonButton<Result>(props: ReasonButtonProps<Result>) {
-  const { text, about, words, options = {}, for_admins = false, onDone, children } = props
+export function ReasonButton<W extends Words>(props: ReasonButtonProps<W>) {
+  const { text, about, words, body, for_admins = false, off, onDone, children } = props
   const is_open = useSignal(false)
   const may = for_admins ? isAdmin() : mayChange()
   const why_not = for_admins ? say('operators.admin_needed') : say('role.needed')
@@ -38,10 +38,11 @@ export function ReasonButton<Result>(props: ReasonButtonProps<Result>) {
         {text}
       </button>
       {is_open.value && (
-        <Reason<Result>
+        <Reason<W>
           title={text}
           words={words}
-          options={options}
+          body={body}
+          off={off}
           {...(onDone && { onDone })}
           onClose={() => {
             is_open.value = false

@@ -11,36 +11,16 @@ import { State } from '../../shared/parts/state.tsx'
 import { Facts, Table } from '../../shared/parts/table.tsx'
 import { now_ms, Time } from '../../shared/parts/time.tsx'
 import { count, named, say } from '../../shared/words/words.ts'
-import { mayChange, trx, useRun } from '../calls/calls.ts'
+import { mayChange, type Reply, trx, useRun } from '../calls/calls.ts'
 import { Reason } from '../calls/reason.tsx'
 import { Users } from './users.tsx'
 
-type Key = {
-  id: string
-  name: string
-  scopes: string[]
-  daily_cap_sun: number | null
-  expires_at: string | null
-  revoked_at: string | null
-  last_used_at: string | null
-}
-type Customer = {
-  id: string
-  name: string
-  state: string
-  created_at: string
-  deposit_address: string
-  spendable_sun: number
-  held_sun: number
-  subscriptions_limit: number
-  open_orders_limit: number
-  keys: Key[]
-  orders: { state: string; orders: number; amount_sun: number }[]
-}
+type Key = Customer['keys'][number]
+type Customer = Reply<'customers show'>
 
 export default function OneCustomer({ params }: PageProps) {
   const id = params.id!
-  const customer = useRun<Customer>(
+  const customer = useRun(
     'customers show',
     { customer: id },
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
@@ -89,7 +69,7 @@ function Switch({ customer: { id, name, state }, question }: SwitchProps) {
         <Reason
           title={title}
           words={is_active ? 'customers suspend' : 'customers resume'}
-          options={{ customer: id }}
+          body={{ customer: id }}
           onDone={() => void question.again()}
           onClose={() => {
             is_open.value = false

@@ -10,26 +10,18 @@ import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { nameText } from '../../shared/words/name.ts'
 import { say } from '../../shared/words/words.ts'
-import { mayChange, trx, useRun } from '../calls/calls.ts'
+import { mayChange, type Row, trx, useRun } from '../calls/calls.ts'
 import { InviteLink } from '../calls/invite.tsx'
 import { Rows } from '../calls/rows.tsx'
 import { NewCustomer, type NewCustomerInvite } from './new_customer.tsx'
 
-type Customer = {
-  id: string
-  name: string
-  state: string
-  created_at: string
-  deposit_address: string
-  spendable_sun: number | null
-  held_sun: number | null
-}
+type Customer = Row<'customers list'>
 
 const LIMIT = 25
 
 export default function Customers() {
   const { after } = useLocation().query
-  const customers = useRun<Customer[]>('customers list', { limit: LIMIT, ...(after && { after }) })
+  const customers = useRun('customers list', { limit: LIMIT, ...(after && { after }) })
   const is_open = useSignal(false)
   const made = useSignal<NewCustomerInvite | undefined>(undefined)
   const rows = customers.answer.value ?? []

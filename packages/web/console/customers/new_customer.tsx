@@ -18,10 +18,10 @@ export function NewCustomer({ onClose, onDone }: NewCustomerProps) {
   const customer_id = useSignal<string | undefined>(undefined)
   const act = async (reason: string): Promise<NewCustomerInvite> => {
     const given = { name: name.value.trim(), reason }
-    customer_id.value ??= (await run<{ id: string }>('customers create', given)).id
+    customer_id.value ??= (await run('customers create', given)).id
     const id = customer_id.value
     const invite = { customer: id, name: owner.value.trim(), reason }
-    const { link } = await run<{ link: string }>('users invite', invite)
+    const { link } = await run('users invite', invite)
     return { id, name: invite.name, link }
   }
   const is_complete = name.value.trim() !== '' && owner.value.trim() !== ''

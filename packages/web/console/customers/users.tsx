@@ -3,16 +3,16 @@
 import { useSignal } from '@preact/signals'
 import { CUSTOMER_ROLES } from '../../shared/users/user.ts'
 import { say } from '../../shared/words/words.ts'
-import { mayChange, useRun } from '../calls/calls.ts'
+import { type Body, mayChange, run, useRun } from '../calls/calls.ts'
 import { Invite, InviteLink, type UserInvite } from '../calls/invite.tsx'
-import { type Person, personColumns } from '../calls/people.tsx'
+import { personColumns } from '../calls/people.tsx'
 import { Rows } from '../calls/rows.tsx'
 
 /** A customer's first user is its owner. */
 const ROLES = CUSTOMER_ROLES.toReversed()
 
 export function Users({ customer, is_closed }: { customer: string; is_closed: boolean }) {
-  const users = useRun<Person[]>('users list', { customer, limit: 100 })
+  const users = useRun('users list', { customer, limit: 100 })
   const is_open = useSignal(false)
   const invited = useSignal<UserInvite | undefined>(undefined)
   return (
@@ -39,8 +39,7 @@ export function Users({ customer, is_closed }: { customer: string; is_closed: bo
       </p>
       {is_open.value && (
         <Invite
-          words="users invite"
-          options={{ customer }}
+          act={(person) => run('users invite', { customer, ...person } as Body<'users invite'>)}
           roles={ROLES}
           onClose={() => {
             is_open.value = false

@@ -3,23 +3,15 @@
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
 /** Numbers are null where it has not answered. */
-type Node = {
-  name: string
-  head_number: number | null
-  head_time: string | null
-  solid_number: number | null
-  behind_blocks: number | null
-  answered_ms: number | null
-  error: string | null
-}
+type Node = Row<'nodes list'>
 /** Each look is some requests of every node: they are asked when the page opens and when somebody
  *  wants it, not with every tick. */
 export function Nodes() {
-  const nodes = useRun<Node[]>('nodes list')
+  const nodes = useRun('nodes list', {})
   return (
     <section>
       <Rows

@@ -3,27 +3,14 @@
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
 /** Requests of one process to one node; null: there was none. */
-type Requests = {
-  process_id: string
-  role: string
-  host: string
-  name: string
-  requests: number
-  failures: number
-  p50_ms: number | null
-  p95_ms: number | null
-  head_number: number | null
-  answered_at: string | null
-  failed_at: string | null
-  error: string | null
-}
+type Requests = Row<'nodes requests'>
 
 export function NodeRequests() {
-  const requests = useRun<Requests[]>(
+  const requests = useRun(
     'nodes requests',
     {},
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },

@@ -125,7 +125,7 @@ function Alerts({ alerts, again }: { alerts: readonly Alert[]; again: () => void
         <Reason
           title={say('seen')}
           words="alerts seen"
-          options={{ alert: seeing.value }}
+          body={{ alert: seeing.value }}
           onDone={again}
           onClose={() => {
             seeing.value = undefined

@@ -30,7 +30,7 @@ export function OffSale() {
         <Reason
           title={title}
           words={on ? 'services on' : 'services off'}
-          options={{ all: true }}
+          body={{ all: true }}
           onDone={() => void figures.again()}
           onClose={() => {
             is_open.value = false

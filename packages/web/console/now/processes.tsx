@@ -5,17 +5,8 @@ import { named, say } from '../../shared/words/words.ts'
 import { useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
-type Process = {
-  id: string
-  role: string
-  host: string
-  version: string
-  started_at: string
-  duties: string[]
-}
-
 export function Processes() {
-  const processes = useRun<Process[]>(
+  const processes = useRun(
     'processes list',
     {},
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },

@@ -10,23 +10,12 @@ import { Shape } from '../../shared/parts/state.tsx'
 import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { named, say } from '../../shared/words/words.ts'
-import { run, useRun } from '../calls/calls.ts'
+import { type Reply, run, useRun } from '../calls/calls.ts'
 import { useFigures } from '../calls/figures.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
 
-type Rule = {
-  rule: string
-  says: string
-  state: string
-  note: string | null
-  findings: { subject: string; found: string }[]
-}
-type Findings = {
-  checked_at: string | null
-  findings: number
-  listed: { rule: string; subject: string; found: string; found_at: string }[]
-}
-type Comparison = { roots_compared: number; differing: { subject: string; found: string }[] }
+type Rule = Reply<'books check'>['rules'][number]
+type Comparison = Reply<'books compare'>
 
 export default function Books() {
   return (
@@ -43,7 +32,7 @@ export default function Books() {
 
 /** What the check that runs by itself has found, and the way back on sale. */
 function Findings() {
-  const found = useRun<Findings>(
+  const found = useRun(
     'books findings',
     { limit: 100 },
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
@@ -93,7 +82,7 @@ function SeenTo() {
       <ReasonButton
         text={say('books.seen_to')}
         words="services on"
-        options={{ all: true }}
+        body={{ all: true }}
         onDone={() => void figures.again()}
       >
         <p>{say('now.off_sale', { names: off.map((one) => named('service', one)).join(', ') })}</p>
@@ -110,7 +99,7 @@ function Check() {
   const submission = useSubmission()
   const check = () =>
     submission.run(async () => {
-      rules.value = (await run<{ rules: Rule[] }>('books check')).rules
+      rules.value = (await run('books check', {})).rules
     })
   return (
     <section>
@@ -150,16 +139,13 @@ function Check() {
   )
 }
 
-const FILE = 'roots'
-
 function Roots() {
   const text = useSignal('')
   const compared = useSignal<Comparison | undefined>(undefined)
   const submission = useSubmission()
   const compare = () =>
     submission.run(async () => {
-      const files = { [FILE]: text.value }
-      compared.value = await run<Comparison>('books compare', { file: FILE, files })
+      compared.value = await run('books compare', { noted: text.value })
     })
   const [first] = compared.value?.differing ?? []
   return (

@@ -8,30 +8,13 @@ import { State } from '../../shared/parts/state.tsx'
 import { Facts, Table } from '../../shared/parts/table.tsx'
 import { isAhead, lagText, spanText, Time } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Reply, type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 import { Nodes } from '../nodes/nodes.tsx'
 import { NodeRequests } from '../nodes/requests.tsx'
 
-type Chain = {
-  head_number: number
-  head_time: string
-  solid_number: number
-  confirmed_number: number
-  disputed_number: number | null
-  silent_seconds: number
-  behind_seconds: number
-  readers: { name: string; number: number; behind_blocks: number }[]
-}
-type Attempt = {
-  id: string
-  made_at: string
-  state: string
-  subject: string
-  sends: number
-  answer: string | null
-  tx_id: string | null
-}
+type Chain = Reply<'chain show'>
+type Attempt = Row<'attempts list'>
 
 /** Asked again with every tick. */
 const onTick = {
@@ -40,8 +23,8 @@ const onTick = {
 }
 
 export default function ChainPage() {
-  const chain = useRun<Chain>('chain show', {}, onTick)
-  const attempts = useRun<Attempt[]>('attempts list', { open: true, limit: 100 }, onTick)
+  const chain = useRun('chain show', {}, onTick)
+  const attempts = useRun('attempts list', { open: true, limit: 100 }, onTick)
   return (
     <>
       <Title title={say('chain')} />

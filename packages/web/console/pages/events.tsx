@@ -7,10 +7,10 @@ import { ChoiceField, Form, Submit, TextField } from '../../shared/parts/field.t
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
-type HouseEvent = { number: number; at: string; type: string; subject: string; data: unknown }
+type HouseEvent = Row<'events list'>
 
 /** Types of events that the house is told of. */
 const TYPES = ['alert.raised', 'alert.cleared', 'review.opened', 'customer.created', 'action.made']
@@ -21,7 +21,7 @@ export default function Events() {
   const { type = '', subject = '', before } = query
   const filter = { ...(type && { type: [type] }), ...(subject && { subject }) }
   const page = { limit: LIMIT, ...(before && { before: Number(before) }) }
-  const events = useRun<HouseEvent[]>(
+  const events = useRun(
     'events list',
     { customer: 'house', ...filter, ...page },
     {

@@ -12,7 +12,7 @@ import { mayChange, useRun } from '../calls/calls.ts'
 import { Decision, HeldAmount, type HeldDeposit } from './held_decision.tsx'
 
 export default function HeldDeposits() {
-  const deposits = useRun<HeldDeposit[]>(
+  const deposits = useRun(
     'deposits list',
     { state: 'held' },
     {

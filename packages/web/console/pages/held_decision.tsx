@@ -7,21 +7,10 @@ import { Money } from '../../shared/parts/money.tsx'
 import { Facts } from '../../shared/parts/table.tsx'
 import { TokenAmount } from '../../shared/parts/token.tsx'
 import { named, say } from '../../shared/words/words.ts'
-import { trx, useRun } from '../calls/calls.ts'
+import { type Row, trx, useRun } from '../calls/calls.ts'
 import { Reason } from '../calls/reason.tsx'
 
-export type HeldDeposit = {
-  tx_id: string
-  position: number
-  block_time: string
-  amount_sun: number | null
-  token: string | null
-  token_amount: number | null
-  from_address: string
-  to_address: string
-  customer_id: string | null
-  reason: string | null
-}
+export type HeldDeposit = Row<'deposits list'>
 
 /** What came, in its coin. */
 export const HeldAmount = ({ amount_sun, token, token_amount }: HeldDeposit) =>
@@ -82,7 +71,7 @@ export function Decision({ deposit, ...dialog }: DecisionProps) {
       title={say('held.decide')}
       action={DONE_BY[way.value]()}
       words="deposits resolve"
-      options={{ tx_id, position, ...chosen, ...(is_reviewed.value && { blocked_reviewed: true }) }}
+      body={{ tx_id, position, ...chosen, ...(is_reviewed.value && { blocked_reviewed: true }) }}
       off={missing(way.value, customer.value, sent_by.value)}
     >
       <DepositFacts {...deposit} />
@@ -181,7 +170,7 @@ const WayFields = ({ way, is_owned, customer, sent_by, keeps_rest }: WayFieldsPr
 
 /** Whose address it came to. */
 function OwnerName({ id }: { id: string }) {
-  const { answer } = useRun<{ name: string }>('customers show', { customer: id })
+  const { answer } = useRun('customers show', { customer: id })
   return (
     <>
       {answer.value?.name ?? ''} <code>{id}</code>

@@ -12,34 +12,12 @@ import { Facts, Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
-import { run, trx, useRun } from '../calls/calls.ts'
+import { type Reply, run, trx, useRun } from '../calls/calls.ts'
 
-type Order = {
-  id: string
-  customer_id: string
-  external_id: string | null
-  service: string
-  address: string
-  state: string
-  amount_sun: number
-  created_at: string
-  tries: number
-  due_at: string
-  ended_at: string | null
-  delegations: {
-    id: string
-    state: string
-    resource: string
-    amount: number
-    wallet: string
-    attempt: string | null
-    tx_id: string | null
-  }[]
-  entries: { id: string; made_at: string; kind: string; amount_sun: number }[]
-}
+type Order = Reply<'orders show'>
 
 export default function OnePage({ params }: PageProps) {
-  const order = useRun<Order>(
+  const order = useRun(
     'orders show',
     { order: params.id! },
     {
@@ -69,7 +47,7 @@ function Proof({ order }: { order: string }) {
   const submission = useSubmission()
   const save = () =>
     submission.run(async () => {
-      const proof = await run<object>('orders prove', { order })
+      const proof = await run('orders prove', { order })
       saveFile(`proof-${order}.json`, 'application/json', `${JSON.stringify(proof)}\n`)
     })
   return (

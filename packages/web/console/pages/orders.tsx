@@ -11,20 +11,9 @@ import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
-import { trx, useRun } from '../calls/calls.ts'
+import { type Row, trx, useRun } from '../calls/calls.ts'
 
-type Order = {
-  id: string
-  created_at: string
-  customer_id: string
-  external_id: string | null
-  service: string
-  address: string
-  energy: number
-  bandwidth: number
-  state: string
-  amount_sun: number
-}
+type Order = Row<'orders list'>
 
 const LIMIT = 25
 const STATES = ['new', 'pending', 'success', 'failed']
@@ -54,7 +43,7 @@ export default function Orders() {
     ...(open && { open }),
     ...(query.before && { before: query.before }),
   }
-  const orders = useRun<Order[]>('orders list', wanted, {
+  const orders = useRun('orders list', wanted, {
     patch: (known, { type }) => (type === 'tick' ? 'again' : known),
   })
   const same = new URLSearchParams({ ...filter, ...(open && { open: 'true' }) })

@@ -11,41 +11,21 @@ import { Table } from '../../shared/parts/table.tsx'
 import { clockText } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
-import { trx, useRun } from '../calls/calls.ts'
+import { type Reply, type Row, trx, useRun } from '../calls/calls.ts'
 
-type Pool = {
-  resources: { resource: string; room: number; reserved: number; free: number; out: number }[]
-  wallets: Wallet[]
-}
-type Wallet = {
-  address: string
-  resource: string
-  room_sun: number
-  carries: number
-  out_sun: number
-  delegations: number
-}
-type ForecastPoint = {
-  resource: string
-  minutes: number
-  free: number
-  free_if_used: number
-  /** The smallest that is on sale; null: nothing is. */
-  least_order: number | null
-  /** The most in that hour of one of seven days. */
-  most_sold: number
-}
+type Pool = Reply<'pool show'>
+type ForecastPoint = Row<'pool forecast'>
 
 const HOURS = 24
 const MINUTE_MS = 60_000
 
 export default function PoolPage() {
-  const pool = useRun<Pool>(
+  const pool = useRun(
     'pool show',
     {},
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
   )
-  const forecast = useRun<ForecastPoint[]>('pool forecast', { hours: HOURS })
+  const forecast = useRun('pool forecast', { hours: HOURS })
   const now = forecast.answered_at.value
   return (
     <>

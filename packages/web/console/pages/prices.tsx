@@ -9,29 +9,14 @@ import { Money } from '../../shared/parts/money.tsx'
 import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, named, say } from '../../shared/words/words.ts'
-import { mayChange, run, trx, useRun } from '../calls/calls.ts'
+import { mayChange, type Row, run, sunOf, trx, useRun } from '../calls/calls.ts'
 import { ReasonForm } from '../calls/reason.tsx'
 
-type Tier = {
-  resource: string
-  min_amount: number
-  max_amount: number
-  price_sun: number
-  since: string
-  changed_by: string
-}
-type Preview = {
-  min_amount: number
-  max_amount: number
-  price_sun_before: number | null
-  price_sun_after: number | null
-  orders: number
-  before_sun: number
-  after_sun: number
-}
+type Tier = Row<'prices list'>
+type Preview = Row<'prices preview'>
 
 export default function Prices() {
-  const tiers = useRun<Tier[]>('prices list')
+  const tiers = useRun('prices list', {})
   const chosen = useSignal<Tier | undefined>(undefined)
   return (
     <>
@@ -88,14 +73,15 @@ const rangeText = ({ min_amount, max_amount }: Pick<Tier, 'min_amount' | 'max_am
 /** Another price of a tier: before and after first. */
 function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
   const price = useSignal(String(trx(tier.price_sun)))
-  const preview = useSignal<{ price: string; rows: Preview[] } | undefined>(undefined)
+  const preview = useSignal<{ price_sun: number; rows: Preview[] } | undefined>(undefined)
   const submission = useSubmission()
   const { resource, min_amount, max_amount } = tier
-  const optionsAt = (at: string) => ({ resource, tiers: [`${min_amount}-${max_amount}=${at}`] })
+  const typed_sun = sunOf(price.value)
+  const at = (price_sun: number) => ({ resource, tiers: [{ min_amount, max_amount, price_sun }] })
   const look = () =>
     submission.run(async () => {
-      const at = price.value
-      preview.value = { price: at, rows: await run<Preview[]>('prices preview', optionsAt(at)) }
+      if (typed_sun === undefined) return
+      preview.value = { price_sun: typed_sun, rows: await run('prices preview', at(typed_sun)) }
     })
   return (
     <section class="stack">
@@ -113,22 +99,27 @@ function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
           }}
         />
         {submission.fault.value && <FaultNote fault={submission.fault.value} />}
-        <Submit is_busy={submission.is_busy.value}>{say('prices.preview')}</Submit>
+        <Submit
+          is_busy={submission.is_busy.value}
+          off={typed_sun === undefined ? say('amount.needed') : undefined}
+        >
+          {say('prices.preview')}
+        </Submit>
       </Form>
       {preview.value && (
         <>
           <Effect rows={preview.value.rows} />
           <ReasonForm
-            key={preview.value.price}
+            key={preview.value.price_sun}
             action={say('prices.set')}
-            act={(reason) => run('prices set', { ...optionsAt(preview.value!.price), reason })}
+            act={(reason) => run('prices set', { ...at(preview.value!.price_sun), reason })}
             onDone={() => {
               preview.value = undefined
               onDone()
             }}
           >
             <p>
-              {rangeText(tier)}: {trx(tier.price_sun)} → {preview.value.price} TRX
+              {rangeText(tier)}: {trx(tier.price_sun)} → {trx(preview.value.price_sun)} TRX
             </p>
           </ReasonForm>
         </>

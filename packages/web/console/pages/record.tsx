@@ -12,19 +12,10 @@ import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 
-type Action = {
-  number: number
-  made_at: string
-  made_by: string
-  reason: string | null
-  action: string
-  subject: string
-  before: unknown
-  after: unknown
-}
-type Proof = { number: number; previous_sha256: string; text: string; sha256: string }
+type Action = Row<'actions list'>
+type Proof = Row<'actions prove'>
 
 const LIMIT = 25
 
@@ -33,10 +24,10 @@ export default function Record() {
   const filter = filterOf(query, ['made_by'])
   const page = { limit: LIMIT, ...(query.before && { before: Number(query.before) }) }
   const fields = [{ name: 'made_by', label: say('record.by') }]
-  const actions = useRun<Action[]>('actions list', { ...page, ...filter })
+  const actions = useRun('actions list', { ...page, ...filter })
   const older = (rows: readonly Action[]) =>
     new URLSearchParams({ ...filter, before: String(rows.at(-1)!.number) })
-  const proofs = useRun<Proof[]>('actions prove', page)
+  const proofs = useRun('actions prove', page)
   return (
     <>
       <Title title={say('record')} />

@@ -11,36 +11,11 @@ import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
-import { trx, useRun } from '../calls/calls.ts'
+import { type Reply, type Row, trx, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
-type Wallet = {
-  address: string
-  carries_min: number
-  resources: {
-    resource: string
-    room_sun: number
-    carries: number
-    out_sun: number
-    delegations: number
-    surveyed_at_block: number
-  }[]
-  key: {
-    checked_at: string
-    complaints: string[]
-    stopped: boolean
-    stopped_here: boolean
-  } | null
-}
-type Delegation = {
-  id: string
-  order_id: string
-  receiver: string
-  resource: string
-  stake_sun: number
-  state: string
-  expires_at: string | null
-}
+type Wallet = Reply<'wallets show'>
+type Delegation = Row<'delegations list'>
 
 const LIMIT = 50
 /** Asked again with every tick. */
@@ -51,9 +26,9 @@ const onTick = {
 
 export default function OneWallet({ params }: PageProps) {
   const address = params.id!
-  const wallet = useRun<Wallet>('wallets show', { wallet: address }, onTick)
-  const active = { wallet: address, state: 'active', limit: LIMIT }
-  const delegations = useRun<Delegation[]>('delegations list', active, onTick)
+  const wallet = useRun('wallets show', { wallet: address }, onTick)
+  const active = { wallet: address, state: 'active', limit: LIMIT } as const
+  const delegations = useRun('delegations list', active, onTick)
   return (
     <>
       <Title title={`${say('wallet')} ${shortText(address)}`} section={say('pool')} />

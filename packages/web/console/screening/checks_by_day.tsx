@@ -1,14 +1,14 @@
 // How many checks there were on each day, by level.
 
 import { count, named, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
 const LEVELS = ['low', 'medium', 'high'] as const
-type Day = Record<(typeof LEVELS)[number] | 'failed' | 'open', number> & { day: string }
+type Day = Row<'aml days'>
 
 export function ChecksByDay() {
-  const days = useRun<Day[]>('aml days')
+  const days = useRun('aml days', {})
   return (
     <Rows
       question={days}

@@ -47,7 +47,7 @@ export function Decide({ check_id, address, onDone }: DecideProps) {
         <Reason
           title={say(TITLES[decision])}
           words="aml reviews decide"
-          options={{ check: check_id, decision }}
+          body={{ check: check_id, decision }}
           onDone={onDone}
           onClose={() => {
             chosen.value = undefined

@@ -8,30 +8,13 @@ import { CheckField, Field } from '../../shared/parts/field.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Table } from '../../shared/parts/table.tsx'
 import { count, say } from '../../shared/words/words.ts'
-import { run } from '../calls/calls.ts'
+import { type Body, type Reply, run } from '../calls/calls.ts'
 import { Reason } from '../calls/reason.tsx'
 
-type Difference = {
-  change: string
-  address: string
-  category: string
-  entity: string
-  confidence: number
-}
-type Preview = {
-  entries: number
-  entries_before: number
-  added: number
-  removed: number
-  passed_over: number
-  watched: number
-  refused: string | null
-  differences: Difference[]
-}
-/** A file as the operations take it, by its name. */
-type Upload = { list: string; file: string; files: Record<string, string> }
+type Preview = Reply<'lists preview'>
+type Upload = Body<'lists preview'>
 
-export type ImportProps = { list: string; onDone: () => void }
+export type ImportProps = Pick<Upload, 'list'> & { onDone: () => void }
 
 export function Import({ list, onDone }: ImportProps) {
   const chosen = useSignal<{ upload: Upload; preview: Preview } | undefined>(undefined)
@@ -42,8 +25,8 @@ export function Import({ list, onDone }: ImportProps) {
     submission.run(async () => {
       chosen.value = undefined
       shrink.value = false
-      const upload = { list, file: file.name, files: { [file.name]: await file.text() } }
-      chosen.value = { upload, preview: await run<Preview>('lists preview', upload) }
+      const upload = { list, file: { name: file.name, text: await file.text() } }
+      chosen.value = { upload, preview: await run('lists preview', upload) }
     })
   const { upload, preview } = chosen.value ?? {}
   return (
@@ -94,7 +77,7 @@ export function Import({ list, onDone }: ImportProps) {
         <Reason
           title={say('lists.publish')}
           words="lists import"
-          options={{ ...upload, ...(shrink.value && { shrink: true }) }}
+          body={{ ...upload, ...(shrink.value && { shrink: true }) }}
           onDone={() => {
             chosen.value = undefined
             onDone()

@@ -7,24 +7,8 @@ import { count, say } from '../../shared/words/words.ts'
 import { useRun } from '../calls/calls.ts'
 import { IndexSizes } from './index_sizes.tsx'
 
-type State = {
-  policy: string
-  label_set: number
-  generation: number | null
-  first_block: number | null
-  last_block: number | null
-  behind: number | null
-  hubs: number
-}
-type Version = {
-  version: number
-  published_at: string | null
-  published_by: string | null
-  changes: { field: string; before: string | null; after: string | null }[]
-}
-
 export function Index() {
-  const state = useRun<State>('aml show')
+  const state = useRun('aml status', {})
   const known = (number: number | null) => (number === null ? say('not_known') : count(number))
   return (
     <section>
@@ -50,7 +34,7 @@ export function Index() {
 
 /** The one in force, and what it says otherwise than the one before. */
 export function Policy() {
-  const versions = useRun<Version[]>('aml policies', { limit: 1 })
+  const versions = useRun('aml policies', { limit: 1 })
   return (
     <section>
       <h2>{say('screening.policy')}</h2>

@@ -3,26 +3,12 @@
 import { Answer } from '../../shared/parts/answer.tsx'
 import { Facts, Table } from '../../shared/parts/table.tsx'
 import { count, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Reply, useRun } from '../calls/calls.ts'
 
-type Sizes = {
-  memory: {
-    process_id: string
-    role: string
-    host: string
-    generation: number
-    in_use: boolean
-    block_number: number
-    slots: number
-    memory_bytes: number
-  }[]
-  checkpoints: { generation: number; block_number: number; made_at: string; bytes: number }[]
-  log_bytes: number
-  carried_bytes: number
-}
+type Sizes = Reply<'aml index'>
 
 export function IndexSizes() {
-  const sizes = useRun<Sizes>(
+  const sizes = useRun(
     'aml index',
     {},
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },

@@ -7,24 +7,16 @@ import { Title } from '../../shared/frame/title.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
-import { mayChange, useRun } from '../calls/calls.ts'
+import { type Body, mayChange, type Row, useRun } from '../calls/calls.ts'
 import { Reason } from '../calls/reason.tsx'
 import { Rows } from '../calls/rows.tsx'
 import { Import } from './import.tsx'
 
-type Version = {
-  id: number
-  entries: number
-  loaded_at: string
-  loaded_by: string
-  origin: string
-  sha256: string
-  last_set: number | null
-}
+type Version = Row<'lists show'>
 
 export default function OneList({ params }: PageProps) {
-  const list = params.id!
-  const versions = useRun<Version[]>('lists show', { list })
+  const list = params.id as Body<'lists show'>['list']
+  const versions = useRun('lists show', { list })
   const chosen = useSignal<Version | undefined>(undefined)
   const newest = Math.max(...(versions.answer.value ?? []).map(({ last_set }) => last_set ?? 0))
   const again = () => void versions.again()
@@ -72,7 +64,7 @@ export default function OneList({ params }: PageProps) {
         <Reason
           title={say('lists.revert')}
           words="lists revert"
-          options={{ list, version: chosen.value.id }}
+          body={{ list, version: chosen.value.id }}
           onDone={again}
           onClose={() => {
             chosen.value = undefined

@@ -3,29 +3,13 @@
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, named, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
-type Provider = {
-  name: string
-  processes: number
-  left_alone: number
-  in_policy: boolean
-  asked_hour: number
-  answered_hour: number
-  failed_hour: number
-  asked_day: number
-  answered_day: number
-  failed_day: number
-  quota_day: number
-  answered_at: string | null
-  failed_at: string | null
-  failure: string | null
-  error: string | null
-}
+type Provider = Row<'aml providers'>
 
 export function Providers() {
-  const providers = useRun<Provider[]>(
+  const providers = useRun(
     'aml providers',
     {},
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },

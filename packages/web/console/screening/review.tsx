@@ -10,25 +10,14 @@ import { Facts, Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Reply, useRun } from '../calls/calls.ts'
 import { Decide } from './decide.tsx'
-import type { Review } from './screening.tsx'
 
-type WholeReview = Review & {
-  hash: string | null
-  decided_at: string | null
-  next_check_id: string | null
-  risk_factors: { name: string; label: string; group: string; score: number }[]
-  evidence: {
-    blacklisted_by?: string[]
-    floors?: { rule: string; category: string | null; points: string }[]
-  } | null
-  earlier: Review[]
-}
+type WholeReview = Reply<'aml reviews show'>
 
 export default function OneReview({ params }: PageProps) {
   const id = params.id!
-  const review = useRun<WholeReview>('aml reviews show', { check: id })
+  const review = useRun('aml reviews show', { check: id })
   return (
     <>
       <Title title={`${say('check')} ${shortText(id)}`} section={say('screening')} />

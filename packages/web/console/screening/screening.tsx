@@ -7,7 +7,7 @@ import { State } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 import { ChecksByDay } from './checks_by_day.tsx'
 import { Decide } from './decide.tsx'
@@ -15,25 +15,7 @@ import { Index, Policy } from './index_and_policy.tsx'
 import { Providers } from './providers.tsx'
 import { LevelChanges, Watches } from './watches.tsx'
 
-export type Review = {
-  check_id: string
-  customer_id: string
-  address: string
-  state: string
-  opened_at: string
-  decision: string | null
-  reason: string | null
-  decided_by: string | null
-  risk_score: string | null
-  blacklist: boolean
-}
-type List = {
-  list: string
-  entries: number | null
-  loaded_at: string | null
-  refresh_hours: number | null
-  licence: string
-}
+export type Review = Row<'aml reviews list'>
 
 const LIMIT = 25
 
@@ -57,9 +39,10 @@ export default function Screening() {
 
 /** Those that wait, or with `?state=decided` those that waited. */
 function Reviews() {
-  const { state = 'open', before } = useLocation().query
+  const { state: wanted, before } = useLocation().query
+  const state: 'open' | 'decided' = wanted === 'decided' ? 'decided' : 'open'
   const page = { state, limit: LIMIT, ...(before && { before }) }
-  const reviews = useRun<Review[]>('aml reviews list', page, {
+  const reviews = useRun('aml reviews list', page, {
     patch: (known, { type }) => (type === 'review.opened' ? 'again' : known),
   })
   const rows = reviews.answer.value ?? []
@@ -136,7 +119,7 @@ const ANSWER_COLUMNS = () => [
 ]
 
 function Lists() {
-  const lists = useRun<List[]>('lists show')
+  const lists = useRun('lists list', {})
   return (
     <Rows
       question={lists}

@@ -4,23 +4,10 @@ import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { named, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
-type Watch = {
-  customer_id: string
-  address: string
-  made_at: string
-  risk_level: string | null
-}
-type LevelChange = {
-  customer_id: string
-  address: string
-  check_id: string
-  from_level: string
-  to_level: string
-  ended_at: string
-}
+type Watch = Row<'aml watches'>
 
 const CHANGES_MS = 30 * 86_400_000
 
@@ -40,7 +27,7 @@ const about = () => [
 ]
 
 export function Watches() {
-  const watches = useRun<Watch[]>('aml watches', { limit: 100 })
+  const watches = useRun('aml watches', { limit: 100 })
   return (
     <Rows
       question={watches}
@@ -63,7 +50,7 @@ export function Watches() {
 /** Of the last 30 days, oldest first. */
 export function LevelChanges() {
   const since = new Date(Date.now() - CHANGES_MS).toISOString().slice(0, 10)
-  const changes = useRun<LevelChange[]>('aml changes', { since })
+  const changes = useRun('aml changes', { since })
   return (
     <Rows
       question={changes}

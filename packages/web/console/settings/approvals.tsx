@@ -7,21 +7,13 @@ import { Money } from '../../shared/parts/money.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, type Key, say } from '../../shared/words/words.ts'
-import { trx, useRun } from '../calls/calls.ts'
+import { type Reply, sunOf, trx, useRun } from '../calls/calls.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
 import { Rows } from '../calls/rows.tsx'
 
-const SECONDS = ['none', 'name', 'role'] as const
-type Second = (typeof SECONDS)[number]
-type Rule = { second: Second; from_sun: number }
-type Proposal = {
-  id: string
-  customer_id: string
-  amount_sun: number
-  reason: string
-  proposed_by: string
-  ends_at: string
-}
+type Rule = Reply<'approvals show'>
+type Second = Rule['second']
+const SECONDS: readonly Second[] = ['none', 'name', 'role']
 
 const MEANINGS: Record<Second, Key> = {
   none: 'approvals.none',
@@ -35,7 +27,7 @@ const NAMES: Record<Second, Key> = {
 }
 
 export function ApprovalRule() {
-  const rule = useRun<Rule>('approvals show')
+  const rule = useRun('approvals show', {})
   return (
     <section class="panel">
       <h2>{say('approvals')}</h2>
@@ -54,13 +46,15 @@ export function ApprovalRule() {
 }
 
 function ChangeRule({ second, from_sun, onDone }: Rule & { onDone: () => void }) {
-  const chosen = useSignal<string>(second)
+  const chosen = useSignal<Second>(second)
   const from = useSignal(String(trx(from_sun)))
+  const typed_sun = sunOf(from.value)
   return (
     <ReasonButton
       text={say('approvals.change')}
       words="approvals set"
-      options={{ second: chosen.value, from: from.value.trim() }}
+      body={{ second: chosen.value, from_sun: typed_sun ?? from_sun }}
+      off={typed_sun === undefined ? say('amount.needed') : undefined}
       for_admins
       onDone={onDone}
     >
@@ -69,7 +63,7 @@ function ChangeRule({ second, from_sun, onDone }: Rule & { onDone: () => void })
         value={chosen.value}
         choices={SECONDS.map((value) => ({ value, text: say(NAMES[value]) }))}
         onChoice={(value) => {
-          chosen.value = value
+          chosen.value = value as Second
         }}
       />
       <TextField
@@ -85,7 +79,7 @@ function ChangeRule({ second, from_sun, onDone }: Rule & { onDone: () => void })
 }
 
 export function Proposals() {
-  const proposals = useRun<Proposal[]>(
+  const proposals = useRun(
     'approvals list',
     { open: true, limit: 100 },
     { patch: (known, { type }) => (type === 'action.made' ? 'again' : known) },
@@ -121,7 +115,7 @@ export function Proposals() {
               text={say('approvals.give')}
               about={id}
               words="approvals give"
-              options={{ id }}
+              body={{ id }}
               onDone={() => void proposals.again()}
             >
               <p>{say('approvals.give.sentence')}</p>

@@ -5,11 +5,11 @@ import { Answer } from '../../shared/parts/answer.tsx'
 import { TextField } from '../../shared/parts/field.tsx'
 import { Facts } from '../../shared/parts/table.tsx'
 import { type Key, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Reply, useRun } from '../calls/calls.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
 
 const FIELDS = ['name', 'accent', 'support', 'terms_url', 'explorer'] as const
-type Brand = Record<(typeof FIELDS)[number], string | null>
+type Brand = Reply<'brand show'>
 
 const LABELS: Record<keyof Brand, Key> = {
   name: 'brand.name',
@@ -25,7 +25,7 @@ const HINTS: Partial<Record<keyof Brand, Key>> = {
 }
 
 export function BrandSettings() {
-  const brand = useRun<Brand>('brand show')
+  const brand = useRun('brand show', {})
   return (
     <section class="panel">
       <h2>{say('brand')}</h2>
@@ -57,12 +57,7 @@ const textsOf = (brand: Brand) =>
 function ChangeBrand({ brand, onDone }: { brand: Brand; onDone: () => void }) {
   const texts = useSignal(textsOf(brand))
   return (
-    <ReasonButton
-      text={say('brand.change')}
-      words="brand set"
-      options={texts.value}
-      onDone={onDone}
-    >
+    <ReasonButton text={say('brand.change')} words="brand set" body={texts.value} onDone={onDone}>
       {FIELDS.map((field) => (
         <TextField
           key={field}

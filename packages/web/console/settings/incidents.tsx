@@ -6,26 +6,20 @@ import { ChecksField, LinesField, TextField } from '../../shared/parts/field.tsx
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { named, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Body, type Row, useRun } from '../calls/calls.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
 import { Rows } from '../calls/rows.tsx'
 
-const PARTS = ['buying', 'delivering', 'deposits', 'screening', 'events']
+type Part = NonNullable<Body<'incidents post'>['part']>[number]
 
-type Incident = {
-  id: string
-  title: string
-  what: string
-  parts: string[]
-  began_at: string
-  closed_at: string | null
-  outcome: string | null
-}
+const PARTS: readonly Part[] = ['buying', 'delivering', 'deposits', 'screening', 'events']
+
+type Incident = Row<'incidents list'>
 
 const partNames = (parts: readonly string[]) => parts.map((one) => named('part', one)).join(', ')
 
 export function Incidents() {
-  const incidents = useRun<Incident[]>('incidents list', { limit: 20 })
+  const incidents = useRun('incidents list', { limit: 20 })
   const again = () => void incidents.again()
   return (
     <section class="stack">
@@ -75,7 +69,7 @@ function Post({ onDone }: { onDone: () => void }) {
     <ReasonButton
       text={say('incident.post')}
       words="incidents post"
-      options={{ title: title.value, what: what.value, part: parts.value }}
+      body={{ title: title.value, what: what.value, part: parts.value as Part[] }}
       onDone={() => {
         title.value = ''
         what.value = ''
@@ -122,7 +116,7 @@ function Changes({ incident, onDone }: { incident: Incident; onDone: () => void 
         text={say('incident.update')}
         about={title}
         words="incidents update"
-        options={{ id, what: what.value }}
+        body={{ id, what: what.value }}
         onDone={onDone}
       >
         <LinesField
@@ -138,7 +132,7 @@ function Changes({ incident, onDone }: { incident: Incident; onDone: () => void 
         text={say('incident.close')}
         about={title}
         words="incidents close"
-        options={{ id, ...(outcome.value.trim() !== '' && { outcome: outcome.value }) }}
+        body={{ id, ...(outcome.value.trim() !== '' && { outcome: outcome.value }) }}
         onDone={onDone}
       >
         <TextField
@@ -157,10 +151,8 @@ function Changes({ incident, onDone }: { incident: Incident; onDone: () => void 
 const switchName = (what: 'pool' | 'prices') =>
   say(what === 'pool' ? 'status_page.pool' : 'status_page.prices')
 
-type StatusPageSettings = { pool_shown: boolean; prices_shown: boolean }
-
 export function StatusPage() {
-  const settings = useRun<StatusPageSettings>('status-page show')
+  const settings = useRun('status-page show', {})
   const button = (what: 'pool' | 'prices', is_shown: boolean) => (
     <p class="actions">
       <span>
@@ -170,7 +162,7 @@ export function StatusPage() {
         text={say(is_shown ? 'status_page.hide' : 'status_page.show')}
         about={switchName(what)}
         words="status-page set"
-        options={{ [what]: is_shown ? 'hidden' : 'shown' }}
+        body={{ [what]: is_shown ? 'hidden' : 'shown' }}
         onDone={() => void settings.again()}
       />
     </p>

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { session } from '../../shared/calls/session.ts'
 import { say } from '../../shared/words/words.ts'
-import { isAdmin, useRun } from '../calls/calls.ts'
+import { type Body, isAdmin, run, useRun } from '../calls/calls.ts'
 import { Invite, InviteLink, type UserInvite } from '../calls/invite.tsx'
 import { type Person, personColumns } from '../calls/people.tsx'
 import { ReasonButton } from '../calls/reason_button.tsx'
@@ -12,7 +12,7 @@ import { Rows } from '../calls/rows.tsx'
 const ROLES = ['auditor', 'operator', 'admin']
 
 export function Operators() {
-  const operators = useRun<Person[]>('operators list', { limit: 100 })
+  const operators = useRun('operators list', { limit: 100 })
   const invited = useSignal<UserInvite | undefined>(undefined)
   const again = () => void operators.again()
   const show = (invite: UserInvite) => {
@@ -57,7 +57,7 @@ function InviteButton({ onDone }: { onDone: (invited: UserInvite) => void }) {
       </button>
       {is_open.value && (
         <Invite
-          words="operators invite"
+          act={(person) => run('operators invite', person as Body<'operators invite'>)}
           roles={ROLES}
           onClose={() => {
             is_open.value = false
@@ -78,10 +78,10 @@ type ChangesProps = {
 /** Nothing can be done to those who are out, and nobody takes out oneself. */
 function Changes({ person: { id, name, ended_at }, onLink, onDone }: ChangesProps) {
   if (ended_at !== null || id === session.value?.user.id) return null
-  const common = { about: name, options: { user: id }, for_admins: true }
+  const common = { about: name, body: { user: id }, for_admins: true }
   return (
     <span class="actions">
-      <ReasonButton<{ link: string }>
+      <ReasonButton
         {...common}
         text={say('operators.recover')}
         words="operators recover"

@@ -5,10 +5,8 @@ import { say } from '../../shared/words/words.ts'
 import { useRun } from '../calls/calls.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
 
-type OrderEventsRule = { order_created: boolean }
-
 export function OrderEvents() {
-  const rule = useRun<OrderEventsRule>('events show')
+  const rule = useRun('events show', {})
   return (
     <section class="panel">
       <h2>{say('told')}</h2>
@@ -20,7 +18,7 @@ export function OrderEvents() {
               <ReasonButton
                 text={say(is_told ? 'told.untell' : 'told.tell')}
                 words="events set"
-                options={{ order_created: is_told ? 'untold' : 'told' }}
+                body={{ order_created: is_told ? 'untold' : 'told' }}
                 onDone={() => void rule.again()}
               />
             </p>

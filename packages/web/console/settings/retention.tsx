@@ -3,24 +3,17 @@
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { named, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
-type Rule = {
-  what: string
-  /** Null: for ever. */
-  kept_days: number | null
-  oldest_at: string | null
-  /** For how long the oldest should have been deleted. */
-  overdue_seconds: number | null
-}
+type Rule = Row<'retention list'>
 
 /** What is old is deleted now and then: each hour where that is seldom. */
 const OVERDUE_USUAL_SECONDS = 2 * 3_600
 const DAY_SECONDS = 86_400
 
 export function Retention() {
-  const rules = useRun<Rule[]>('retention list')
+  const rules = useRun('retention list', {})
   return (
     <Rows
       question={rules}

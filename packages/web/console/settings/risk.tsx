@@ -2,20 +2,11 @@
 
 import { Money } from '../../shared/parts/money.tsx'
 import { named, say } from '../../shared/words/words.ts'
-import { trx, useRun } from '../calls/calls.ts'
+import { type Row, trx, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
-type Risk = {
-  thief: string
-  takes: string
-  /** Null: nothing ends it. */
-  most_sun: number | null
-  within: 'once' | 'day'
-  bound: string
-}
-
 export function RiskTable() {
-  const risks = useRun<Risk[]>('risk')
+  const risks = useRun('risk', {})
   return (
     <section class="stack">
       <Rows
@@ -40,5 +31,5 @@ export function RiskTable() {
   )
 }
 
-const Most = ({ most_sun }: Risk) =>
+const Most = ({ most_sun }: Row<'risk'>) =>
   most_sun === null ? <>{say('risk.no_end')}</> : <Money trx={trx(most_sun)} />

@@ -3,19 +3,11 @@
 import { forgetSession, session } from '../../shared/calls/session.ts'
 import { Time } from '../../shared/parts/time.tsx'
 import { type Key, say } from '../../shared/words/words.ts'
-import { useRun } from '../calls/calls.ts'
+import { type Row, useRun } from '../calls/calls.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
 import { Rows } from '../calls/rows.tsx'
 
-type OperatorSession = {
-  id: string
-  user_id: string
-  name: string
-  made_at: string
-  used_at: string
-  ip: string
-  browser: string
-}
+type OperatorSession = Row<'sessions list'>
 
 /** Whether it is the one of this browser, or another of one's own. */
 const whose = ({ id, user_id }: OperatorSession): Key | undefined =>
@@ -26,7 +18,7 @@ const whose = ({ id, user_id }: OperatorSession): Key | undefined =>
       : undefined
 
 export function Sessions() {
-  const sessions = useRun<OperatorSession[]>('sessions list', { limit: 100 })
+  const sessions = useRun('sessions list', { limit: 100 })
   return (
     <Rows
       question={sessions}
@@ -50,7 +42,7 @@ export function Sessions() {
               text={say('settings.end')}
               about={`${name}, ${ip}`}
               words="sessions end"
-              options={{ session: id }}
+              body={{ session: id }}
               onDone={() => (id === session.value?.id ? forgetSession() : void sessions.again())}
             >
               <p>{say('sessions.end.sentence', { name })}</p>

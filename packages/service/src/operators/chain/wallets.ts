@@ -103,7 +103,8 @@ async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
 
 /** What was read from standard input. Throws misuse when it is no key. */
 function privateKey(given: string): string {
-  if (/^[0-9a-f]{64}$/.test(given)) return given
+  const key = given.trim()
+  if (/^[0-9a-f]{64}$/.test(key)) return key
   throw misuse('Standard input has no key: 64 hexadecimal characters.')
 }
 
@@ -334,6 +335,7 @@ export const walletOperations = [
     summary: "sign such a transaction with an owner's key, which is read from standard input",
     description:
       'It asks no node and needs no network. What it prints comes from the bytes that are signed.',
+    takes: 'secret',
     body: Type.Object({ transaction: CarriedTransaction }),
     reply: Type.Object({
       tx_id: Text,
@@ -347,19 +349,17 @@ export const walletOperations = [
       extras: FILE,
       filled: ['transaction'],
       text: updateText,
-      before: async (extras, terminal) => ({
-        body: await readFileOf(extras, terminal),
-        secret: (await terminal.readInput()).trim(),
-      }),
+      before: readFileOf,
       async after(answer, { file }, terminal) {
         await terminal.writeFile(file, answer.documents!.transaction!())
         const note = `Send it where a node can be reached: wallets broadcast ${file}.`
         return { ...answer, note }
       },
     },
-    async handle({ secret: key = '', body: { transaction } }) {
+    async handle({ secret = '', body: { transaction } }) {
+      const key = privateKey(secret)
       const { tx_id, says, expires_at } = describe(transaction)
-      const signatures = [...new Set([...transaction.signatures, sign(tx_id, privateKey(key))])]
+      const signatures = [...new Set([...transaction.signatures, sign(tx_id, key)])]
       return {
         value: {
           tx_id,
@@ -379,11 +379,9 @@ export const walletOperations = [
       'It asks no node, needs no network, and prints nothing of the key. For the hot key of ' +
       'wallets permit --hot-key.',
     body: NOTHING,
+    takes: 'secret',
     reply: Type.Object({ address: Text }),
-    cli: {
-      before: async (_, terminal) => ({ body: {}, secret: (await terminal.readInput()).trim() }),
-    },
-    handle: async ({ secret: key = '' }) => ({ value: { address: addressOf(privateKey(key)) } }),
+    handle: async ({ secret = '' }) => ({ value: { address: addressOf(privateKey(secret)) } }),
   }),
   local({
     path: '/operator/wallets/broadcast',
@@ -408,7 +406,7 @@ export const walletOperations = [
         const { file } = extras
         if (body.transaction.signatures.length === 0)
           throw refusal(`${file} is not signed yet: wallets sign ${file}.`)
-        return { body }
+        return body
       },
     },
     async handle({ body: { transaction }, ...needs }) {

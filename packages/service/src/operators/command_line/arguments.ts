@@ -7,7 +7,6 @@ import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import { readMoment } from '../../lib/clock.ts'
 import { misuse } from '../../lib/fault.ts'
-import { type Json, OtherNumber } from '../../lib/json.ts'
 import { flag, text } from '../../platform/wire/schemas.ts'
 import { type Operation, readTrx } from '../table/operation.ts'
 import { nearest } from './words.ts'
@@ -179,69 +178,6 @@ export function readArguments(operation: Operation, args: readonly string[]): Ar
 }
 
 const operandName = (words: string, one: Parameter) => `${words}: ${one.value}`
-
-/** The key of an operand or option in JSON: its name, with low lines. */
-export const keyOf = ({ name }: Pick<Parameter, 'name'>): string =>
-  name.slice(2).replaceAll('-', '_')
-
-/** Reads what was given to an operation as JSON, operands and options by their keys: a text, a
- *  number, true, or a list of them. It is read as if it were typed, so that what is wrong is said
- *  in the same words. Throws Misuse. */
-export function readOptions(
-  operation: Operation,
-  given: Readonly<Record<string, Json>>,
-): { body: Row; extras: Row; reason: string | undefined } {
-  const { words } = operation.cli
-  const { body, extras, common } = parametersOf(operation)
-  const reason = common.filter(({ field }) => field === 'reason')
-  const all = [...body, ...extras, ...reason]
-  const known = new Map(all.map((one) => [keyOf(one), one]))
-  for (const key of Object.keys(given)) {
-    const name = `--${key.replaceAll('_', '-')}`
-    if (!known.has(key))
-      throw misuse(
-        `${words} has no option ${name}${nearest(
-          name,
-          all.map((one) => one.name),
-        )}.`,
-      )
-  }
-  // Options first and operands in their order, as for what is typed.
-  const readAll = (some: readonly Parameter[]): Row => {
-    const row: Row = {}
-    for (const one of some) {
-      const name = one.operand ? operandName(words, one) : one.name
-      const value = readParameter(one, textsOf(one, given[keyOf(one)], name), name)
-      if (value !== undefined) row[one.field] = value
-    }
-    return row
-  }
-  const options = (some: readonly Parameter[]) => readAll(some.filter(({ operand }) => !operand))
-  const read = { body: options(body), extras: options(extras), reason: options(reason).reason }
-  for (const field of operation.cli.operands) {
-    const of_body = body.find((one) => one.field === field)
-    const one = of_body ?? extras.find((extra) => extra.field === field)!
-    Object.assign(of_body ? read.body : read.extras, readAll([one]))
-  }
-  return read as { body: Row; extras: Row; reason: string | undefined }
-}
-
-/** What would have been typed for a value of JSON. Throws Misuse. */
-function textsOf(one: Parameter, value: Json | undefined, name: string): string[] {
-  if (value === undefined || value === null || value === false) return []
-  if (one.value === '') {
-    if (value === true) return ['']
-    throw misuse(`${name} takes no value.`)
-  }
-  if (value === true) throw misuse(`${name} has no value: ${name} ${one.value}.`)
-  const texts = (Array.isArray(value) ? value : [value]).map((part) => {
-    if (typeof part === 'string') return part
-    if (typeof part === 'number') return String(part)
-    if (part instanceof OtherNumber) return part.text
-    throw misuse(`${name} is a text, a number, or a list of them.`)
-  })
-  return texts
-}
 
 /** The value of all that was given under one name; undefined when nothing was. Throws Misuse. */
 function readParameter(one: Parameter, given: readonly string[], name: string): unknown {

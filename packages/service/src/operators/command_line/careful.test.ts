@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPERATIONS } from './table.ts'
+import { OPERATIONS } from '../operations.ts'
 
 /** They move money, or let somebody spend, sign, sell or be sold to who could not before. */
 const CAREFUL = `

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usage } from '../../config.ts'
+import { OPERATIONS } from '../operations.ts'
 import { columns } from './columns.ts'
 import { helpOf, overview } from './help.ts'
-import { OPERATIONS } from './table.ts'
 
 test('no line of any help is wider than 100 columns', () => {
   const texts = [...OPERATIONS.map(helpOf), overview(OPERATIONS), usage('serve'), usage('start')]

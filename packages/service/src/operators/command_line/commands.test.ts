@@ -21,8 +21,8 @@ import { makeWorld } from 'penstock-test/harness/world.ts'
 import { NODE_RULES } from '../../health/books/books.ts'
 import { ROW_RULES } from '../../health/books/rules.ts'
 import { ALERTS } from '../../health/monitoring/alerts.ts'
+import { OPERATIONS } from '../operations.ts'
 import { readArguments } from './arguments.ts'
-import { OPERATIONS } from './table.ts'
 import { findOperation } from './words.ts'
 
 const CLI = `${import.meta.dirname}/../../main.ts`
@@ -206,6 +206,14 @@ test("the operators' guides have commands that exist, every alert and every rule
   const rules = new Set([...ROW_RULES, ...NODE_RULES].map(({ rule }) => rule))
   for (const rule of rules) assert.ok(books.includes(`\n- ${rule}: `), rule)
   assert.equal(books.match(/^- C\d+: /gm)?.length, rules.size)
+})
+
+test('what was two answers of one command is two, and the old words go on', async (t) => {
+  const world = await makeWorld(t)
+  const { json } = await worldOperator(world)
+  assert.deepEqual(await json('lists', 'show'), await json('lists', 'list'))
+  assert.deepEqual(await json('aml', 'show'), await json('aml', 'status'))
+  assert.deepEqual(await json('lists', 'show', 'operator'), [])
 })
 
 type Statement = {

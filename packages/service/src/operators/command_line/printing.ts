@@ -1,21 +1,10 @@
 // How an answer is printed: as JSON, or as tables and fields for reading.
 
 import { wireTime } from '../../lib/clock.ts'
-import { trxText } from '../../lib/json.ts'
+import { jsonOf, trxText } from '../../lib/json.ts'
 import type { CommandLine, Progress, TerminalAnswer } from '../table/operation.ts'
 
-/** JSON with whole integers and times as text. Control characters that JSON lets through are
- *  written as escapes. */
-export function jsonOf(value: unknown, indent?: number): string {
-  const text = JSON.stringify(
-    value,
-    (_key, one: unknown) => (typeof one === 'bigint' ? JSON.rawJSON(one.toString()) : one),
-    indent,
-  )
-  return text.replace(/[\x7f-\x9f]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)
-}
-
-/** The same for reading. */
+/** JSON for reading. */
 export const jsonText = (value: unknown): string => `${jsonOf(value, 2)}\n`
 
 /** The value for reading, or the text that stands for it, and the note below. */

@@ -20,13 +20,13 @@ import { sealWith } from '../../platform/seal/seal.ts'
 import { wakeOthers } from '../../platform/steps/wake.ts'
 import { keptSealingKeys } from '../../run/program/sealing_keys.ts'
 import { httpDownload } from '../../screening/labels/lists.ts'
+import { OPERATIONS } from '../operations.ts'
 import type { LocalNeeds, Needs, Operation, Terminal, TerminalAnswer } from '../table/operation.ts'
+import { databasePlace, stopSigningHere } from '../table/place.ts'
 import { type Arguments, readArguments } from './arguments.ts'
 import { databaseUrl, withDatabase } from './database.ts'
 import { helpOf, overview } from './help.ts'
-import { databasePlace, stopSigningHere } from './place.ts'
 import { answerText, jsonText, progressText } from './printing.ts'
-import { OPERATIONS } from './table.ts'
 import { findOperation } from './words.ts'
 
 /** What commands need of the configuration. */
@@ -65,6 +65,8 @@ export type Io = {
 
 /** Other words for a command. */
 const ALIASES: Record<string, string[]> = { 'check-books': ['books', 'check'] }
+/** What is meant by these words where nothing is named that could be shown. */
+const ALONE: Record<string, string> = { 'lists show': 'lists list', 'aml show': 'aml status' }
 
 /** Runs one command. Returns the exit code. */
 export async function runCommand(args: readonly string[], io: Io): Promise<number> {
@@ -85,8 +87,7 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
       return 0
     }
     const meant = Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...args.slice(1)] : args
-    const { operation, rest } = findOperation(OPERATIONS, meant)
-    const given = readArguments(operation, rest)
+    const { operation, given } = readCommand(meant)
     if (given.help === true) {
       io.out(helpOf(operation))
       return 0
@@ -101,18 +102,30 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
   }
 }
 
+function readCommand(args: readonly string[]): { operation: Operation; given: Arguments } {
+  const { operation, rest } = findOperation(OPERATIONS, args)
+  const alone = OPERATIONS.find(({ cli }) => cli.words === ALONE[operation.cli.words])
+  try {
+    return { operation, given: readArguments(operation, rest) }
+  } catch (thrown) {
+    if (alone === undefined || !/ is missing: /.test(failureOf(thrown).sentence)) throw thrown
+    return { operation: alone, given: readArguments(alone, rest) }
+  }
+}
+
 async function answerOf(operation: Operation, given: Arguments, io: Io): Promise<TerminalAnswer> {
   const { by = io.user, reason = null, data_dir, extras } = given
-  const { cli } = operation
+  const { cli, takes } = operation
   const settings = await withSandboxPorts(
     io.readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], io.env),
   )
   const terminal = terminalOf(io)
-  const { body, ...attached } = (await cli.before?.(extras, terminal)) ?? {}
+  const filled = await cli.before?.(extras, terminal)
   const call = {
-    body: { ...given.body, ...body },
+    body: { ...given.body, ...filled },
     operator: { made_by: by, reason },
-    ...attached,
+    ...(takes === 'upload' && { upload: await terminal.openFile(String(extras.file)) }),
+    ...(takes === 'secret' && { secret: await terminal.readInput() }),
   }
   const outside = outsideOf({ settings, io, given })
   const answer = operation.local

@@ -13,8 +13,8 @@ import { systemRandom } from '../../lib/ids.ts'
 import { buildServer } from '../../platform/http/server.ts'
 import { bodyReader } from '../../platform/wire/body.ts'
 import type { Endpoint } from '../../platform/wire/endpoint.ts'
+import { OPERATIONS } from '../operations.ts'
 import { readArguments } from './arguments.ts'
-import { OPERATIONS } from './table.ts'
 import { findOperation } from './words.ts'
 
 /** What operators type, and scripts of theirs: these words stay. */
@@ -47,9 +47,9 @@ const WORDS: Record<string, string> = {
   chain: 'show',
   signer: 'stop go status',
   wallets: 'show check permit forbid stake sign address broadcast generate',
-  lists: 'show update preview import revert diff schedule',
+  lists: 'list show update preview import revert diff schedule',
   aml:
-    'show replay report state days changes allow deny withdraw entries ' +
+    'status show replay report state days changes allow deny withdraw entries ' +
     'reviews/list reviews/show reviews/decide watch unwatch ' +
     'import-watches watches ' +
     'policy policies publish providers index backfill rebuild',

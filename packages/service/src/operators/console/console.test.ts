@@ -8,20 +8,12 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { person } from 'penstock-devchain/scene.ts'
-import { OF_OUR_PAGE, optionsOf, worldConsole } from 'penstock-test/harness/console.ts'
+import { OF_OUR_PAGE, worldConsole } from 'penstock-test/harness/console.ts'
 import { runMostOperations } from 'penstock-test/harness/operations.ts'
 import { worldOperator } from 'penstock-test/harness/operator.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
-import { Misuse } from '../../lib/fault.ts'
-import {
-  keyOf,
-  type Parameter,
-  parametersOf,
-  readArguments,
-  readOptions,
-} from '../command_line/arguments.ts'
-import { OPERATIONS } from '../command_line/table.ts'
 import { findOperation } from '../command_line/words.ts'
+import { OPERATIONS } from '../operations.ts'
 import type { Operation } from '../table/operation.ts'
 
 const served = OPERATIONS.filter((one) => !one.local)
@@ -75,90 +67,49 @@ function withReason(args: readonly string[]): string[] {
   return changes && !args.includes('--reason') ? [...args, '--reason', 'a test'] : [...args]
 }
 
-/** Values that are wrong for a parameter, as text. */
-function wrongValues({ value, read, name }: Parameter): string[] {
-  if (value === '') return []
-  return ['nonsense!', '-1', '1.5', '99999999999999999999', '2026-13-45'].filter((given) => {
-    try {
-      read(given, name)
-      return false
-    } catch {
-      return true
-    }
+/** A body with everything that an operation needs. */
+const needed = ({ body }: Operation) =>
+  Object.fromEntries((body.required ?? []).map((field) => [field, valueFor(body, field)]))
+
+function valueFor({ properties }: Operation['body'], field: string): unknown {
+  const schema = properties[field] as { type?: string; enum?: string[]; format?: string }
+  if (field === 'range') return { min_amount: 1, max_amount: 2 }
+  if (schema.enum) return schema.enum[0]
+  if (schema.type === 'integer') return 1
+  if (schema.type === 'array') return []
+  if (schema.type === 'object') return {}
+  return schema.format === 'address' ? person('bob').address : '01m7xps0ca8ksnnfg71x89vdp6'
+}
+
+/** What no field of a schema takes, with the place that is named. */
+function wrongValues(body: Operation['body']): [field: string, value: unknown][] {
+  return Object.entries(body.properties).flatMap(([field, schema]) => {
+    if ('checked_by_handler' in (schema as object)) return []
+    const { type, minimum, format } = schema as { type?: string; minimum?: number; format?: string }
+    const wrong: unknown[] = [{ no: 'field' }, type === 'boolean' ? 'x' : true]
+    if (type === 'integer') wrong.push('nonsense!', 1.5, (minimum ?? 0) - 1)
+    if (format !== undefined) wrong.push('2026-13-45')
+    return wrong.map((value): [string, unknown] => [field, value])
   })
 }
 
-/** Words and values for everything that an operation needs. */
-function needed(parameters: readonly Parameter[]): string[] {
-  const of = ({ read, name, value }: Parameter) =>
-    [
-      '1',
-      '01m7xps0ca8ksnnfg71x89vdp6',
-      'energy',
-      '2026-11-01',
-      person('bob').address,
-      '1-2',
-      '1-2=1',
-    ]
-      .concat(value.split('|'))
-      .find((given) => {
-        try {
-          read(given, name)
-          return true
-        } catch {
-          return false
-        }
-      })!
-  return parameters
-    .filter((one) => one.needed)
-    .toSorted((one, other) => Number(one.operand) - Number(other.operand))
-    .flatMap((one) => (one.operand ? [of(one)] : [one.name, of(one)]))
-}
-
-test('what is given wrongly is refused in the words of the command line', async () => {
-  const sentence = (work: () => unknown): string => {
-    try {
-      work()
-    } catch (thrown) {
-      return thrown instanceof Misuse ? thrown.message : assert.fail(String(thrown))
-    }
-    return 'nothing is wrong'
-  }
-  let compared = 0
-  const same = (operation: Operation, typed: string[], given: Record<string, unknown>) => {
-    const wanted = sentence(() => readArguments(operation, typed))
-    assert.notEqual(wanted, 'nothing is wrong', `${operation.path} ${typed}`)
-    assert.equal(
-      sentence(() => readOptions(operation, given as never)),
-      wanted,
-      `${operation.path} ${typed}`,
-    )
-    compared += 1
-  }
-  for (const operation of OPERATIONS) {
-    const { body, extras } = parametersOf(operation)
-    const own = [...body, ...extras]
-    const right = needed(own)
-    const given = optionsOf(operation, right)
-    same(operation, [...right, '--nonsense', 'x'], { ...given, nonsense: 'x' })
-    for (const one of own) {
-      const key = keyOf(one)
-      if (one.value === '') {
-        same(operation, [...right, `${one.name}=x`], { ...given, [key]: 'x' })
-        continue
-      }
-      const rest = own.filter((other) => other !== one)
-      const others = needed(rest)
-      const { [key]: _, ...without } = given
-      if (one.needed && operation.cli.operands.length < 2) same(operation, others, without)
-      for (const value of wrongValues(one)) {
-        if (one.operand && (value.startsWith('-') || operation.cli.operands.length > 1)) continue
-        const typed = one.operand ? [...others, value] : [...others, one.name, value]
-        same(operation, typed, { ...without, [key]: one.many ? [value] : value })
-      }
+test('what is wrong in a body is refused with its field, and what is none of it', async (t) => {
+  const { post, signIn } = await worldConsole(t, await makeWorld(t))
+  const olga = await signIn('olga', 'admin')
+  let refused = 0
+  for (const operation of served.filter(({ takes }) => takes !== 'secret')) {
+    const right = { ...needed(operation), ...(operation.changes && { reason: 'a test' }) }
+    const stray = await post(pathOf(operation), { ...right, nonsense: 'x' }, olga)
+    assert.match(stray.error!, new RegExp(`^${operation.cli.words} takes no nonsense`))
+    for (const [field, value] of wrongValues(operation.body)) {
+      if (field === 'range' && typeof value === 'object') continue
+      const { code, param } = await post(pathOf(operation), { ...right, [field]: value }, olga)
+      assert.equal(code, 2, `${operation.path} ${field} ${JSON.stringify(value)}`)
+      assert.ok(param?.startsWith(field), `${operation.path} ${field} ${param}`)
+      refused += 1
     }
   }
-  assert.ok(compared > 200, `${compared}`)
+  assert.ok(refused > 200, `${refused}`)
 })
 
 const STRANGE_HOSTS = [
@@ -292,8 +243,7 @@ test('each change is recorded with who made it, and why; without why there is no
   const { post, json, signIn } = await worldConsole(t, world)
   const olga = await signIn('olga', 'operator')
   for (const operation of served.filter((one) => one.changes && one.role !== 'admin')) {
-    const right = optionsOf(operation, needed(Object.values(parametersOf(operation)).flat()))
-    const { code, error } = await post(pathOf(operation), right, olga)
+    const { code, error } = await post(pathOf(operation), needed(operation), olga)
     assert.deepEqual(
       [code, error],
       [2, '--reason is missing: why, for the record.'],
@@ -319,14 +269,14 @@ test('files come along with the call, and none of the machine is read or written
   const olga = await signIn('olga', 'admin')
   const given = { list: 'operator', file: 'mine.csv', reason: 'a test' }
   const missing = await post('/console/run/lists/import', given, olga)
-  assert.match(missing.error!, /There is no file mine.csv/)
+  assert.match(missing.error!, /^file is not /)
   const passwd = await post('/console/run/books/check', { roots: ['/etc/passwd'] }, olga)
-  assert.match(passwd.error!, /There is no file \/etc\/passwd/)
+  assert.match(passwd.error!, /^books check takes no roots/)
   const written = await post('/console/run/books/roots', { export: '/tmp/roots' }, olga)
-  assert.match(written.error!, /The console writes no files/)
+  assert.match(written.error!, /^books roots takes no export/)
   const node = { node_url: ['http://169.254.169.254'] }
   const elsewhere = await post('/console/run/books/check', node, olga)
-  assert.match(elsewhere.error!, /books check has no option --node-url/)
+  assert.match(elsewhere.error!, /^books check takes no node_url/)
 })
 
 test('a long answer says how far it is, and ends with what it has come to', async (t) => {
@@ -344,9 +294,9 @@ test('a long answer says how far it is, and ends with what it has come to', asyn
   assert.equal(more.length, 0)
   assert.match(result!, /^event: result\ndata: \{"code":0,.*"books_balanced":true/)
   const [refused] = await ask({ since: 'yesterday' })
-  assert.match(refused!, /^event: result\ndata: \{"code":2,.*--since yesterday: it is a day/)
-  const file = 'address,category,entity\n'
-  const given = { list: 'operator', file: 'mine.csv', files: { 'mine.csv': file }, reason: 'x' }
+  assert.match(refused!, /^event: result\ndata: \{"code":2,.*since must be a day/)
+  const file = { name: 'mine.csv', text: 'address,category,entity\n' }
+  const given = { list: 'operator', file, reason: 'x' }
   const frames = await ask(given, 'lists/import')
   assert.match(frames.at(-1)!, /^event: result/)
 })

@@ -1,23 +1,20 @@
-// Runs operations for people who are signed in. What was given is read as if it were typed, so that
-// a wrong value is refused in the words of the command line, and the answer is what `--json`
-// prints. What only the person's machine has is not here: files come along with the call and none
-// is written, and the nodes are those that the service follows.
+// Runs operations for people who are signed in. The body is that of the operation, with a reason
+// and, where it takes one, a file; the answer is its reply. What only the person's machine has is
+// not here: no file is read or written, and the nodes are those that the service follows.
 
 import type { Clock } from '../../lib/clock.ts'
 import { misuse, refusal, TooManyRequests } from '../../lib/fault.ts'
-import type { Json } from '../../lib/json.ts'
+import { type Json, jsonOf } from '../../lib/json.ts'
 import type { HouseRole } from '../../people/users/roles.ts'
 import { Turns } from '../../platform/limits/turns.ts'
 import { Forbidden } from '../../platform/wire/endpoint.ts'
 import type { CheckReply } from '../../platform/wire/replies.ts'
-import { readOptions } from '../command_line/arguments.ts'
-import { jsonOf } from '../command_line/printing.ts'
 import {
   type Operation,
   type Needs as OperationNeeds,
   type Progress,
   reasonOf,
-  type Terminal,
+  type Upload,
 } from '../table/operation.ts'
 import type { OperatorSession } from './entrance.ts'
 
@@ -36,7 +33,7 @@ export type Run = {
   /** Says who is signed in, asked when its turn has come. Throws when nobody is, or nobody waits
    *  for the answer any more. */
   admit(): Promise<OperatorSession>
-  /** Operands and options by their keys, the reason, and files by their names. */
+  /** The body, the reason, and a file. */
   given: Json
   progress(at?: Progress): void
 }
@@ -87,65 +84,44 @@ async function answerOf(
   // It may have waited for its turn for an hour.
   const by = await admit()
   requireAllowed(operation, by, clock.now())
-  const { cli, path, reply, changes } = operation
-  const { files, options } = readGiven(given)
-  const { body, extras, reason = null } = readOptions(operation, options)
-  if (changes) reasonOf(reason)
-  const terminal = terminalOf(files)
-  const { body: filled, ...attached } = (await cli.before?.(extras, terminal)) ?? {}
-  const answer = await operation.run({ ...operation_needs, progress } as OperationNeeds, {
-    body: { ...body, ...filled },
-    operator: { made_by: by.by, reason },
-    ...attached,
-  })
-  const {
-    value,
-    ok = true,
-    note = null,
-  } = cli.after ? await cli.after(answer, extras, terminal) : answer
+  const { body, reason, ...attached } = readCall(operation, given)
+  const operator = { made_by: by.by, reason }
+  const needs = { ...operation_needs, progress } as OperationNeeds
+  const answer = await operation.run(needs, { body, operator, ...attached })
+  const { value, ok = true, note = null } = answer
   const result = jsonOf(value)
-  check?.({ path, reply: cli.prints ?? reply }, result)
+  check?.(operation, result)
   return { result, ok, note }
 }
 
-type Files = Readonly<Record<string, string>>
+/** The body of an operation, and what the console takes beside it: why, and a file. Throws Misuse,
+ *  or the fault of the first field that is wrong. */
+function readCall({ cli: { words }, body, read, changes, takes }: Operation, given: Json) {
+  if (!isRecord(given)) throw misuse('The body is not a JSON object.')
+  const more = [...(changes ? ['reason'] : []), ...(takes === 'upload' ? ['file'] : [])]
+  const known = [...Object.keys(body.properties), ...more]
+  const stray = Object.keys(given).find((name) => !known.includes(name))
+  if (stray !== undefined) throw misuse(`${words} takes no ${stray}.`)
+  if (takes === 'secret') throw refusal('The console has no standard input.')
+  const { reason = null, file = null } = given
+  if (reason !== null && typeof reason !== 'string') throw misuse('reason is not a text.')
+  if (changes) reasonOf(reason)
+  return {
+    body: read!(given),
+    reason,
+    ...(takes === 'upload' && { upload: uploadOf(file) }),
+  }
+}
 
-/** Throws Misuse when the call is not made of options and files. */
-function readGiven(given: Json): { files: Files; options: Record<string, Json> } {
-  if (!isRecord(given)) throw misuse('What is given is an object: options by their names.')
-  const { files = {}, ...options } = given
-  const texts = isRecord(files) ? Object.values(files) : [undefined]
-  if (texts.some((text) => typeof text !== 'string'))
-    throw misuse('files is an object: texts by the names of the files.')
-  return { files: files as Files, options }
+function uploadOf(file: Json): Upload {
+  if (!isRecord(file) || typeof file.name !== 'string' || typeof file.text !== 'string')
+    throw misuse('file is not {"name": …, "text": …}.')
+  const bytes = Buffer.from(file.text)
+  return { origin: file.name, bytes: onePiece(bytes), bytes_expected: bytes.length }
 }
 
 const isRecord = (value: Json): value is Record<string, Json> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-
-/** The files that came along, in place of those of a machine. */
-function terminalOf(files: Files): Terminal {
-  const find = (name: string) => (Object.hasOwn(files, name) ? files[name] : undefined)
-  const require = (name: string) => {
-    const text = find(name)
-    if (text === undefined) throw refusal(`There is no file ${name}.`)
-    return text
-  }
-  const refuse = () => Promise.reject(refusal('The console writes no files: copy the answer.'))
-  return {
-    readFile: async (name) => require(name),
-    findFile: async (name) => find(name),
-    async openFile(name) {
-      const bytes = Buffer.from(require(name))
-      return { origin: name, bytes: onePiece(bytes), bytes_expected: bytes.length }
-    },
-    writeFile: refuse,
-    appendFile: refuse,
-    readInput: async () => {
-      throw refusal('The console has no standard input.')
-    },
-  }
-}
 
 async function* onePiece(bytes: Uint8Array) {
   yield bytes

@@ -9,6 +9,7 @@ import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify'
 import type { Clock } from '../../lib/clock.ts'
 import { Fault, Misuse, misuse, Outage, Refused, TooManyRequests } from '../../lib/fault.ts'
 import type { Random } from '../../lib/ids.ts'
+import type { Json } from '../../lib/json.ts'
 import { type Log, thrownFields } from '../../lib/log.ts'
 import { type SignInNeeds, signInRoutes } from '../../people/sign_in/routes.ts'
 import type { Face } from '../../people/users/faces.ts'
@@ -37,6 +38,8 @@ import { operationRunner, type RunAnswer, type RunNeeds, requireAllowed } from '
 declare module 'fastify' {
   interface FastifyRequest {
     operator: OperatorSession | undefined
+    /** The body of a run, which its refusal is about. */
+    given: Json | undefined
   }
 }
 
@@ -90,6 +93,7 @@ export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
   app.decorateRequest('caller')
   app.decorateRequest('arrived_at_ms')
   app.decorateRequest('operator')
+  app.decorateRequest('given')
 
   const send: Send = (request, reply, { status, code, body, headers, content_type }) => {
     const now_ms = needs.clock.now().getTime()
@@ -169,6 +173,9 @@ async function admitWaiting(
   return admit(request, needs)
 }
 
+/** Whether the body has a file, or what comes from one. */
+const takesFile = ({ takes, cli }: Operation) => takes === 'upload' || cli.filled.length > 0
+
 /** Each operation that the service can run for somebody else, at its own path. */
 function addRuns(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
   const run = operationRunner(needs)
@@ -178,7 +185,7 @@ function addRuns(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
     app.post(
       `/console/run/${operation.cli.words.replaceAll(' ', '/')}`,
       {
-        bodyLimit: operation.cli.before ? FILES_BYTES_MAX : BODY_BYTES_MAX,
+        bodyLimit: takesFile(operation) ? FILES_BYTES_MAX : BODY_BYTES_MAX,
         async onRequest(request) {
           requireAllowed(operation, await admit(request, needs), needs.clock.now())
         },
@@ -186,6 +193,7 @@ function addRuns(app: FastifyInstance, needs: ConsoleNeeds, send: Send): void {
       async (request, reply) => {
         const bytes = request.body instanceof Uint8Array ? request.body : new Uint8Array()
         const given = parseBody(bytes)
+        request.given = given
         const { by } = request.operator!
         // A body may take minutes to come, and a turn an hour: who was let in may have been
         // removed meanwhile, or have given up and asked again.
@@ -269,7 +277,7 @@ function refusedAnswer(
       request_id: id,
       ...thrownFields(thrown),
     })
-  return refusal(id, fault ?? InternalError()) as Answer & { body: string }
+  return refusal(id, fault ?? InternalError(), { body: request.given }) as Answer & { body: string }
 }
 
 function faultOf(thrown: unknown): Fault | undefined {

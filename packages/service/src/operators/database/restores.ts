@@ -196,7 +196,7 @@ export const restoreOperations = [
       }),
       filled: ['noted'],
       before: async ({ roots = [] }, { readFile }) => ({
-        body: { noted: await Promise.all(roots.map((name) => readFile(name))) },
+        noted: await Promise.all(roots.map((name) => readFile(name))),
       }),
     },
     async handle(asked) {

@@ -78,11 +78,7 @@ export const roleOperations = [
       'it also makes the key that signs receipts, where there is none.',
     body: NOTHING,
     reply: Type.Object({ roles: ListOf({ role: Text }) }),
-    cli: {
-      async before(_, { readInput }) {
-        return { secret: await readInput() }
-      },
-    },
+    takes: 'secret',
     async handle({ secret = '', clock, random, findSeal, record }) {
       const passwords = readPasswords(secret)
       const actions = passwords.map(({ role }) => ({

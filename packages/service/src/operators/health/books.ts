@@ -56,9 +56,7 @@ const compareRoots = look({
     operands: ['file'],
     extras: Type.Object({ file: text('FILE', 'roots, as `books roots --export` writes them') }),
     filled: ['noted'],
-    before: async ({ file }, { findFile }) => ({
-      body: { noted: await wholeFile(file, findFile) },
-    }),
+    before: async ({ file }, { findFile }) => ({ noted: await wholeFile(file, findFile) }),
   },
   async handle({ sql, body }) {
     const noted = readRoots(body.noted)
@@ -110,7 +108,7 @@ export const bookOperations = [
       }),
       filled: ['noted'],
       before: async ({ roots = [] }, { findFile }) => ({
-        body: { noted: await Promise.all(roots.map((name) => wholeFile(name, findFile))) },
+        noted: await Promise.all(roots.map((name) => wholeFile(name, findFile))),
       }),
       text: (value) => reportText(value.rules as RuleReport[]),
     },
@@ -180,9 +178,7 @@ export const bookOperations = [
       }),
       filled: ['noted'],
       before: async ({ export: file }, { findFile }) =>
-        file === undefined
-          ? {}
-          : { body: { noted: { name: file, text: (await findFile(file)) ?? '' } } },
+        file === undefined ? {} : { noted: { name: file, text: (await findFile(file)) ?? '' } },
       async after(answer, { export: file }, { findFile, appendFile }) {
         if (file === undefined) return answer
         const roots = answer.value

@@ -52,7 +52,12 @@ const tiersField = Type.Array(Type.Object({ ...RANGE, price_sun: Type.Integer({ 
   title: 'FROM-TO=PRICE',
   description: 'such as 32000-130999=0.045',
 })
-const Amounts = { resource: Text, min_amount: Whole, max_amount: Whole, price_sun: Sun }
+const Amounts = {
+  resource: Type.Enum([...RESOURCES]),
+  min_amount: Whole,
+  max_amount: Whole,
+  price_sun: Sun,
+}
 const Tiers = ListOf({
   ...Amounts,
   since: Moment,

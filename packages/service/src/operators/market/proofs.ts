@@ -57,11 +57,9 @@ export const proofOperations = [
       filled: ['proof', 'roots', 'keys'],
       async before({ file, roots_file, keys_file }, { readFile }) {
         return {
-          body: {
-            proof: await readFile(file),
-            ...(roots_file !== undefined && { roots: await readFile(roots_file) }),
-            ...(keys_file !== undefined && { keys: await readFile(keys_file) }),
-          },
+          proof: await readFile(file),
+          ...(roots_file !== undefined && { roots: await readFile(roots_file) }),
+          ...(keys_file !== undefined && { keys: await readFile(keys_file) }),
         }
       },
     },

@@ -84,8 +84,8 @@ export const receiptOperations = [
       filled: ['jws', 'keys'],
       async before({ file, keys_file }, terminal) {
         const jws = await readJws(file, terminal)
-        if (keys_file === undefined) return { body: { jws } }
-        return { body: { jws, keys: await terminal.readFile(keys_file) } }
+        if (keys_file === undefined) return { jws }
+        return { jws, keys: await terminal.readFile(keys_file) }
       },
     },
     async handle({ body, ...needs }) {

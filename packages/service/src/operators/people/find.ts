@@ -8,8 +8,10 @@ import { look } from '../table/operation.ts'
 /** What each kind has at most. */
 const EACH_MAX = 5
 
+const KINDS = ['customer', 'order', 'deposit', 'wallet'] as const
+
 type Finding = {
-  kind: 'customer' | 'order' | 'deposit' | 'wallet'
+  kind: (typeof KINDS)[number]
   id: string
   customer_id: string | null
   name: string | null
@@ -69,7 +71,7 @@ export const findOperations = [
       ),
     }),
     reply: ListOf({
-      kind: Text,
+      kind: Type.Enum([...KINDS]),
       id: Text,
       customer_id: OrNull(Text),
       name: OrNull(Text),

@@ -9,6 +9,7 @@ import {
   ListOf,
   Moment,
   moment,
+  NOTHING,
   OrNull,
   optional,
   Sun,
@@ -69,14 +70,19 @@ const CheckShown = Type.Object({
 
 export const checkOperations = [
   look({
+    path: '/operator/aml/status',
+    summary: 'what screenings rest on: lists, index, policy',
+    body: NOTHING,
+    reply: ScreeningState,
+    handle: async ({ sql }) => ({ value: await screeningState(sql) }),
+  }),
+  look({
     path: '/operator/aml/show',
-    summary: 'what screenings rest on: lists, index, policy; or one check',
-    body: Type.Object({ check: optional(text('CHECK', 'the id of a check')) }),
-    reply: Type.Union([ScreeningState, CheckShown]),
+    summary: 'one check: its answer, and what that rests on',
+    body: Type.Object({ check }),
+    reply: CheckShown,
     cli: { operands: ['check'] },
-    handle: async ({ sql, body: { check: id } }) => ({
-      value: id === undefined ? await screeningState(sql) : await showCheck(sql, id),
-    }),
+    handle: async ({ sql, body }) => ({ value: await showCheck(sql, body.check) }),
   }),
   look({
     path: '/operator/aml/replay',

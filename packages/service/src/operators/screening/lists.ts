@@ -12,6 +12,7 @@ import {
   flag,
   ListOf,
   Moment,
+  NOTHING,
   OrNull,
   oneOf,
   optional,
@@ -44,7 +45,6 @@ import {
   limit,
   look,
   type Needs,
-  type Terminal,
   type Upload,
   undertaking,
 } from '../table/operation.ts'
@@ -106,9 +106,6 @@ function loaded(rows: Awaited<ReturnType<typeof load>>[]) {
 const FROM_FILE = {
   operands: ['list' as const, 'file' as const],
   extras: Type.Object({ file: text('FILE', 'the file, in the format of the publisher') }),
-  before: async ({ file }: { file: string }, { openFile }: Terminal) => ({
-    upload: await openFile(file),
-  }),
 }
 
 /** Throws Refused when no file came along. */
@@ -177,19 +174,27 @@ const shown = ({ code, entries, loaded_at, origin, refresh_hours, url, licence }
 
 export const listOperations = [
   look({
-    path: '/operator/lists/show',
+    path: '/operator/lists/list',
     summary: 'the lists of labels, and what of them is loaded',
-    body: Type.Object({ list: optional(oneOf(LISTS, 'every version of this list')), limit }),
-    reply: Type.Union([ListOf(State), ListOf(Version)]),
-    cli: { operands: ['list'] },
-    async handle({ sql, body: { list, limit = LIMIT } }) {
-      if (list !== undefined) return { value: await listVersions(sql, { list, limit }) }
+    body: NOTHING,
+    reply: ListOf(State),
+    async handle({ sql }) {
       const states = await listStates(sql)
       const note = states.some((one) => one.entries !== null)
         ? `Label set ${await newestSet(sql)} is the newest.`
         : 'Nothing is loaded: nothing is known of who addresses belong to, and checks say so.'
       return { value: states.map(shown), note }
     },
+  }),
+  look({
+    path: '/operator/lists/show',
+    summary: 'every version of one list of labels that was loaded',
+    body: Type.Object({ list, limit }),
+    reply: ListOf(Version),
+    cli: { operands: ['list'] },
+    handle: async ({ sql, body: { list, limit = LIMIT } }) => ({
+      value: await listVersions(sql, { list, limit }),
+    }),
   }),
   undertaking({
     path: '/operator/lists/update',
@@ -231,6 +236,7 @@ export const listOperations = [
       refused: OrNull(Text),
       differences: ListOf(Difference),
     }),
+    takes: 'upload',
     cli: FROM_FILE,
     async handle({ sql, body: { list, limit = LIMIT }, upload, progress }) {
       const { entries, passed_over } = await read({ progress }, { list, ...requireUpload(upload) })
@@ -247,6 +253,7 @@ export const listOperations = [
     summary: 'load a list from a file, in the place of its version before',
     body: Type.Object({ list, shrink }),
     reply: LoadedLists,
+    takes: 'upload',
     cli: FROM_FILE,
     async handle({ body: { list, shrink = false }, upload: given, ...needs }) {
       const upload = requireUpload(given)

@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox'
 import { refusal } from '../../lib/fault.ts'
-import type { Json } from '../../lib/json.ts'
+import { type Json, OtherNumber } from '../../lib/json.ts'
 import { unchecked } from '../../platform/wire/body.ts'
 import { Count, flag, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
 import {
@@ -26,6 +26,14 @@ function parsed(text: string, file: string): Json {
     throw refusal(`${file} is not JSON.`)
   }
 }
+
+/** With its decimals as numbers. */
+const plain = (policy: Json | undefined): unknown =>
+  JSON.parse(
+    JSON.stringify(policy ?? null, (_name, one: unknown) =>
+      one instanceof OtherNumber ? Number(one.text) : one,
+    ),
+  )
 
 /** Names in a policy's routes that are no provider's. */
 function unknownProviders({ routes }: Policy): string[] {
@@ -73,13 +81,11 @@ export const policyOperations = [
       operands: ['file'],
       extras: Type.Object({ file: text('FILE', 'a policy as JSON') }),
       filled: ['policy'],
-      before: async ({ file }, { readFile }) => ({
-        body: { policy: parsed(await readFile(file), file) },
-      }),
+      before: async ({ file }, { readFile }) => ({ policy: parsed(await readFile(file), file) }),
     },
     async handle({ tx, at, by, body }) {
       const before = await currentPolicy(tx)
-      const publishing = { body: body.policy, published_by: by, published_at: at }
+      const publishing = { body: plain(body.policy), published_by: by, published_at: at }
       const version = await publishPolicy(tx, publishing)
       const after = await currentPolicy(tx)
       const unknown = unknownProviders(after)

@@ -3,7 +3,6 @@
 import { Type } from 'typebox'
 import { misuse } from '../../lib/fault.ts'
 import {
-  Anything,
   Flag,
   ListOf,
   Moment,
@@ -13,6 +12,7 @@ import {
   Text,
   text,
 } from '../../platform/wire/schemas.ts'
+import { FactorForm } from '../../screening/checks/forms.ts'
 import {
   DECISIONS,
   decideReview,
@@ -50,6 +50,15 @@ const ReviewedAnswer = {
   blacklist: Flag,
 }
 
+/** What of the evidence every version has; the rest of it is not said here. */
+const Evidence = Type.Unsafe<unknown>({
+  ...Type.Object({
+    blacklisted_by: optional(Type.Array(Text)),
+    floors: optional(ListOf({ rule: Text, category: OrNull(Text), points: Text })),
+  }),
+  additionalProperties: true,
+})
+
 export const reviewOperations = [
   look({
     path: '/operator/aml/reviews/list',
@@ -69,8 +78,8 @@ export const reviewOperations = [
     body: Type.Object({ check }),
     reply: Type.Object({
       ...ReviewedAnswer,
-      risk_factors: Anything,
-      evidence: Anything,
+      risk_factors: Type.Unsafe<unknown>(Type.Array(FactorForm)),
+      evidence: OrNull(Evidence),
       earlier: ListOf(Review),
     }),
     cli: { operands: ['check'] },

@@ -62,12 +62,12 @@ export const watchOperations = [
       'Columns: address, and if wanted reference, any_incoming_usd, severe_share_bp, severe_usd ' +
       'and sent_to. A file with a mistake changes nothing. What was watched already stays so, by ' +
       'the rules of the file.',
+    takes: 'upload',
     body: Type.Object({ customer: text('CUSTOMER', 'the id of the customer') }),
     reply: Type.Object({ customer_id: Text, in_file: Count, added: Count }),
     cli: {
       operands: ['customer', 'file'],
       extras: Type.Object({ file: text('FILE', 'the addresses, with a header') }),
-      before: async ({ file }, { openFile }) => ({ upload: await openFile(file) }),
     },
     async handle({ body: { customer }, upload, record }) {
       if (!upload) throw refusal('No file came along.')

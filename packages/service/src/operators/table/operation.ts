@@ -81,10 +81,10 @@ export type Needs = LocalNeeds & {
 /** A file that is read while the work goes on. */
 export type Upload = { origin: string; bytes: AsyncIterable<Uint8Array>; bytes_expected: number }
 
-/** What came along with the body and is no JSON. */
+/** What comes along with the body and is no JSON. */
 export type Attachments = {
   upload?: Upload
-  /** A private key. It is in no log, no record and no reply. */
+  /** Keys or passwords. They are in no log, no record and no reply. */
   secret?: string
 }
 
@@ -127,8 +127,8 @@ export type CommandLine = {
   node: 'plain' | 'solid' | undefined
   /** Fields of the body that nobody types: before() fills them. */
   filled: readonly string[]
-  /** Makes of the extras what belongs to the call. */
-  before?(extras: Row, terminal: Terminal): Promise<Attachments & { body?: Row }>
+  /** Fields of the body, made of the extras. */
+  before?(extras: Row, terminal: Terminal): Promise<Row>
   /** Writes the files that were asked for, and says so. */
   after?(answer: Answer, extras: Row, terminal: Terminal): Promise<TerminalAnswer>
   /** The value for reading, where a table of it would not do. */
@@ -149,6 +149,8 @@ export type Operation = Entry & {
   /** Wants a proof that the person is there, where people sign in. */
   readonly careful: boolean
   readonly cli: CommandLine
+  /** What must come along with the body. */
+  readonly takes: keyof Attachments | undefined
   /** It works without a database, on the machine of the person who asks: nobody serves it. */
   readonly local: boolean
   run(needs: LocalNeeds, call: Call): Promise<Answer>
@@ -162,10 +164,7 @@ type Cli<Body extends TObject, Reply extends TSchema, Extras extends TObject> = 
   extras?: Extras
   node?: 'plain' | 'solid'
   filled?: readonly (keyof Static<Body> & string)[]
-  before?(
-    extras: Static<Extras>,
-    terminal: Terminal,
-  ): Promise<Attachments & { body?: Partial<Static<Body>> }>
+  before?(extras: Static<Extras>, terminal: Terminal): Promise<Partial<Static<Body>>>
   after?(
     answer: Answer<Static<Reply>>,
     extras: Static<Extras>,
@@ -179,6 +178,8 @@ type Description<Body extends TObject, Reply extends TSchema, Extras extends TOb
   path: `/operator/${string}`
   role?: HouseRole
   careful?: boolean
+  /** `upload`: a file, typed as the operand FILE; `secret`: standard input. */
+  takes?: keyof Attachments
   summary: string
   description?: string
   body: Body
@@ -340,7 +341,7 @@ function entry<Body extends TObject, Reply extends TSchema, Extras extends TObje
   spec: Description<Body, Reply, Extras> & { changes: boolean },
   run: Operation['run'],
 ): Operation {
-  const { path, role = 'operator', changes, careful = false, summary, description } = spec
+  const { path, role = 'operator', changes, careful = false, takes, summary, description } = spec
   const { operands = [], filled = [], read = {}, extras, node, prints, ...hooks } = spec.cli ?? {}
   // The hooks are called with what was read by the schemas of this very operation.
   const cli = {
@@ -359,6 +360,7 @@ function entry<Body extends TObject, Reply extends TSchema, Extras extends TObje
     role,
     changes,
     careful,
+    takes,
     summary,
     description,
     body: spec.body,

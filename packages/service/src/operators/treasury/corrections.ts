@@ -52,7 +52,7 @@ const RequestedCorrection = Type.Object({
   made_at: OrNull(Moment),
   ends_at: OrNull(Moment),
 })
-const Rule = Type.Object({ second: Text, from_sun: Sun })
+const Rule = Type.Object({ second: Type.Enum([...SECONDS]), from_sun: Sun })
 const OperationProposal = Type.Object({
   id: Text,
   action: Text,

@@ -81,7 +81,7 @@ export const CHECK_COLUMNS = columnsOf<Check>()([
 
 const LEVELS = ['low', 'medium', 'high'] as const
 
-const FactorForm = Type.Object({
+export const FactorForm = Type.Object({
   name: Type.String({ description: 'Category' }),
   label: Type.String(),
   group: word(LEVELS),

@@ -1,0 +1,100 @@
+// Every operation of the operators, in the order in which the command line lists them.
+
+import { walletOperations } from './chain/wallets.ts'
+import { backupOperations } from './database/backups.ts'
+import { databaseOperations } from './database/database_losses.ts'
+import { migrationOperations } from './database/migrations.ts'
+import { reconcileOperations } from './database/reconciling.ts'
+import { restoreOperations } from './database/restores.ts'
+import { roleOperations } from './database/roles.ts'
+import { eventOperations, noticeOperations } from './events/notices.ts'
+import { webhookOperations } from './events/webhooks.ts'
+import { bookOperations } from './health/books.ts'
+import { brandOperations } from './health/brand.ts'
+import { incidentOperations } from './health/incidents.ts'
+import { processOperations } from './health/processes.ts'
+import { riskOperations } from './health/risk.ts'
+import {
+  actionOperations,
+  figureOperations,
+  signerOperations,
+  statusOperations,
+} from './health/status.ts'
+import { statusPageOperations } from './health/status_page.ts'
+import {
+  chainOperations,
+  delegationOperations,
+  orderOperations,
+  subscriptionOperations,
+} from './market/orders.ts'
+import { priceOperations, serviceOperations } from './market/prices.ts'
+import { proofOperations } from './market/proofs.ts'
+import { receiptOperations } from './market/receipts.ts'
+import { customerOperations, limitOperations } from './people/customers.ts'
+import { findOperations } from './people/find.ts'
+import { keyOperations } from './people/keys.ts'
+import { operatorOperations, sessionOperations, userOperations } from './people/users.ts'
+import { checkOperations } from './screening/checks.ts'
+import { entryOperations } from './screening/entries.ts'
+import { indexOperations } from './screening/index_reach.ts'
+import { listOperations } from './screening/lists.ts'
+import { policyOperations } from './screening/policies.ts'
+import { providerOperations } from './screening/providers.ts'
+import { reviewOperations } from './screening/reviews.ts'
+import { watchOperations } from './screening/watches.ts'
+import type { Operation } from './table/operation.ts'
+import { approvalOperations, correctionOperations } from './treasury/corrections.ts'
+import { depositWalletOperations } from './treasury/deposit_wallet.ts'
+import { depositOperations } from './treasury/deposits.ts'
+import { invoiceOperations } from './treasury/invoices.ts'
+
+export const OPERATIONS: readonly Operation[] = [
+  ...statusOperations,
+  ...riskOperations,
+  ...findOperations,
+  ...processOperations,
+  ...actionOperations,
+  ...figureOperations,
+  ...customerOperations,
+  ...correctionOperations,
+  ...limitOperations,
+  ...keyOperations,
+  ...approvalOperations,
+  ...invoiceOperations,
+  ...receiptOperations,
+  ...priceOperations,
+  ...serviceOperations,
+  ...orderOperations,
+  ...proofOperations,
+  ...delegationOperations,
+  ...depositOperations,
+  ...subscriptionOperations,
+  ...chainOperations,
+  ...signerOperations,
+  ...walletOperations,
+  ...depositWalletOperations,
+  ...listOperations,
+  ...checkOperations,
+  ...entryOperations,
+  ...reviewOperations,
+  ...watchOperations,
+  ...policyOperations,
+  ...providerOperations,
+  ...indexOperations,
+  ...bookOperations,
+  ...databaseOperations,
+  ...migrationOperations,
+  ...backupOperations,
+  ...restoreOperations,
+  ...reconcileOperations,
+  ...roleOperations,
+  ...webhookOperations,
+  ...noticeOperations,
+  ...eventOperations,
+  ...incidentOperations,
+  ...statusPageOperations,
+  ...brandOperations,
+  ...userOperations,
+  ...operatorOperations,
+  ...sessionOperations,
+]

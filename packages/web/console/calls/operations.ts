@@ -1,0 +1,294 @@
+// Printed by `npm run print` from the table of operations of the service, those that a page
+// names; a test says that it is fresh.
+
+/** What each operation takes, and what it answers. */
+export type Operations = {
+  'status': { body: object; reply: { database: string; orders_open: number; attempts_open: number;
+    delegations_live: number; deposits_held: number; customers: number; chain: {
+    head_number: number; solid_number: number; confirmed_number: number; silent_seconds: number;
+    behind_seconds: number } | null; off_sale: string[]; pool: { resource: string; room: number;
+    reserved: number; free: number; out: number; out_sun: number;
+    units_per_1000_trx: number | null }[]; screening: { policy: string; label_set: number;
+    generation: number | null; first_block: number | null; last_block: number | null;
+    behind: number | null; hubs: number; lists: string | string[] }; processes: { id: string;
+    role: string; host: string; version: string; started_at: string; clock_offset_ms: number;
+    duties: string[] }[]; alerts: { alert: string; since: string | null; what: string }[] } }
+  'risk': { body: object; reply: { thief: string; takes: string; most_sun: number | null;
+    within: string; bound: string; says: string }[] }
+  'find': { body: { text: string }; reply: { kind: 'customer' | 'order' | 'deposit' | 'wallet';
+    id: string; customer_id: string | null; name: string | null; state: string | null }[] }
+  'processes list': { body: object; reply: { id: string; role: string; host: string;
+    version: string; started_at: string; clock_offset_ms: number; duties: string[] }[] }
+  'nodes list': { body: object; reply: { name: string; head_number: number | null;
+    head_time: string | null; solid_number: number | null; behind_blocks: number | null;
+    answered_ms: number | null; error: string | null }[] }
+  'nodes requests': { body: object; reply: { process_id: string; role: string; host: string;
+    name: string; requests: number; failures: number; p50_ms: number | null; p95_ms: number | null;
+    head_number: number | null; answered_at: string | null; failed_at: string | null;
+    error: string | null }[] }
+  'retention list': { body: object; reply: { what: string; kept_days: number | null;
+    oldest_at: string | null; overdue_seconds: number | null }[] }
+  'actions prove': { body: { before?: number; limit?: number }; reply: { number: number;
+    previous_sha256: string; text: string; sha256: string }[] }
+  'actions list': { body: { subject?: string; made_by?: string; before?: number; limit?: number };
+    reply: { number: number; made_at: string; made_by: string; made_role: string | null;
+    made_from: string | null; reason: string | null; action: string; subject: string;
+    before: unknown; after: unknown }[] }
+  'figures show': { body: object; reply: { at: string; alerts: { alert: string; what: string;
+    since: string | null; raised_at: string; seen_at: string | null; seen_by: string | null }[];
+    off_sale: string[]; orders_last_minute: number; ended: number; delivered: number;
+    broadcast_p50_ms: number | null; broadcast_p95_ms: number | null; block_p50_ms: number | null;
+    block_p95_ms: number | null; pool: { resource: string; room: number; reserved: number }[];
+    chain: { head_number: number; solid_number: number; behind_seconds: number;
+    silent_seconds: number } | null; earned_today_sun: number; orders_open: number;
+    deposits_held: number; deposits_open: number; signing_stopped: boolean; attempts: {
+    state: string; attempts: number }[] } }
+  'alerts seen': { body: { alert: string; reason: string }; reply: { alert: string;
+    seen_at: string | null; seen_by: string | null } }
+  'customers create': { body: { name: string; reason: string }; reply: { id: string; name: string;
+    created_at: string; deposit_address: string; state: string } }
+  'customers list': { body: { limit?: number; after?: string }; reply: { id: string; name: string;
+    created_at: string; deposit_address: string; state: string; spendable_sun: number | null;
+    held_sun: number | null }[] }
+  'customers show': { body: { customer: string }; reply: { id: string; name: string;
+    created_at: string; deposit_address: string; state: string; spendable_sun: number;
+    held_sun: number; subscriptions_limit: number; open_orders_limit: number; keys: { id: string;
+    name: string; scopes: string[]; allowed_networks: string[]; daily_cap_sun: number | null;
+    require_v2: boolean; require_external_id: boolean; created_at: string;
+    expires_at: string | null; revoked_at: string | null; made_by_key: string | null;
+    last_used_at: string | null; old_secret_until: string | null }[]; orders: { state: string;
+    orders: number; amount_sun: number }[]; subscriptions: { state: string; resting: string | null;
+    subscriptions: number }[]; deposits: { state: string; deposits: number;
+    amount_sun: number | null }[] } }
+  'customers suspend': { body: { customer: string; reason: string }; reply: { id: string;
+    state: string } }
+  'customers resume': { body: { customer: string; reason: string }; reply: { id: string;
+    state: string } }
+  'approvals show': { body: object; reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
+  'approvals set': { body: { second: 'none' | 'name' | 'role'; from_sun?: number; reason: string };
+    reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
+  'approvals list': { body: { open?: boolean; limit?: number }; reply: { id: string;
+    customer_id: string; amount_sun: number; reason: string; proposed_at: string;
+    proposed_by: string; proposed_role: string; ends_at: string; approved_at: string | null;
+    approved_by: string | null; approved_role: string | null; invoice_number: number | null }[] }
+  'approvals give': { body: { id: string; reason: string }; reply: { id: string;
+    customer_id: string; amount_sun: number; made_at: string; made_by: string; reason: string;
+    invoice_number: number | null } }
+  'prices list': { body: object; reply: { resource: 'energy' | 'bandwidth'; min_amount: number;
+    max_amount: number; price_sun: number; since: string; changed_by: string;
+    cost_of_min_sun: number; cost_of_max_sun: number }[] }
+  'prices set': { body: { resource: 'energy' | 'bandwidth'; tiers?: { min_amount: number;
+    max_amount: number; price_sun: number }[]; replace?: boolean; yes?: boolean; reason: string };
+    reply: { resource: 'energy' | 'bandwidth'; min_amount: number; max_amount: number;
+    price_sun: number; since: string; changed_by: string; cost_of_min_sun: number;
+    cost_of_max_sun: number }[] }
+  'prices preview': { body: { resource: 'energy' | 'bandwidth'; tiers?: { min_amount: number;
+    max_amount: number; price_sun: number }[]; replace?: boolean; hours?: number }; reply: {
+    min_amount: number; max_amount: number; price_sun_before: number | null;
+    price_sun_after: number | null; orders: number; units: number; before_sun: number;
+    after_sun: number }[] }
+  'services on': { body: { names?: string[]; all?: boolean; reason: string }; reply: { name: string;
+    on_sale: boolean; changed_by: string }[] }
+  'services off': { body: { names?: string[]; all?: boolean; reason: string }; reply: {
+    name: string; on_sale: boolean; changed_by: string }[] }
+  'orders list': { body: { customer?: string; state?: 'new' | 'pending' | 'success' | 'failed';
+    service?: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'; open?: boolean;
+    address?: string; since?: string; until?: string; limit?: number; before?: string }; reply: {
+    id: string; created_at: string; customer_id: string; external_id: string | null;
+    service: string; address: string; energy: number; bandwidth: number; state: string;
+    amount_sun: number }[] }
+  'orders show': { body: { order: string }; reply: { id: string; created_at: string;
+    customer_id: string; external_id: string | null; service: string; address: string;
+    energy: number; bandwidth: number; state: string; amount_sun: number; key_id: string | null;
+    quote_id: string | null; activate: boolean; activation_id: string | null; to_delegate: boolean;
+    fee_sun: number; tx_id: string | null; tries: number; due_at: string; ended_at: string | null;
+    delayed_at: string | null; ending_at: string | null; solid_at: string | null; activation: {
+    id: string; state: string; tries: number; attempt_id: string | null; attempt: string | null;
+    tx_id: string | null } | null; delegations: { id: string; state: string; resource: string;
+    amount: number; stake_sun: number; wallet: string; delegated_at: string | null;
+    expires_at: string | null; reclaimed_at: string | null; attempt_id: string;
+    attempt: string | null; tx_id: string | null; reclaim_id: string | null; reclaim: string | null;
+    reclaim_tx_id: string | null }[]; entries: { made_at: string; id: string; kind: string;
+    debit: string; credit: string; amount_sun: number }[] } }
+  'orders prove': { body: { order: string }; reply: { proof: number; order_id: string; receipt: {
+    receipt: number; state: 'delivered' | 'solid' | 'ended'; service: string;
+    network: string | null; issued_at: string; order: { id: string; external_id: string | null;
+    service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'; params: {
+    address: string; amounts?: { energy?: number; bandwidth?: number }; duration?: number;
+    activate_address: boolean }; amount: number; created_at: string }; activation: { hash: string;
+    block_number: number; block_id: string | null; block_time: string } | null; parts: {
+    resource: 'energy' | 'bandwidth'; amount: number; stake_sun: number;
+    units_of_stake: number | null; hash: string; block_number: number; block_id: string | null;
+    block_time: string; expires_at: string; reclaim_hash: string | null;
+    reclaim_block_number: number | null }[]; entries: { id: string; kind: 'move' | 'hold'
+    | 'capture' | 'release'; amount: number; number: number }[]; seal: { number: number;
+    sha256: string } | null }; jws: string; keys: { kty: string; crv: string; x: string;
+    kid: string; use: string; alg: string }[]; transactions: { hash: string;
+    raw_data_hex: string }[]; previous_sha256: string; seals: { number: number; first_entry: number;
+    last_entry: number; actions: number; record: string | null; sealed_at: string; sha256: string;
+    entries: { number: number; kind: string; amount_sun: number; made_at: string; id: string;
+    debit: string; credit: string; hold_id: string | null }[] }[]; root: { day: string;
+    number: number; last_entry: number; sha256: string } } }
+  'delegations list': { body: { order?: string; state?: 'delegating' | 'active' | 'reclaiming'
+    | 'ended' | 'failed'; wallet?: string; receiver?: string; overdue?: boolean; limit?: number;
+    before?: string }; reply: { id: string; state: string; resource: string; amount: number;
+    stake_sun: number; wallet: string; delegated_at: string | null; expires_at: string | null;
+    reclaimed_at: string | null; receiver: string; order_id: string }[] }
+  'deposits list': { body: { customer?: string; state?: 'seen' | 'unproven' | 'credited'
+    | 'received' | 'delivering' | 'delivered' | 'returning' | 'refunding' | 'refunded' | 'held'
+    | 'ignored' | 'resolved' | 'gone'; from?: string; since?: string; until?: string;
+    limit?: number }; reply: { block_time: string; state: string; amount_sun: number | null;
+    token: string | null; token_amount: number | null; from_address: string; to_address: string;
+    customer_id: string | null; reason: string | null; block_number: number; tx_id: string;
+    position: number; age_seconds: number }[] }
+  'deposits resolve': { body: { tx_id: string; position?: number; sent_by?: string; to?: string;
+    keep_rest?: boolean; credit?: string; written_off?: boolean; blocked_reviewed?: boolean;
+    reason: string }; reply: { tx_id: string; position: number; amount_sun?: number | null;
+    token?: string | null; token_amount?: number | null; state: string; way: string;
+    sent_by: string | null; sent_to: string | null; sent_amount: number | null;
+    sent_block: number | null; customer_id: string | null } }
+  'attempts list': { body: { state?: 'new' | 'signed' | 'sent' | 'included' | 'solid' | 'dead';
+    open?: boolean; subject?: string; limit?: number; before?: string }; reply: { id: string;
+    made_at: string; state: string; subject: string; sends: number; answer: string | null;
+    expires_at: string | null; block_number: number | null; tx_id: string | null }[] }
+  'pool show': { body: object; reply: { resources: { resource: string; room: number;
+    reserved: number; free: number; out: number; out_sun: number;
+    units_per_1000_trx: number | null }[]; wallets: { address: string; resource: string;
+    room_sun: number; carries: number; out_sun: number; delegations: number;
+    surveyed_at_block: number }[] } }
+  'pool forecast': { body: { hours?: number; every?: number }; reply: { resource: string;
+    minutes: number; free: number; free_if_used: number; least_order: number | null;
+    most_sold: number }[] }
+  'chain show': { body: object; reply: { head_number: number; head_id: string; head_time: string;
+    solid_number: number; confirmed_number: number; unconfirmed_since: string | null;
+    disputed_number: number | null; behind: number; seen_at: string; head_seen_at: string;
+    silent_seconds: number; behind_seconds: number; blocks_to_solid: number; readers: {
+    name: string; number: number; behind_blocks: number }[] } }
+  'wallets show': { body: { wallet: string }; reply: { address: string; carries_min: number;
+    resources: { address: string; resource: string; room_sun: number; carries: number;
+    out_sun: number; delegations: number; surveyed_at_block: number }[]; key: { checked_at: string;
+    complaints: string[]; stopped: boolean; stopped_here: boolean } | null } }
+  'lists list': { body: object; reply: { list: string; entries: number | null;
+    loaded_at: string | null; origin: string | null; refresh_hours: number | null;
+    url: string | null; licence: string }[] }
+  'lists show': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
+    limit?: number }; reply: { id: number; list: string; entries: number; passed_over: number;
+    loaded_at: string; loaded_by: string; origin: string; sha256: string; first_set: number | null;
+    last_set: number | null }[] }
+  'lists preview': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
+    limit?: number; file: { name: string; text: string } }; reply: { list: string; entries: number;
+    entries_before: number; added: number; removed: number; passed_over: number; watched: number;
+    refused: string | null; differences: { list: string; change: string; address: string;
+    category: string; entity: string; kind: string; confidence: number; reference: string;
+    valid_from: string | null; valid_to: string | null }[] } }
+  'lists import': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
+    shrink?: boolean; reason: string; file: { name: string; text: string } }; reply: { list: string;
+    label_set: number; added: number; removed: number; changed: boolean; entries: number;
+    passed_over: number }[] }
+  'lists revert': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
+    version: number; reason: string }; reply: { list: string; label_set: number; added: number;
+    removed: number; changed: boolean; entries: number; passed_over: number } }
+  'aml status': { body: object; reply: { policy: string; label_set: number;
+    generation: number | null; first_block: number | null; last_block: number | null;
+    behind: number | null; hubs: number; lists: string | string[] } }
+  'aml days': { body: { days?: number }; reply: { day: string; low: number; medium: number;
+    high: number; failed: number; open: number }[] }
+  'aml changes': { body: { since: string }; reply: { customer_id: string; address: string;
+    check_id: string; from_level: string; to_level: string; ended_at: string }[] }
+  'aml reviews list': { body: { state?: 'open' | 'decided'; limit?: number; before?: string };
+    reply: { check_id: string; customer_id: string; address: string; state: string;
+    opened_at: string; decision: string | null; reason: string | null; decided_by: string | null;
+    decided_at: string | null; entry_id: string | null; next_check_id: string | null; type: string;
+    network: string; hash: string | null; risk_score: string | null; risk_level: string | null;
+    blacklist: boolean }[] }
+  'aml reviews show': { body: { check: string }; reply: { check_id: string; customer_id: string;
+    address: string; state: string; opened_at: string; decision: string | null;
+    reason: string | null; decided_by: string | null; decided_at: string | null;
+    entry_id: string | null; next_check_id: string | null; type: string; network: string;
+    hash: string | null; risk_score: string | null; risk_level: string | null; blacklist: boolean;
+    risk_factors: { name: string; label: string; group: 'low' | 'medium' | 'high';
+    score: number }[]; evidence: { blacklisted_by?: string[]; floors?: { rule: string;
+    category: string | null; points: string }[] } | null; earlier: { check_id: string;
+    customer_id: string; address: string; state: string; opened_at: string; decision: string | null;
+    reason: string | null; decided_by: string | null; decided_at: string | null;
+    entry_id: string | null; next_check_id: string | null }[] } }
+  'aml reviews decide': { body: { check: string; decision: 'allow' | 'deny' | 'leave';
+    reason: string }; reply: { check_id: string; customer_id: string; address: string;
+    state: string; opened_at: string; decision: string | null; reason: string | null;
+    decided_by: string | null; decided_at: string | null; entry_id: string | null;
+    next_check_id: string | null } }
+  'aml watches': { body: { limit?: number }; reply: { customer_id: string; address: string;
+    made_at: string; label_set: number | null; check_id: string | null; state: string | null;
+    risk_score: string | null; risk_level: string | null }[] }
+  'aml policies': { body: { limit?: number }; reply: { version: number; published_at: string | null;
+    published_by: string | null; changes: { field: string; before: string | null;
+    after: string | null }[] }[] }
+  'aml providers': { body: object; reply: { name: string; processes: number; left_alone: number;
+    in_policy: boolean; asked_hour: number; answered_hour: number; failed_hour: number;
+    asked_day: number; answered_day: number; failed_day: number; quota_day: number;
+    answered_at: string | null; failed_at: string | null; failure: string | null;
+    error: string | null }[] }
+  'aml index': { body: object; reply: { memory: { process_id: string; role: string; host: string;
+    generation: number; label_set: number; in_use: boolean; block_number: number; slots: number;
+    memory_bytes: number }[]; checkpoints: { generation: number; block_number: number;
+    made_at: string; bytes: number }[]; log_bytes: number; carried_bytes: number } }
+  'books check': { body: { since?: string; noted?: string[] }; reply: { books_balanced: boolean;
+    rules: { rule: string; says: string; state: string; note: string | null; stops_selling: boolean;
+    findings: { subject: string; found: string }[] }[]; roots_compared: number;
+    record_sha256: string | null; journal_sha256: string | null } }
+  'books findings': { body: { limit?: number }; reply: { checked_at: string | null;
+    findings: number; listed: { rule: string; subject: string; found: string;
+    found_at: string }[] } }
+  'books compare': { body: { noted: string }; reply: { roots_compared: number; differing: {
+    subject: string; found: string }[] } }
+  'events show': { body: object; reply: { order_created: boolean; from: string | null } }
+  'events set': { body: { order_created: 'told' | 'untold'; reason: string }; reply: {
+    order_created: boolean; from: string | null } }
+  'events list': { body: { customer: string; type?: string[]; subject?: string; before?: number;
+    limit?: number }; reply: { number: number; id: string; at: string; type: string;
+    subject: string; test: boolean; data: unknown }[] }
+  'incidents list': { body: { limit?: number }; reply: { id: string; title: string; what: string;
+    parts: string[]; began_at: string; posted_at: string; closed_at: string | null;
+    outcome: string | null }[] }
+  'incidents post': { body: { title: string; what: string; part?: ('buying' | 'delivering'
+    | 'deposits' | 'screening' | 'events')[]; since?: string; reason: string }; reply: { id: string;
+    title: string; what: string; parts: string[]; began_at: string; posted_at: string;
+    closed_at: string | null; outcome: string | null } }
+  'incidents update': { body: { id: string; what: string; reason: string }; reply: { id: string;
+    title: string; what: string; parts: string[]; began_at: string; posted_at: string;
+    closed_at: string | null; outcome: string | null } }
+  'incidents close': { body: { id: string; outcome?: string; reason: string }; reply: { id: string;
+    title: string; what: string; parts: string[]; began_at: string; posted_at: string;
+    closed_at: string | null; outcome: string | null } }
+  'status-page show': { body: object; reply: { pool_shown: boolean; prices_shown: boolean } }
+  'status-page set': { body: { pool?: 'shown' | 'hidden'; prices?: 'shown' | 'hidden';
+    reason: string }; reply: { pool_shown: boolean; prices_shown: boolean } }
+  'brand show': { body: object; reply: { name: string; accent: string | null;
+    support: string | null; terms_url: string | null; explorer: string | null } }
+  'brand set': { body: { name?: string; accent?: string; support?: string; terms_url?: string;
+    explorer?: string; reason: string }; reply: { name: string; accent: string | null;
+    support: string | null; terms_url: string | null; explorer: string | null } }
+  'users list': { body: { customer: string; limit?: number; before?: string }; reply: { id: string;
+    customer_id: string | null; name: string; role: string; sign_in_name: string | null;
+    passkeys: number; totp: boolean; invited_at: string; joined_at: string | null;
+    ended_at: string | null }[] }
+  'users invite': { body: { customer: string; name: string; role?: 'owner' | 'developer' | 'finance'
+    | 'reader'; reason: string }; reply: { id: string; link: string; ends_at: string } }
+  'operators list': { body: { limit?: number; before?: string }; reply: { id: string;
+    customer_id: string | null; name: string; role: string; sign_in_name: string | null;
+    passkeys: number; totp: boolean; invited_at: string; joined_at: string | null;
+    ended_at: string | null }[] }
+  'operators invite': { body: { name: string; role?: 'auditor' | 'operator' | 'admin';
+    reason: string }; reply: { id: string; link: string; ends_at: string } }
+  'operators recover': { body: { user: string; reason: string }; reply: { id: string; link: string;
+    ends_at: string } }
+  'operators remove': { body: { user: string; reason: string }; reply: { id: string;
+    customer_id: string | null; name: string; role: string; sign_in_name: string | null;
+    passkeys: number; totp: boolean; invited_at: string; joined_at: string | null;
+    ended_at: string | null } }
+  'sessions list': { body: { customer?: string; limit?: number; before?: string }; reply: {
+    id: string; user_id: string; name: string; made_at: string; used_at: string; ip: string;
+    browser: string }[] }
+  'sessions end': { body: { session: string; reason: string }; reply: { id: string;
+    ended: number } }
+}
