@@ -1,19 +1,23 @@
 // What somebody types as a secret, and what the service makes up as one, is afterwards in no table,
-// no line of the log and no metric: through every endpoint of the wire, the portal and the console,
-// as it should be sent and as it should not.
+// no file of the database, no line of the log, no metric and no process's report: through every
+// endpoint of the wire, the portal and the console, as it should be sent and as it should not.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
+import { nodeTally } from 'penstock-service/health/processes/node_tally.ts'
+import { writeReport } from 'penstock-service/health/processes/report.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { jsonLog } from 'penstock-service/lib/log.ts'
+import { findOperation } from 'penstock-service/operators/command_line/words.ts'
 import { OPERATIONS } from 'penstock-service/operators/operations.ts'
 import { SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
 import { measuredLog, newMeasures } from 'penstock-service/run/program/instruments.ts'
-import pg from 'pg'
 import type { TSchema } from 'typebox'
 import { worldConsole } from '../harness/console.ts'
+import { copyFromNow } from '../harness/copies.ts'
 import { filled, prepareExamples } from '../harness/examples.ts'
+import { runMostOperations } from '../harness/operations.ts'
 import { codeAt, joinedByPassword, linkFor, signedIn } from '../harness/users.ts'
 import { Visitor } from '../harness/visitor.ts'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
@@ -70,40 +74,24 @@ function wrongBodies(schema: Shape): string[] {
 const HEADERS = { 'x-password': `${CANARY}-header`, 'x-api-secret': `${CANARY}-header` }
 const QUERY = `?password=${CANARY}-query&token=${CANARY}-query`
 
-/** Everything of a database that a dump of it has. */
-async function dump(url: string): Promise<Map<string, string>> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    const found = new Map<string, string>()
-    const { rows: tables } = await client.query<{ name: string }>(`
-      select table_name::text as name from information_schema.tables
-      where table_schema = 'public' and table_type = 'BASE TABLE'`)
-    for (const { name } of tables) {
-      const { rows } = await client.query<{ row: string }>(
-        `select t::text as row from ${name} as t`,
-      )
-      found.set(name, rows.map(({ row }) => row).join('\n'))
-    }
-    return found
-  } finally {
-    await client.end()
-  }
-}
-
-/** Where a secret is found: as it is, or as bytes are printed. */
-function placesOf(secret: string, texts: ReadonlyMap<string, string>): string[] {
+/** Where a secret is found: as it is, or in a text as bytes are printed. */
+function placesOf(secret: string, texts: ReadonlyMap<string, string | Buffer>): string[] {
   const bytes = Buffer.from(secret)
-  const forms = [secret, bytes.toString('hex'), bytes.toString('base64').replace(/.{0,3}=*$/, '')]
+  const printed = [bytes.toString('hex'), bytes.toString('base64').replace(/.{0,3}=*$/, '')]
   return [...texts].flatMap(([place, text]) =>
-    forms.some((form) => text.includes(form)) ? [`${place}: ${secret.slice(0, 24)}`] : [],
+    [secret, ...(typeof text === 'string' ? printed : [])].some((form) => text.includes(form))
+      ? [`${place}: ${secret.slice(0, 24)}`]
+      : [],
   )
 }
 
-/** All texts below these names in what was answered: what the service has made up. */
+/** All texts below these names in what was answered: what the service has made up. Of a link that
+ *  is what no server sees; of one in the record it says that there is one. */
 function secretsIn(value: unknown, name = ''): string[] {
   if (typeof value === 'string')
-    return /^(secret|token|poll_secret|recovery_codes|offer|link)$/.test(name) ? [value] : []
+    return /^(secret|token|poll_secret|recovery_codes|offer|link)$/.test(name) && value !== 'new'
+      ? [value.replace(/^.*#/, '')]
+      : []
   if (Array.isArray(value)) return value.flatMap((one) => secretsIn(one, name))
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([inner, one]) => secretsIn(one, inner))
@@ -169,6 +157,62 @@ async function tryWire(world: World, customer: Customer): Promise<string[]> {
   return tried.flatMap(({ answer }) => secretsIn(answer))
 }
 
+/** The examples of what the portal has, with canaries beside, and what it has made up for them.
+ *  Some have lost their sense: the address was activated before, by the same on the wire. */
+async function tryPortal(world: World, owner: Visitor): Promise<string[]> {
+  const answered: Parameters<typeof filled>[1][number][] = []
+  const mounted = new Set(world.app.mounts.flatMap(({ endpoints }) => endpoints.map((e) => e.path)))
+  const known = (value: unknown) => {
+    const [, path] = /^<[\w.]+ of (.+)>$/.exec(String(value)) ?? []
+    return path === undefined || answered.some((one) => one.path === path)
+  }
+  for (const { path, examples } of world.app.endpoints)
+    for (const { body } of mounted.has(path) ? examples : []) {
+      if (!Object.values(body).every(known)) continue
+      const { code, result } = await owner.call(path, {
+        ...fullBody({}),
+        ...filled(body, answered),
+      })
+      if (code === 0) answered.push({ path, answer: { code, result } })
+    }
+  assert.ok(answered.length > 60, `${answered.length}`)
+  return answered.flatMap(({ answer }) => secretsIn(answer))
+}
+
+/** What operators do, by the console, and what it has made up for them. */
+async function tryOperations(
+  world: World,
+  console: Awaited<ReturnType<typeof worldConsole>>,
+): Promise<string[]> {
+  const made: string[] = []
+  const olga = await console.signIn('ops', 'admin')
+  const bea = await console.signIn('bea', 'admin')
+  const type = async (args: readonly string[]): Promise<unknown> => {
+    const { changes } = findOperation(OPERATIONS, args).operation
+    const why = changes && !args.includes('--reason') ? ['--reason', 'a test'] : []
+    const by = args.includes('bea') ? bea : olga
+    const { result, error } = await console.type([...args, ...why], by)
+    assert.equal(error, undefined, args.join(' '))
+    made.push(...secretsIn(result))
+    return result
+  }
+  await runMostOperations(world, {
+    ask: <Value>(...args: string[]) => type(args) as Promise<Value>,
+    run: async (args) => void (await type(args)),
+  })
+  return made
+}
+
+/** What a process says of itself, whose node is asked with a key in its address. */
+function reportOfProcess(): string {
+  const tally = nodeTally(systemClock)
+  const key = `${CANARY}-key`
+  const url = `https://somebody:${key}@node.example.com/${key}`
+  tally.add([{ url, headers: { 'tron-pro-api-key': key } }])
+  const sources = { providers: [], indexMemory: () => [], kept_days: null }
+  return writeReport(tally, sources)
+}
+
 /** Sends everything wrong to all that a face has. */
 async function tryFace(
   api: FastifyInstance,
@@ -193,6 +237,7 @@ test('no secret that is sent or made up is kept, logged or counted', async (t) =
   const paths = new Set<string>()
   const world = await makeWorld(t, { log: measuredLog(note, measures, paths) })
   for (const { path } of world.app.endpoints) paths.add(path)
+  const copy = await copyFromNow(world.database.url)
   await prepareExamples(world)
   const anna = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
   const secrets = [anna.token, anna.secret, ...(await tryWire(world, anna))]
@@ -217,6 +262,10 @@ test('no secret that is sent or made up is kept, logged or counted', async (t) =
   const invited = await linkFor(world, of)
   secrets.push(invited.token)
 
+  const bert = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
+  const berts = await tryPortal(world, await signedIn(world, { customer_id: bert.id }))
+  assert.ok(berts.length > 4)
+  secrets.push(bert.token, bert.secret, ...berts)
   const owner = await signedIn(world, of)
   secrets.push(owner.cookie!.replace(/^[^=]*=/, ''))
   const { sign_in } = world.app
@@ -243,10 +292,15 @@ test('no secret that is sent or made up is kept, logged or counted', async (t) =
   const answered = await tryFace(console.app, page, [...runs, ...pages])
   assert.ok(answered.size > 90 && ![...answered.values()].includes(404))
 
+  const shown_once = await tryOperations(world, console)
+  assert.ok(shown_once.length > 6)
+  secrets.push(...shown_once)
+
   await world.drain()
   await world.app.refusals.written()
-  const texts = await dump(world.database.url)
+  const texts = await copy.rows()
   texts.set('log', lines.join('\n'))
+  texts.set('report', reportOfProcess())
   texts.set('metrics', measures.text())
   // It has looked where there is something.
   for (const [place, known] of [
@@ -255,9 +309,14 @@ test('no secret that is sent or made up is kept, logged or counted', async (t) =
     ['customer_action', 'session/totp'],
     ['log', '/session/totp'],
     ['metrics', '/v1/balance'],
+    ['report', 'node.example.com'],
   ] as const)
     assert.ok(texts.get(place)?.includes(known), place)
-  const kept = [CANARY, ...secrets].flatMap((one) => placesOf(one, texts))
+  // As a backup has it: the files, and the log of all that was written since.
+  const files = await copy.files()
+  assert.deepEqual(placesOf(`user:${joined.user_id}`, files).length > 1, true)
+  const all = new Map<string, string | Buffer>([...texts, ...files])
+  const kept = [CANARY, ...secrets].flatMap((one) => placesOf(one, all))
   assert.deepEqual(kept, [])
 })
 
@@ -265,6 +324,7 @@ test('no secret that is pasted into a wrong field is repeated, kept or logged', 
   const lines: string[] = []
   const log = jsonLog((line) => lines.push(line), systemClock.now)
   const world = await makeWorld(t, { log })
+  const copy = await copyFromNow(world.database.url)
   const anna = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
   const pasted = pastedSecrets(anna)
   const told = await paste(world, anna, pasted)
@@ -272,7 +332,7 @@ test('no secret that is pasted into a wrong field is repeated, kept or logged', 
     await world.api.inject({ method: 'POST', url: `/v1/${encodeURIComponent(secret)}` })
   await world.drain()
   await world.app.refusals.written()
-  const kept = (await dump(world.database.url)).get('refusal')!
+  const kept = (await copy.rows()).get('refusal')!
   assert.ok(kept.split('\n').filter((row) => row.includes('…')).length > 500)
   assert.match(told, /that was sent \(\d+ characters\)/)
   const texts = new Map([
