@@ -217,3 +217,17 @@ test('the name of a program steers no terminal and hides nothing', async (t) => 
   }
   assert.equal((await ask(world, 'new', { name: 'a', scopes: ['all'] })).code, 2)
 })
+
+test('who tries codes keeps no colleague from refusing one', async (t) => {
+  const { world, user, customer } = await setUp(t)
+  const thief = await signedIn(world, { customer_id: customer.id })
+  const waits = await begin(world)
+  const guess = { code: 'BBBB-BBBB' }
+  for (const path of ['check', 'refuse'])
+    for (let i = 0; i < 21; i++) await thief.call(`/v1/pairing/${path}`, guess)
+  for (const path of ['check', 'refuse'])
+    assert.equal((await thief.call(`/v1/pairing/${path}`, guess)).status, 429, path)
+  const { code } = waits
+  assert.equal((await user.call('/v1/pairing/check', { code })).status, 429)
+  await user.ask('/v1/pairing/refuse', { code })
+})

@@ -84,13 +84,36 @@ test("nobody is there by somebody else's passkey", async (t) => {
   ])
 })
 
+test('a thief of a session who guesses keeps its user from no proof elsewhere', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const { visitor, secret } = await joinedByPassword(world, { customer_id })
+  const thief = new Visitor(world.api)
+  thief.cookie = visitor.cookie
+  const owner = new Visitor(world.api)
+  world.wait(30)
+  const typed = { sign_in_name: 'anna', password: PASSWORD, code: codeAt(secret, world.now) }
+  await owner.ask('/session/password', typed)
+  const guesses: number[] = []
+  for (let i = 0; i < 12; i++) {
+    const guess = { password: 'a guess of somebody', code: '123456' }
+    guesses.push((await thief.call('/session/step-up', guess)).status)
+  }
+  assert.deepEqual([guesses.slice(0, 5), guesses.at(-1)], [Array(5).fill(200), 429])
+  world.wait(30)
+  const code = codeAt(secret, world.now)
+  assert.equal((await owner.call('/session/step-up', { password: PASSWORD, code })).code, 0)
+})
+
 test('no name that is typed makes the proofs of one who is signed in wait', async (t) => {
   const world = await makeWorld(t)
   const { id: customer_id } = await world.customer()
   const { visitor, secret, user_id } = await joinedByPassword(world, { customer_id })
   const stranger = new Visitor(world.api, { ip: STRANGER })
   const guess = { password: 'a guess of somebody', code: '123456' }
-  for (const sign_in_name of [`step_up:${user_id}`, `user:${user_id}`, user_id])
+  const { session } = await visitor.ask('/session/begin')
+  const { id } = session as { id: string }
+  for (const sign_in_name of [`step_up:${id}`, `session:${id}`, id, user_id])
     for (let i = 0; i < 8; i++) {
       await stranger.call('/session/password', { sign_in_name, ...guess })
       world.wait(300)

@@ -7,7 +7,6 @@ import { TooManyRequests } from '../../lib/fault.ts'
 import { rateLimiter } from '../../platform/limits/rate_limit.ts'
 import {
   Conflict,
-  type Customer,
   type Endpoint,
   endpoint,
   InvalidParams,
@@ -140,7 +139,7 @@ const begin = (needs: Needs): Endpoint =>
 const distinct = <One>(all: readonly One[]): One[] => [...new Set(all)]
 
 /** Throws TooManyRequests. What cannot be a code is no try. */
-type CountTry = (asks: Customer, code: string) => void
+type CountTry = (whose: string, code: string) => void
 
 const check = (needs: Needs, countTry: CountTry): Endpoint =>
   endpoint({
@@ -154,7 +153,7 @@ const check = (needs: Needs, countTry: CountTry): Endpoint =>
     faults: CODE_REFUSALS,
     examples: [{ summary: 'Before it is approved', body: { code: ANSWERED_CODE } }],
     async handle({ body: { code }, customer }) {
-      countTry(customer, code)
+      countTry(customer.customer_id, code)
       const { name, ip, scopes, made_at, ends_at } = await findPairing(needs, code)
       return { name, ip, scopes, made_at: wireTime(made_at), ends_at: wireTime(ends_at) }
     },
@@ -181,7 +180,7 @@ const approve = (needs: Needs, countTry: CountTry): Endpoint =>
     faults: [...CODE_REFUSALS, ...LIMIT_REFUSALS, ...NEW_KEY_REFUSALS],
     examples: [{ summary: 'It may only look', body: { code: ANSWERED_CODE, scopes: ['read'] } }],
     async handle({ body: { code, name, ...limits }, customer }) {
-      countTry(customer, code)
+      countTry(customer.customer_id, code)
       const { sql, clock } = needs
       const now = clock.now()
       const given = { code, name, ...readLimits(limits, now) }
@@ -247,7 +246,8 @@ const refuse = (needs: Needs, countTry: CountTry): Endpoint =>
     faults: CODE_REFUSALS,
     examples: [{ summary: 'It was approved before', body: { code: ANSWERED_CODE } }],
     async handle({ body: { code }, customer }) {
-      countTry(customer, code)
+      // By who asks: nobody who tries codes keeps a colleague from refusing one.
+      countTry(customer.key_id, code)
       const { sql, clock } = needs
       const which = { code, now: clock.now() }
       return sql.begin((tx) => refusePairing(tx, customer, which))
@@ -256,9 +256,9 @@ const refuse = (needs: Needs, countTry: CountTry): Endpoint =>
 
 export function pairingRoutes(needs: Needs): Endpoint[] {
   const tries = rateLimiter(TRIES, needs.clock)
-  const countTry: CountTry = ({ customer_id }, code) => {
+  const countTry: CountTry = (whose, code) => {
     if (readCode(code) === undefined) return
-    const { allowed, retry_after_seconds } = tries.take(customer_id)
+    const { allowed, retry_after_seconds } = tries.take(whose)
     if (!allowed) throw new TooManyRequests(retry_after_seconds)
   }
   return [

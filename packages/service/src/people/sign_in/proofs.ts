@@ -372,7 +372,7 @@ async function isStillRight(
   const { sql, face } = needs
   const place = { ...placeOf(asked), browser: browserOf(asked.headers['user-agent']) }
   const attempt = { face: face.name, way: 'step_up' as const, place }
-  const { id, lane } = await beginTry(needs, attempt, { user_id })
+  const { id, lane } = await beginTry(needs, attempt, { session_id })
   const [known] = await sql<Known>`
     select user_id, hash, sealed_totp, changed_at from user_password where user_id = ${user_id}`
   const right = await isRight(needs, known, { password: given, code, lane })

@@ -4,7 +4,8 @@
 //
 // Failures count by name from everywhere, so whoever knows a name can make it wait. A browser and
 // a network that have signed this name in before are not kept out by that: each has a count of its
-// own. Codes on paper, too, which nobody guesses: theirs are those of a name in one network.
+// own. Codes on paper, too, which nobody guesses: theirs are those of a name in one network. Proofs
+// of one who is signed in count by session: a thief of one keeps its user from no other.
 //
 //   trying -> done | failed | too_soon
 
@@ -37,13 +38,15 @@ const PRUNED_AT_ONCE = 1_000
 
 export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }
 
-/** Whose try it is: the name that was typed, or the user who is signed in and proves to be there.
+/** Whose try it is: the name that was typed, or the session whose user proves to be there.
  *  `browser_id`: of a browser that has signed in with the name before. */
-export type Claim = { sign_in_name: string; browser_id: string | undefined } | { user_id: string }
+export type Claim =
+  | { sign_in_name: string; browser_id: string | undefined }
+  | { session_id: string }
 
-/** No name that can be typed is counted with a user's. */
+/** No name that can be typed is counted with a session. */
 const claimText = (claim: Claim): string =>
-  'user_id' in claim ? `user:${claim.user_id}` : `sign_in_name:${claim.sign_in_name}`
+  'session_id' in claim ? `session:${claim.session_id}` : `sign_in_name:${claim.sign_in_name}`
 
 /** Which failures a try counts with, and where it waits for its hash. */
 type Count = { name_hash: string; count_hash: string; of_network: boolean; lane: Lane }
@@ -61,7 +64,7 @@ async function countOf({ sql }: Needs, { way, place }: Attempt, claim: Claim): P
     const shared = { name: wideNetworkOf(place.ip), is_known: false }
     return { name_hash, count_hash, of_network, lane: known_from === undefined ? shared : own }
   }
-  if ('user_id' in claim) return count('', 'session')
+  if ('session_id' in claim) return count('', 'session', false)
   const { browser_id } = claim
   if (browser_id !== undefined) return count(`browser:${browser_id}`, browser_id, false)
   if (known || way === 'recovery') return count(`network:${network}`, known && network)
