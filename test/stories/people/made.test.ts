@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
+import { worldOperator } from '../../harness/operator.ts'
 import { codeAt, PASSWORD, signedIn } from '../../harness/users.ts'
 import { Visitor } from '../../harness/visitor.ts'
 import { Customer, makeWorld, type World } from '../../harness/world.ts'
@@ -166,4 +167,59 @@ test('a narrow key ends no user by its maker, and whom it rotates or leads is fo
   assert.deepEqual(ended(made.keys), [[honest.key.id, true]])
   assert.deepEqual(ended(made.webhooks), [[webhook.id, true]])
   assert.deepEqual(ended(made.users), [[otto.user.id, false]])
+})
+
+test('the operator names what a key has made, and ends it when that is asked for', async (t) => {
+  const world = await makeWorld(t)
+  const { json, type } = await worldOperator(world)
+  const { thief, stolen, first, child, second, mallory } = await robbed(world)
+  const named = await json<{ made: Creations }>('keys', 'revoke', stolen)
+  const all = ({ keys, users, webhooks }: Creations) => [...keys, ...users, ...webhooks]
+  // The open invitation is gone; all else is named, and stays.
+  const ended = all(named.made).filter((one) => one.ended)
+  assert.deepEqual(idsOf(ended), [second.invited.user.id])
+  assert.equal(all(named.made).length, 6)
+  const token = second.invited.link.split('#')[1]
+  assert.equal((await new Visitor(world.api).call('/session/join', { token })).key, 'auth.link')
+  world.wait(2)
+  assert.equal((await child.call('/v1/balance')).code, 0)
+  const { out } = await type('keys', 'revoke', stolen)
+  assert.match(out, /It was revoked before\. What it has made is still there \(5\): --with-made/)
+  const { made } = await json<{ made: Creations }>('keys', 'revoke', stolen, '--with-made')
+  assert.ok(all(made).length === 5 && all(made).every((one) => one.ended))
+  world.wait(2)
+  for (const one of [thief, child]) assert.equal((await one.call('/v1/balance')).code, 1)
+  assert.equal((await mallory.call('/v1/balance')).key, 'auth.session')
+  // Each is in the operators' record.
+  const records = await json<{ action: string; subject: string }[]>('actions', 'list')
+  for (const one of ['key', 'user', 'webhook'] as const)
+    for (const { id } of made[`${one}s`])
+      assert.ok(
+        records.some((record) => record.subject === `${one}:${id}` && record.action === REVOKE),
+        `${one}:${id}`,
+      )
+  assert.equal(first.key.key.id, made.keys.find(({ made_by }) => made_by === stolen)?.id)
+})
+
+const REVOKE = 'keys revoke'
+
+test('a user whom the operator removes takes along what that user has made', async (t) => {
+  const world = await makeWorld(t)
+  const { json } = await worldOperator(world)
+  const customer = await world.customer({ scopes: [...SCOPES] })
+  const owner = await signedIn(world, { customer_id: customer.id })
+  await signedIn(world, { customer_id: customer.id })
+  const { key, ...access } = (await owner.ask('/v1/key/new', {
+    name: 'his',
+    scopes: ['read'],
+  })) as MadeKey
+  const his = new Customer(world, { ...customer, ...access })
+  await owner.ask('/v1/user/invite', { name: 'Otto', role: 'owner' })
+  const remove = ['users', 'remove', owner.user_id, '--with-made']
+  const { made, ...removed } = await json<{ made: Creations; ended_at: string }>(...remove)
+  assert.ok(removed.ended_at)
+  assert.deepEqual([idsOf(made.keys), made.users.length], [[key.id], 1])
+  world.wait(2)
+  assert.equal((await his.call('/v1/balance')).code, 1)
+  assert.equal((await owner.call('/v1/balance')).key, 'auth.session')
 })

@@ -8,7 +8,7 @@ import { readSealingKeys, sealWith } from 'penstock-service/platform/seal/seal.t
 import { sealingKeys } from 'penstock-service/run/program/sealing_keys.ts'
 import { SEALING_KEY, worldOperator } from '../../harness/operator.ts'
 import { joinedByPassword, signedIn } from '../../harness/users.ts'
-import { makeWorld } from '../../harness/world.ts'
+import { Customer, makeWorld } from '../../harness/world.ts'
 
 test('an operator lets somebody in, sees the session and ends it', async (t) => {
   const world = await makeWorld(t)
@@ -82,3 +82,53 @@ test('the link of an operator begins where the console is reached', async (t) =>
   const { link } = await json<{ link: string }>('operators', 'recover', id)
   assert.ok(link.startsWith(`${base}#`))
 })
+
+test('a rotated secret signs, and the one before for as long as was said', async (t) => {
+  const world = await makeWorld(t)
+  const { json, type, io } = await worldOperator(world)
+  const anna = await world.customer()
+  const issued = { ...anna, ...(await json<IssuedKey>('keys', 'issue', anna.id)) }
+  const { key_id } = issued
+  const rotate = (...more: string[]) => json<RotatedKey>('keys', 'rotate', key_id, ...more)
+  const codeBy = async (secret: string) => {
+    world.wait(2)
+    return (await new Customer(world, { ...issued, secret }).call('/v1/balance')).code
+  }
+  const second = await rotate()
+  assert.equal(Date.parse(second.old_secret_until!) - world.now.getTime(), 24 * 3_600_000)
+  assert.deepEqual([await codeBy(issued.secret), await codeBy(second.secret)], [0, 0])
+  const refused = await type('keys', 'rotate', key_id)
+  assert.deepEqual(
+    [refused.code, refused.err],
+    [1, `Two secrets of the key ${key_id} sign already: wait, or end both by --overlap-hours 0.\n`],
+  )
+  const third = await rotate('--overlap-hours', '0')
+  assert.equal(third.old_secret_until, null)
+  assert.deepEqual(
+    [await codeBy(issued.secret), await codeBy(second.secret), await codeBy(third.secret)],
+    [1, 1, 0],
+  )
+  const fourth = await rotate('--overlap-hours', '1')
+  world.wait(3_601)
+  assert.deepEqual([await codeBy(third.secret), await codeBy(fourth.secret)], [1, 0])
+  // No secret is in the record.
+  const records = await json<object[]>('actions', 'list', '--subject', `key:${key_id}`)
+  assert.equal(records.length, 4)
+  assert.doesNotMatch(JSON.stringify(records), /pss_/)
+  const sealing_key = io.env.PENSTOCK_SECRET_KEY
+  io.env.PENSTOCK_SECRET_KEY = '09'.repeat(32)
+  assert.match((await type('keys', 'rotate', key_id)).err, /not sealed with the key/)
+  io.env.PENSTOCK_SECRET_KEY = sealing_key
+  await json('keys', 'revoke', key_id)
+  const visitor = await signedIn(world, { customer_id: anna.id })
+  for (const [id, err] of [
+    [key_id, `The key ${key_id} is revoked, for good.\n`],
+    ['01x', 'There is no key 01x.\n'],
+    // The key that stands for a user has no secret.
+    [visitor.user_id, `There is no key ${visitor.user_id}.\n`],
+  ] as const)
+    assert.deepEqual(await type('keys', 'rotate', id), { code: 1, out: '', err })
+})
+
+type IssuedKey = { key_id: string; token: string; secret: string }
+type RotatedKey = { secret: string; old_secret_until: string | null }

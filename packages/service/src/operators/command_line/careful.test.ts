@@ -16,7 +16,7 @@ const CAREFUL = `
   lists update, lists import, lists revert, lists schedule, aml publish
   aml allow, aml withdraw
   webhooks add, webhooks rotate, webhooks allow
-  users invite, users change, users recover, users remove
+  users invite, users change, users recover, users remove, sessions end
   operators invite, operators change, operators recover, operators remove
   database accept, restore begin, restore reconcile, roles apply
   brand set`
@@ -24,7 +24,7 @@ const CAREFUL = `
 /** They take something away, which must be quick; or change only what is told or shown; or can be
  *  put back as quickly, with both in the record. */
 const QUICK = `
-  services off, signer stop, keys revoke, subscriptions stop, sessions end
+  services off, signer stop, keys revoke, subscriptions stop
   webhooks enable, webhooks disable, webhooks remove, webhooks deny
   aml deny, aml watch, aml import-watches, aml unwatch, aml reviews decide
   aml backfill, aml rebuild

@@ -23,7 +23,7 @@ import {
   rotateSecret,
   sealingKeysMissing,
 } from '../../people/keys/keys.ts'
-import { KEY_REVOKED } from '../../people/keys/made.ts'
+import { KEY_REVOKED, MadeForm, type MakerEnd } from '../../people/keys/made.ts'
 import { resealTotpSecrets } from '../../people/sign_in/codes.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
@@ -44,6 +44,7 @@ import {
 } from '../../platform/wire/schemas.ts'
 import { endings } from '../market/orders.ts'
 import { type Answer, change, look, type Needs, readTrx } from '../table/operation.ts'
+import { endWithMade, leftOf, WITH_MADE } from './ending.ts'
 
 /** Without its token and its secret. */
 export const Key = Type.Object({
@@ -70,7 +71,12 @@ const IssuedKey = Type.Object({
 })
 type IssuedKey = Static<typeof IssuedKey>
 const RotatedKey = Type.Object({ key_id: Text, secret: Text, old_secret_until: OrNull(Moment) })
-const RevokedKey = Type.Object({ key_id: Text, revoked_at: Moment, ended_subscriptions: Count })
+const RevokedKey = Type.Object({
+  key_id: Text,
+  revoked_at: Moment,
+  ended_subscriptions: Count,
+  made: MadeForm,
+})
 
 /** Throws Refused unless the secrets of the keys can be opened. */
 async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
@@ -273,31 +279,34 @@ function limitsOf(key: KeyRow, limits: KeyLimits): object {
 }
 
 /** Revokes a key for good, and ends the subscriptions that it has started unless they are to be
- *  kept. */
+ *  kept, its open invitations, and with `with_made` all that it has made. */
 async function takeKey(
   tx: Tx,
-  { key_id, at, keep_subscriptions }: { key_id: string; at: Date; keep_subscriptions: boolean },
-): Promise<Change<Static<typeof RevokedKey>>> {
+  { id: key_id, at, ...how }: Omit<MakerEnd, 'customer_id'>,
+): Promise<Change<Answer<Static<typeof RevokedKey>>>> {
   const [owner] = await tx<{
     customer_id: string
   }>`select customer_id from api_key where id = ${key_id}`
   if (!owner) throw refusal(`There is no key ${key_id}.`)
   // The account is locked before the key, as everywhere; a start that comes later finds the key
   // revoked.
+  const gone = await endWithMade(tx, { ...owner, id: key_id, at, ...how })
   const reason = KEY_REVOKED
-  const ended = keep_subscriptions
+  const ended = how.keep_subscriptions
     ? []
     : await endAll(tx, { ...owner, key_id }, { reason, now: at })
   const { customer_id, name, revoked_at } = await requireKey(tx, key_id)
-  const result = { key_id, revoked_at: revoked_at ?? at, ended_subscriptions: ended.length }
-  if (revoked_at) return { result, actions: endings(ended, reason) }
-  await revokeKey(tx, { customer_id, key_id, at })
+  const ended_subscriptions = gone.ended_subscriptions + ended.length
+  const value = { key_id, revoked_at: revoked_at ?? at, ended_subscriptions, made: gone.made }
   const action = {
     subject: `key:${key_id}`,
     before: { customer_id, name },
     after: { revoked_at: at },
   }
-  return { result, actions: [action, ...endings(ended, reason)] }
+  if (!revoked_at) await revokeKey(tx, { customer_id, key_id, at })
+  const actions = [...(revoked_at ? [] : [action]), ...gone.actions, ...endings(ended, reason)]
+  const note = `${revoked_at ? 'It was revoked before.' : 'Revoked.'}${leftOf(gone.made)}`
+  return { result: { value, note }, actions }
 }
 
 /** Gives a key a new secret; the one before signs for a while. */
@@ -386,19 +395,17 @@ export const keyOperations = [
     summary: 'end a key for good; servers refuse it within a second',
     description:
       'The subscriptions that it has started end with it, since a key is mostly revoked because ' +
-      'it was stolen; anyone who only changes keys keeps them.',
+      'it was stolen; anyone who only changes keys keeps them. So do its open invitations. What ' +
+      'it has made is named, and what that has made; --with-made ends that, too.',
     body: Type.Object({
       key,
       keep_subscriptions: flag('let the subscriptions go on that it has started'),
+      with_made: WITH_MADE,
     }),
     reply: RevokedKey,
     cli: { operands: ['key'] },
-    async handle({ tx, at, body: { key, keep_subscriptions = false } }) {
-      const { result, actions } = await takeKey(tx, { key_id: key, at, keep_subscriptions })
-      const revoked = actions.some(({ subject }) => subject === `key:${key}`)
-      const note = revoked ? 'Revoked.' : 'It was revoked before.'
-      return { result: { value: result, note }, actions }
-    },
+    handle: ({ tx, at, body: { key: id, keep_subscriptions = false, with_made = false } }) =>
+      takeKey(tx, { id, at, keep_subscriptions, with_made }),
   }),
   change({
     path: '/operator/keys/reseal',

@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox'
 import type { Change } from '../../ledger/accounts/actions.ts'
 import { Fault, refusal } from '../../lib/fault.ts'
 import { requireCustomer } from '../../people/customers/customers.ts'
+import { MadeForm } from '../../people/keys/made.ts'
 import { forgetProofs } from '../../people/sign_in/joining.ts'
 import { reportUsers, type UserReport } from '../../people/users/forms.ts'
 import { CUSTOMER_ROLES, HOUSE_ROLES } from '../../people/users/roles.ts'
@@ -31,6 +32,7 @@ import {
   Whole,
 } from '../../platform/wire/schemas.ts'
 import { type Answer, change, LIMIT, type LocalNeeds, look, paging } from '../table/operation.ts'
+import { endWithMade, leftOf, WITH_MADE } from './ending.ts'
 
 const UserRow = Type.Object({
   id: Text,
@@ -156,23 +158,51 @@ const operationsOf = (of_house: boolean) => {
         return { result: { value, note: 'The link works once.' }, actions: [action] }
       },
     }),
-    change({
-      ...common,
-      path: `/operator/${noun}/remove`,
-      summary: `take ${who} out, and end the sessions`,
-      body: Type.Object({ user }),
-      reply: UserRow,
-      cli: { operands: ['user'] },
-      async handle({ tx, at, body }) {
-        const before = await requireUser(tx, body.user, of_house)
-        const after = await removeUser(tx, { user: before, at }).catch(inWords)
-        const subject = `user:${after.id}`
-        const action = { subject, before: recorded(before), after: recorded(after) }
-        return { result: { value: shown(after) }, actions: [action] }
-      },
-    }),
   ]
 }
+
+/** Takes a locked user out; what is recorded of it. */
+async function takeOut(tx: Tx, user: UserReport, at: Date) {
+  const after = await removeUser(tx, { user, at }).catch(inWords)
+  const subject = `user:${after.id}`
+  const action = { subject, before: recorded(user), after: recorded(after) }
+  return { value: shown(after), action }
+}
+
+const removeOfCustomer = change({
+  path: '/operator/users/remove',
+  careful: true,
+  summary: 'take a user of a customer out, and end the sessions',
+  description:
+    'Open invitations of the user end. What the user has made is named, and what that has made; ' +
+    '--with-made ends that, too.',
+  body: Type.Object({ user, with_made: WITH_MADE }),
+  reply: Type.Object({ ...UserRow.properties, made: MadeForm }),
+  cli: { operands: ['user'] },
+  async handle({ tx, at, body: { user: id, with_made = false } }) {
+    const { customer_id } = await requireUser(tx, id, false)
+    const of = { customer_id: customer_id!, id, at }
+    const gone = await endWithMade(tx, { ...of, with_made, keep_subscriptions: false })
+    const { value, action } = await takeOut(tx, await requireUser(tx, id, false), at)
+    const { made, actions } = gone
+    const note = `Removed.${leftOf(made)}`
+    return { result: { value: { ...value, made }, note }, actions: [action, ...actions] }
+  },
+})
+
+const removeOfHouse = change({
+  path: '/operator/operators/remove',
+  role: 'admin',
+  careful: true,
+  summary: 'take an operator out, and end the sessions',
+  body: Type.Object({ user }),
+  reply: UserRow,
+  cli: { operands: ['user'] },
+  async handle({ tx, at, body }) {
+    const { value, action } = await takeOut(tx, await requireUser(tx, body.user, true), at)
+    return { result: { value }, actions: [action] }
+  },
+})
 
 export const userOperations = [
   look({
@@ -203,6 +233,7 @@ export const userOperations = [
     },
   }),
   ...operationsOf(false),
+  removeOfCustomer,
 ]
 
 export const operatorOperations = [
@@ -231,6 +262,7 @@ export const operatorOperations = [
       invite(tx, needs, { customer_id: null, name, role, by, base: consoleBase(needs) }),
   }),
   ...operationsOf(true),
+  removeOfHouse,
 ]
 
 /** The session of that id, whose ever it is. Throws Refused. */
@@ -270,6 +302,7 @@ export const sessionOperations = [
   }),
   change({
     path: '/operator/sessions/end',
+    careful: true,
     summary: 'sign somebody out',
     body: Type.Object({ session: text('SESSION', 'the id of the session') }),
     reply: Type.Object({ id: Text, ended: Whole }),

@@ -3,6 +3,7 @@
 // a webhook who has last said where it calls: each of them knows a way in.
 
 import { type Static, Type } from 'typebox'
+import type { CustomerAction } from '../../ledger/accounts/customer_actions.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { InvalidParams, refuses } from '../../platform/wire/endpoint.ts'
 
@@ -86,6 +87,7 @@ export type EndSubscriptions = (
 
 /** The end of a key or of a user. */
 export type MakerEnd = {
+  customer_id: string
   id: string
   with_made: boolean
   /** The subscriptions go on that the keys have started. */
@@ -93,9 +95,15 @@ export type MakerEnd = {
   at: Date
 }
 
-/** What was found and ended, how many subscriptions ended with it, and what is still to be
- *  recorded, last of all. */
-export type EvictionReport = { made: Creations; ended_subscriptions: number; record(): void }
+/** The end of one thing, as it is recorded; by whom, the one who asks knows. */
+export type EndAction = Omit<CustomerAction, 'actor' | 'ends'>
+
+/** What was found and ended, and how many subscriptions ended with it. Recorded last of all. */
+export type EvictionReport = {
+  made: Creations
+  ended_subscriptions: number
+  ended: readonly EndAction[]
+}
 
 /** In the wire's form. */
 export const MadeForm = Type.Object({

@@ -1,6 +1,7 @@
 // Keys on the wire: seen, made, changed, given new secrets and revoked by keys that may manage.
 
 import { Type } from 'typebox'
+import { recordCustomerActions } from '../../ledger/accounts/customer_actions.ts'
 import { dayOf } from '../../lib/clock.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import {
@@ -241,13 +242,14 @@ const revoke = (needs: Needs): Endpoint =>
       const reason = KEY_REVOKED
       const { made, ended_subscriptions } = await sql.begin(async (tx) => {
         await requireSeen(tx, customer, id)
-        const ending = { id, with_made, keep_subscriptions, at: now }
+        const ending = { ...of, id, with_made, keep_subscriptions, at: now }
         // It locks the account before the keys, as everywhere.
-        const ended = await needs.endMade(tx, customer, ending)
+        const { ended, ...report } = await needs.endMade(tx, customer, ending)
         const all = keep_subscriptions ? [] : await needs.endSubscriptions(tx, of, { reason, now })
         await giveUpKey(tx, customer, { id, at: now })
-        ended.record()
-        return { ...ended, ended_subscriptions: ended.ended_subscriptions + all.length }
+        const actions = ended.map((one) => ({ actor: customer, ...one }))
+        recordCustomerActions(tx, now, actions)
+        return { ...report, ended_subscriptions: report.ended_subscriptions + all.length }
       })
       needs.wake('publish')
       return { key: await report(needs, customer, id), ended_subscriptions, made }

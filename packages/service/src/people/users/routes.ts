@@ -1,6 +1,7 @@
 // A customer's users on the wire: seen, invited, changed, taken out and given new links.
 
 import { Type } from 'typebox'
+import { recordCustomerActions } from '../../ledger/accounts/customer_actions.ts'
 import { wireTime } from '../../lib/clock.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
@@ -259,15 +260,17 @@ const remove = (needs: Needs): Endpoint =>
     faults: [ID_REFUSED, WITH_MADE_REFUSED, NO_USER, WIDER, LAST_OWNER],
     examples: [{ summary: 'By the id', body: { id: answered('/v1/user/invite', 'user.id') } }],
     async handle({ body: { id, with_made = false }, customer }) {
+      const { customer_id } = customer
       const which = { id, at: needs.clock.now() }
-      const ending = { ...which, with_made, keep_subscriptions: false }
+      const ending = { ...which, customer_id, with_made, keep_subscriptions: false }
       const made = await needs.sql.begin(async (tx) => {
-        const user = await lockUser(tx, { id, customer_id: customer.customer_id })
+        const user = await lockUser(tx, { id, customer_id })
         if (!user) throw NotFound('user', 'There is no such user')
-        const ended = await endMade(tx, needs, customer, ending)
+        const { ended, made } = await endMade(tx, needs, customer, ending)
         await removeByCustomer(tx, customer, which)
-        ended.record()
-        return ended.made
+        const actions = ended.map((one) => ({ actor: customer, ...one }))
+        recordCustomerActions(tx, which.at, actions)
+        return made
       })
       needs.wake('publish')
       return { ...(await report(needs, customer, id)), made }
