@@ -285,6 +285,7 @@ function report(json: boolean, samples: readonly Sample[]): void {
   const worst = held.reduce((a, b) => (b.p99_ms > a.p99_ms ? b : a))
   const all = samples.map(({ ms }) => ms).sort((a, b) => a - b)
   const figures = {
+    customers: CUSTOMERS,
     requests: samples.length,
     p99_ms: round(all[Math.floor(0.99 * all.length)]!),
     worst_p99_ms: worst.p99_ms,

@@ -70,13 +70,14 @@ async function makeOwner({ sql, app }: RunningService): Promise<Owner> {
 async function makeEntries(sql: Sql, owner: Owner, entries: number): Promise<void> {
   const orders = Math.floor(entries / 2)
   const crowd = Math.floor(orders * CROWD_SHARE)
-  await insertOrders(sql, owner, { customer: () => owner.customer_id, orders, tail: '0' })
-  await insertOrders(sql, owner, { customer: (n) => `crowd${n % CROWD}`, orders: crowd, tail: '1' })
+  // First, because no account may be overdrawn in between.
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
     select 'deposit:' || n, 'move', 'world', 'customer:' || ${owner.customer_id}::text,
       100000000000, ${owner.began_at}::timestamptz + n * interval '1 day'
     from generate_series(0, ${DAYS - 1}::integer) as n`
+  await insertOrders(sql, owner, { customer: () => owner.customer_id, orders, tail: '0' })
+  await insertOrders(sql, owner, { customer: (n) => `crowd${n % CROWD}`, orders: crowd, tail: '1' })
   await sql`
     insert into journal (number, first_entry, last_entry, entries, actions, sealed_at, sha256)
     select row_number() over (order by hour), first, last, last - first + 1, 0,
