@@ -746,6 +746,15 @@ create table flow_carried (
   constraint flow_carried_of_generation foreign key (generation) references flow_generation(number)
 );
 
+create table flow_carried_from (
+  generation integer not null,
+  from_generation integer not null,
+  until bigint not null,
+  constraint flow_carried_from_pkey primary key (generation, from_generation),
+  constraint flow_carried_from_of_generation foreign key (generation) references flow_generation(number),
+  constraint flow_carried_from_earlier check (from_generation < generation)
+);
+
 create table flow_checkpoint (
   generation integer not null,
   number bigint not null,

@@ -107,7 +107,7 @@ async function basisOf(
   const generation = await describeGeneration(sql, check.generation!)
   const window = { first: Math.max(how.since, generation.first_block), last }
   const anew = await isShort(sql, window)
-  if (!anew && !(await isNoted(sql, generation.number, window)))
+  if (!anew && !(await isNoted(sql, generation, window)))
     throw refusal(
       `It is not kept any more what transfers carried under the labels of check ${check.id}.`,
     )
@@ -203,11 +203,19 @@ async function isShort(sql: Sql, { first, last }: Window): Promise<boolean> {
 }
 
 /** Whether it is written down for a generation what all transfers of these blocks carried. */
-async function isNoted(sql: Sql, generation: number, { first, last }: Window): Promise<boolean> {
+async function isNoted(
+  sql: Sql,
+  { carried }: Generation,
+  { first, last }: Window,
+): Promise<boolean> {
   const missing = await sql`
     select 1 from flow_block as b
     where number between ${first} and ${last} and octet_length(transfers) > 0 and not exists (
-      select 1 from flow_carried as c where c.generation = ${generation} and c.number = b.number)
+      select 1
+      from unnest(${carried.map((one) => one.generation)}::integer[],
+                  ${carried.map((one) => one.until)}::bigint[]) as k (generation, until)
+      join flow_carried as c on c.generation = k.generation and c.number = b.number
+      where b.number <= k.until)
     limit 1`
   return missing.length === 0
 }

@@ -7,9 +7,12 @@
 
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { finished } from '../../lib/portions.ts'
 import { Input, Output } from './bytes.ts'
+import type { Others } from './counterparties.ts'
 import { FlowIndex, type FlowRules, type FreezeSpell } from './flow_index.ts'
 import { readSlot } from './holdings.ts'
+import { LabelTable } from './label_table.ts'
 import type { Label } from './labels.ts'
 import {
   ASSET,
@@ -39,7 +42,7 @@ import {
   writeAddress,
 } from './memory.ts'
 
-const FORMAT = 'penstock flow 4'
+const FORMAT = 'penstock flow 5'
 const CHUNK_BYTES = 1 << 20
 /** More than any one slot takes: its own numbers, and 28 cells. */
 const SLOT_BYTES_MAX = 256 + 28 * 100
@@ -56,6 +59,8 @@ type Header = {
   time_ms: number | null
   sequence: number
   slots: number
+  /** Slots whose counterparties are counted; they come after all slots. */
+  counted: number
   freezes: [string, string, number, number | null][]
   /** Sums that have given 2^53s away, and holdings kept in bigint: asset, address, and what Memory
    *  keeps them by. */
@@ -66,9 +71,10 @@ type Header = {
 /** The state of the index, in chunks of about a mebibyte; a slot never lies in two. The index must
  *  not change meanwhile. */
 export function* writeCheckpoint(index: FlowIndex): Generator<Uint8Array> {
-  const { memory } = index
+  const { memory, counterparties } = index
   const header = Buffer.from(JSON.stringify(headerOf(index)))
-  let out = new Output(CHUNK_BYTES + header.length + SLOT_BYTES_MAX)
+  const record_max = SLOT_BYTES_MAX + 8 * counterparties.max
+  let out = new Output(CHUNK_BYTES + header.length + record_max)
   out.number(header.length)
   out.bytes(header)
   for (let slot = 0; slot < memory.slot_count; slot++) {
@@ -76,9 +82,27 @@ export function* writeCheckpoint(index: FlowIndex): Generator<Uint8Array> {
     writeSlot(out, index, slot)
     if (out.length < CHUNK_BYTES) continue
     yield sealed(out)
-    out = new Output(CHUNK_BYTES + SLOT_BYTES_MAX)
+    out = new Output(CHUNK_BYTES + record_max)
+  }
+  for (const { slot, others } of counterparties.counted()) {
+    writeOthers(out, index, { slot, others })
+    if (out.length < CHUNK_BYTES) continue
+    yield sealed(out)
+    out = new Output(CHUNK_BYTES + record_max)
   }
   yield sealed(out)
+}
+
+/** How many others there are, and their words; one more than are counted stands for too many. */
+function writeOthers(
+  out: Output,
+  { memory, counterparties }: FlowIndex,
+  { slot, others }: { slot: number; others: Others },
+): void {
+  out.byte(memory.slots[slot * SLOT + ASSET]! & 255)
+  out.address(memory.slots, slot)
+  out.number(others ? others.length / 2 : counterparties.max + 1)
+  for (const word of others ?? []) out.word(word)
 }
 
 const SUM_BYTES = 4
@@ -106,6 +130,7 @@ function headerOf(index: FlowIndex): Header {
     time_ms: Number.isFinite(index.block_time_ms) ? index.block_time_ms : null,
     sequence: index.sequence,
     slots,
+    counted: index.counterparties.size,
     freezes: index.freezes.map(({ token, address, from_ms, to_ms }) => [
       token,
       address,
@@ -169,28 +194,55 @@ function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
  *  addresses that no slot of it has. Throws BrokenCheckpoint. */
 export async function readCheckpoint(
   labels: readonly Label[],
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  chunks: Chunks,
   rules?: FlowRules,
 ): Promise<FlowIndex> {
+  return finished(readingCheckpoint(LabelTable.of(labels), chunks, rules))
+}
+
+export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
+/** Slots that are read in some milliseconds. */
+const SLOTS_AT_ONCE = 2_000
+
+/** The same, in portions of a few milliseconds. */
+export async function* readingCheckpoint(
+  labels: LabelTable,
+  chunks: Chunks,
+  rules?: FlowRules,
+): AsyncGenerator<undefined, FlowIndex> {
   let index: FlowIndex | undefined
   let header: Header | undefined
   let slots = 0
+  let counted = 0
   for await (const chunk of chunks) {
     const input = new Input(unsealed(chunk))
     if (!header || !index) {
       header = JSON.parse(Buffer.from(input.bytes(input.number())).toString()) as Header
       if (header.format !== FORMAT)
         throw new BrokenCheckpoint('the checkpoint is of another version')
-      index = new FlowIndex(labels, header.slots, rules)
+      index = new FlowIndex([], header.slots, rules)
       index.restore(
         { ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY },
         spellsOf(header),
       )
+      yield* index.takeLabels(labels)
     }
-    for (; !input.atEnd(); slots++) readInto(index, input)
+    for (; slots < header.slots && !input.atEnd(); slots++) {
+      readInto(index, input)
+      if (slots % SLOTS_AT_ONCE === SLOTS_AT_ONCE - 1) yield
+    }
+    for (; !input.atEnd(); counted++) readOthers(index, input)
+    yield
   }
-  if (!header || !index || slots !== header.slots)
+  if (!header || !index || slots !== header.slots || counted !== header.counted)
     throw new BrokenCheckpoint('the checkpoint is not whole')
+  putLarge(index, header)
+  return index
+}
+
+/** Sums that have given something away, and holdings kept in bigint. */
+function putLarge(index: FlowIndex, header: Header): void {
   const { memory } = index
   const slotOf = (one: { asset: number; address: string }) =>
     memory.find(one.asset, addressWords(Buffer.from(one.address, 'hex')), 0)
@@ -198,7 +250,17 @@ export async function readCheckpoint(
     for (let i = 0; i < beyond; i++) memory.giveAway(slotOf(one), category, field)
   }
   for (const { held, ...one } of header.big) index.setHeld(slotOf(one), held.map(BigInt))
-  return index
+}
+
+function readOthers({ memory, counterparties }: FlowIndex, input: Input): void {
+  const asset = input.byte()
+  const slot = memory.find(asset, addressWords(input.bytes(20)), 0)
+  const count = input.number()
+  const many = count > counterparties.max
+  const others = new Uint32Array(many ? 0 : 2 * count)
+  for (let at = 0; at < others.length; at++) others[at] = input.word()
+  if (slot < 0) throw new BrokenCheckpoint('the checkpoint is not whole')
+  counterparties.restore(slot, many ? undefined : others)
 }
 
 function spellsOf({ freezes }: Header): FreezeSpell[] {

@@ -6,6 +6,8 @@
 
 import { Carried } from './carried.ts'
 import { CATEGORY_COUNT, ISSUER_FROZEN, UNIDENTIFIED } from './categories.ts'
+import { Counterparties, HUB_COUNTERPARTIES } from './counterparties.ts'
+import { LabelTable } from './label_table.ts'
 import { isTerminal, isValidAt, type Label, labelInForce } from './labels.ts'
 import {
   ASSET,
@@ -42,6 +44,7 @@ import {
   visitGroup,
   WITNESS,
   WITNESS_AMOUNT,
+  writeAddress,
 } from './memory.ts'
 import { percentOf, split, splitBig } from './split.ts'
 
@@ -53,8 +56,8 @@ export type FreezeSpell = { token: string; address: string; from_ms: number; to_
 
 /** What an index takes note of beyond what moves. `net`: how much of what arrives is new where it
  *  arrives. `swaps`: what is swapped at a pool, inside one transaction, keeps its origin. */
-export type FlowRules = { net: boolean; swaps: boolean }
-const PLAIN_RULES: FlowRules = { net: true, swaps: false }
+export type FlowRules = { net: boolean; swaps: boolean; counterparties_max?: number }
+export const PLAIN_RULES: FlowRules = { net: true, swaps: false }
 
 /** Blocks of a period, 45 days: what is recent came in this one or the one before. */
 export const PERIOD_BLOCKS = 45 * 28_800
@@ -64,9 +67,16 @@ const WORD = 2 ** 32
 /** Amounts of this many words times 2^32 and more are bigint. */
 const BIG_WORDS = BIG / WORD
 const TERMINAL_BIT = 1 << 13
+const LABELS_AT_ONCE = 2_000
+
+function hexOf(words: Uint32Array): string {
+  const bytes = Buffer.alloc(20)
+  writeAddress(words, 0, bytes, 0)
+  return bytes.toString('hex')
+}
 
 /** A label in 16 bits: 0 is none. */
-const packLabel = (label: Label | undefined) =>
+const packLabel = (label: Omit<Label, 'address'> | undefined) =>
   label === undefined
     ? 0
     : (label.category + 1) | (label.confidence << 5) | (isTerminal(label) ? TERMINAL_BIT : 0)
@@ -89,7 +99,10 @@ export class FlowIndex {
   /** The number, in the log, of the last transfer applied. */
   sequence = 0
   readonly freezes: FreezeSpell[] = []
-  private readonly labels = new Map<string, Label[]>()
+  readonly counterparties: Counterparties
+  private labels = new LabelTable()
+  /** What freeze lists said, as labels. */
+  private readonly frozen = new Map<string, (FreezeSpell & Label)[]>()
   /** Instants at which static labels begin or end, in order, and how many of them have passed. */
   private readonly agenda: { at_ms: number; address: string }[] = []
   private agenda_done = 0
@@ -107,15 +120,32 @@ export class FlowIndex {
   constructor(labels: readonly Label[], slots_expected = 1_024, rules: FlowRules = PLAIN_RULES) {
     this.rules = rules
     this.memory = new Memory(slots_expected, { with_visits: rules.net })
-    for (const label of labels) {
-      const known = this.labels.get(label.address)
-      if (known) known.push(label)
-      else this.labels.set(label.address, [label])
-      for (const at_ms of [label.from_ms, label.to_ms])
-        if (Number.isFinite(at_ms)) this.agenda.push({ at_ms, address: label.address })
+    this.counterparties = new Counterparties(rules.counterparties_max ?? HUB_COUNTERPARTIES)
+    const taking = this.takeLabels(LabelTable.of(labels))
+    while (!taking.next().done);
+  }
+
+  /** Takes its labels, which it had none of before, in portions of a few milliseconds. Nothing
+   *  moves before the last of them; a state that is restored begins its block first. */
+  *takeLabels(labels: LabelTable): Generator<undefined, void> {
+    this.labels = labels
+    for (let row = 0; row < labels.row_count; row++) {
+      const label = labels.at(row)
+      if (label) this.takeLabel(label, labels.timesOf(row))
+      if (row % LABELS_AT_ONCE === LABELS_AT_ONCE - 1) yield
     }
     this.agenda.sort((a, b) => a.at_ms - b.at_ms)
-    for (const address of this.labels.keys()) this.relabel(address)
+  }
+
+  private takeLabel(
+    { words, labels }: { words: Uint32Array; labels: readonly Omit<Label, 'address'>[] },
+    times: readonly number[],
+  ): void {
+    const coming = times.filter((at_ms) => Number.isFinite(at_ms) && at_ms > this.block_time_ms)
+    const address = coming.length > 0 || this.frozen.size > 0 ? hexOf(words) : ''
+    for (const at_ms of coming) this.agenda.push({ at_ms, address })
+    const all = [...labels, ...(this.frozen.get(address) ?? [])]
+    this.putLabel(words, labelInForce(all, this.block_time_ms))
   }
 
   /** Begins a block: labels that have begun or ended by its time, and changes of freeze lists in
@@ -156,9 +186,9 @@ export class FlowIndex {
       confidence: 100,
       kind: 'ledger' as const,
     })
-    const known = this.labels.get(spell.address)
+    const known = this.frozen.get(spell.address)
     if (known) known.push(label)
-    else this.labels.set(spell.address, [label])
+    else this.frozen.set(spell.address, [label])
   }
 
   /** Restores the freeze lists and the time of a saved state, before any slot is. */
@@ -175,7 +205,9 @@ export class FlowIndex {
 
   /** The labels of an address, valid or not. */
   labelsOf(address: string): readonly Label[] {
-    return this.labels.get(address) ?? []
+    const listed = this.labels.of(address)
+    const frozen = this.frozen.get(address)
+    return frozen ? [...listed, ...frozen] : listed
   }
 
   /** The label in force for an address as of the last block. */
@@ -195,9 +227,12 @@ export class FlowIndex {
   /** Puts the label in force into the address's slots. A terminal holds nothing: its customers'
    *  money is not its own. */
   private relabel(address: string): void {
+    this.putLabel(addressWords(Buffer.from(address, 'hex')), this.labelOf(address))
+  }
+
+  private putLabel(words: Uint32Array, label: Omit<Label, 'address'> | undefined): void {
     const { memory } = this
-    const words = addressWords(Buffer.from(address, 'hex'))
-    const packed = packLabel(this.labelOf(address))
+    const packed = packLabel(label)
     const slots = [memory.findOrMake(LABEL_ASSET, words, 0)]
     for (let asset = 0; asset < this.assets; asset++) {
       const slot = memory.find(asset, words, 0)
@@ -254,17 +289,20 @@ export class FlowIndex {
     }
     if (high >= BIG_WORDS) this.transferBig(from, to, (BigInt(high) << 32n) | BigInt(low))
     else this.transferFast(from, to, low + high * WORD)
-    this.touch(from, COUNT_OUT)
-    this.touch(to, COUNT_IN)
+    this.touch(from, COUNT_OUT, to)
+    this.touch(to, COUNT_IN, from)
     return true
   }
 
-  private touch(slot: number, count: number): void {
+  private touch(slot: number, count: number, other: number): void {
+    const { counterparties } = this
     const { slots } = this.memory
     const base = slot * SLOT
     slots[base + count]! += 1
     if (slots[base + LAST_BLOCK] === 0) slots[base + FIRST_BLOCK] = this.block_number
     slots[base + LAST_BLOCK] = this.block_number
+    if (slots[base + COUNT_IN]! + slots[base + COUNT_OUT]! > counterparties.transfers_before)
+      counterparties.note(slot, slots, other)
   }
 
   /** With the first transfer of a period: notes what was new until then. */

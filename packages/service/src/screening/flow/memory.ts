@@ -373,7 +373,7 @@ export function writeAddress(
   for (let i = 0; i < 20; i++) bytes[at + i] = slots[slot * SLOT + (i >>> 2)]! >>> ((i & 3) * 8)
 }
 
-function hashOf(asset: number, a: number, b: number): number {
+export function hashOf(asset: number, a: number, b: number): number {
   let mixed = Math.imul(a ^ (asset << 24), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 15) ^ b, 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0

@@ -52,14 +52,34 @@ export async function distinctEntries(
   return distinct
 }
 
-/** A hash of what a version says, in whatever order it says it. */
+/** Everything that counts of an entry, as one line of text. */
+function lineOf(entry: ListEntry): string {
+  const { address, category, entity, kind, confidence, reference, valid_from, valid_to } = entry
+  return JSON.stringify([
+    ...[address, category, entity, kind, confidence, reference],
+    valid_from?.toISOString() ?? null,
+    valid_to?.toISOString() ?? null,
+  ])
+}
+
+/** The hash of a version: of its entries, a line each, in order. Evidence names it. */
 export async function contentHash(distinct: Distinct): Promise<string> {
-  const buckets = Array.from({ length: 256 }, (): string[] => [])
-  for (const digest of distinct.keys()) buckets[digest.charCodeAt(0)]!.push(digest)
+  // Lines begin with the address: those of a few addresses are sorted at once.
+  const buckets = new Map<string, ListEntry[]>()
+  let seen = 0
+  for (const entry of distinct.values()) {
+    const key = entry.address.slice(0, 3)
+    const bucket = buckets.get(key)
+    if (bucket) bucket.push(entry)
+    else buckets.set(key, [entry])
+    if (++seen % (10 * PORTION) === 0) await turnOfLoop()
+  }
   const content = createHash('sha256')
-  for (const bucket of buckets) {
-    content.update(bucket.sort().join(''), 'latin1')
-    if (bucket.length > 1_000) await turnOfLoop()
+  let between = ''
+  for (const key of [...buckets.keys()].sort()) {
+    content.update(between + buckets.get(key)!.map(lineOf).sort().join('\n'))
+    between = '\n'
+    if (distinct.size > PORTION) await turnOfLoop()
   }
   return content.digest('hex')
 }
@@ -158,4 +178,31 @@ export async function storedEntries(sql: Sql, keys: readonly EntryKey[]): Promis
     from unnest(${keys.map((one) => one.entry_version)}::bigint[],
                 ${keys.map((one) => one.n)}::integer[]) as k (entry_version, n)
     join list_entry as e on e.version_id = k.entry_version and e.n = k.n`
+}
+
+/** What counts of an entry for the index. */
+export type LabelRow = Pick<StoredEntry, 'address' | 'category' | 'confidence' | 'kind'> &
+  Pick<StoredEntry, 'valid_from' | 'valid_to'>
+
+/** What the lists of a set say, in portions. */
+export async function* labelsOfSet(sql: Sql, label_set: number): AsyncGenerator<LabelRow[]> {
+  const stored = await sql<{ version: bigint; id: bigint }>`
+    select v.id as version, o.id
+    from label_set_version as s join list_version as v on v.id = s.version_id
+    join list_version as o on o.list = v.list and o.id <= v.id
+    where s.label_set = ${label_set} order by v.id, o.id`
+  for (const { version, id } of stored) {
+    for (let after = 0; ; ) {
+      const rows = await sql<LabelRow & { n: number }>`
+        select e.n, e.address, e.category, e.confidence, e.kind, e.valid_from, e.valid_to
+        from list_entry as e left join list_removal as r on r.entry_version = e.version_id
+          and r.n = e.n
+        where e.version_id = ${id} and e.n > ${after}
+          and (r.version_id is null or r.version_id > ${version})
+        order by e.n limit ${PORTION}`
+      if (rows.length === 0) break
+      yield rows
+      after = rows.at(-1)!.n
+    }
+  }
 }

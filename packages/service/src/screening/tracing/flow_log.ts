@@ -237,6 +237,9 @@ async function symbolOf(node: Node, contract: Address): Promise<string | undefin
 
 /** A block of the log with what is needed to explain it. */
 export type RecordedBlock = LoggedBlock & { id: string; tx_ids: Uint8Array }
+/** What transfers carried is written down once for all generations that have the same of it: a
+ *  generation has its own, and what others had up to a block. */
+export type CarriedRange = { generation: number; until: bigint }
 /** With what its transfers carried in a generation, when that is kept. */
 export type ExplainedBlock = RecordedBlock & { carried: Uint8Array | undefined }
 
@@ -284,7 +287,7 @@ export async function blocksAfter(
 export async function blocksOfTransfers(
   sql: Sql,
   sequences: readonly number[],
-  { number, base }: { number: number; base: bigint },
+  { carried, base }: { carried: readonly CarriedRange[]; base: bigint },
 ): Promise<ExplainedBlock[]> {
   const wanted = sequences.map((sequence) => BigInt(sequence) + base)
   const rows = await sql<Row & { carried: Uint8Array | null }>`
@@ -295,7 +298,12 @@ export async function blocksOfTransfers(
       select * from flow_block where first_sequence <= wanted.sequence
         and octet_length(transfers) > 0
       order by first_sequence desc limit 1) as b
-    left join flow_carried as c on c.generation = ${number} and c.number = b.number`
+    left join lateral (
+      select c.carried
+      from unnest(${carried.map((one) => one.generation)}::integer[],
+                  ${carried.map((one) => one.until)}::bigint[]) as k (generation, until)
+      join flow_carried as c on c.generation = k.generation and c.number = b.number
+      where b.number <= k.until limit 1) as c on true`
   return rows.map((row) => ({ ...recordedOf(row, base), carried: row.carried ?? undefined }))
 }
 
@@ -303,12 +311,16 @@ export async function blocksOfTransfers(
 export async function recordedBlock(
   sql: Sql,
   block_number: number,
-  { number, base }: { number: number; base: bigint },
+  { carried, base }: { carried: readonly CarriedRange[]; base: bigint },
 ): Promise<ExplainedBlock | undefined> {
   const [row] = await sql<Row & { carried: Uint8Array | null }>`
     select b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes, c.carried
-    from flow_block as b left join flow_carried as c on c.generation = ${number}
-      and c.number = b.number
+    from flow_block as b left join lateral (
+      select c.carried
+      from unnest(${carried.map((one) => one.generation)}::integer[],
+                  ${carried.map((one) => one.until)}::bigint[]) as k (generation, until)
+      join flow_carried as c on c.generation = k.generation and c.number = b.number
+      where b.number <= k.until limit 1) as c on true
     where b.number = ${block_number}`
   return row && { ...recordedOf(row, base), carried: row.carried ?? undefined }
 }

@@ -4,27 +4,31 @@
 // instead of computed again. Processes do not wait for each other: from the same log and labels
 // each computes the same, so what they write down for all is written by the first of them.
 
+import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
+import { finished } from '../../lib/portions.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import type { Category } from '../flow/categories.ts'
 import { categoryNumber } from '../flow/categories.ts'
-import { BrokenCheckpoint, readCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
-import { FlowIndex } from '../flow/flow_index.ts'
+import { BrokenCheckpoint, readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
+import { FlowIndex, type FlowRules, PLAIN_RULES } from '../flow/flow_index.ts'
 import { readHolding } from '../flow/holdings.ts'
-import type { Kind, Label } from '../flow/labels.ts'
+import { LabelTable } from '../flow/label_table.ts'
+import type { Label } from '../flow/labels.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
-import { type LoadedList, listsOfSet } from '../labels/label_sets.ts'
+import { diffSets, type LoadedList, listsOfSet } from '../labels/label_sets.ts'
+import { type LabelRow, labelsOfSet } from '../labels/list_storage.ts'
 import {
   type Asset,
   bareAddress,
   bareHex,
   baseOf,
   blocksAfter,
+  type CarriedRange,
   type RecordedBlock,
   readAssets,
 } from './flow_log.ts'
-import { findHubs, HUB_COUNTERPARTIES, hubLabels, hubsOf, storeHubs } from './hubs.ts'
+import { findHubs, type Hub, hubLabels, hubsOf, storeHubs } from './hubs.ts'
 import { type TransferReader, transferReader } from './paths.ts'
 
 export type Needs = {
@@ -47,10 +51,12 @@ export type Generation = {
   label_set: number
   index: FlowIndex
   /** Of the lists, and of the hubs. */
-  labels: readonly Label[]
+  labels: LabelTable
   hubs: number
   /** The lists of the label set. */
   lists: readonly LoadedList[]
+  /** Where it is written down what transfers carried. */
+  carried: readonly CarriedRange[]
   /** Transfers of the log, with what they carried. */
   transfers: TransferReader
   /** The id of the last block applied; undefined before the first. */
@@ -96,17 +102,20 @@ export function flowGenerations(needs: Needs): Generations {
   const { sql } = needs
   let current: Generation | undefined
   let next: Generation | undefined
+  /** The next one while it is begun, and its number. */
+  let beginning: { number: number; work: Beginning } | undefined
 
   /** After a start, what was in use before goes on answering until what is newer has caught up. */
   async function takeUpUsed(input: Input): Promise<boolean> {
     const [used] = await sql<{ number: number }>`
       select number from flow_generation where active_at is not null order by number desc limit 1`
     if (!used || used.number === input.generation) return false
-    current = await beginGeneration(needs, used.number, undefined)
+    current = await finished(beginGeneration(needs, used.number, undefined))
     return true
   }
 
-  const hasMore = () => next !== undefined || (current !== undefined && isUnsaved(needs, current))
+  const hasMore = () =>
+    (next ?? beginning) !== undefined || (current !== undefined && isUnsaved(needs, current))
   const due: Step['due'] = (sql) => sql`
     select where ${hasMore()}::boolean
     union all
@@ -117,15 +126,32 @@ export function flowGenerations(needs: Needs): Generations {
         and label_set = (select max(number) from label_set)
         and reach = coalesce((select max(number) from flow_reach), 0))`
 
+  /** Goes on with the beginning of the next one. What fails is begun anew. */
+  async function begun(work: Beginning): Promise<Generation | undefined> {
+    let done = true
+    try {
+      const portion = await work.next()
+      done = portion.done === true
+      return portion.done ? portion.value : undefined
+    } finally {
+      if (done) beginning = undefined
+    }
+  }
+
   async function run(): Promise<boolean> {
     const input = await newestInput(sql)
     if (!input) return false
     if (!current && !next && (await takeUpUsed(input))) return true
     const moved = current !== undefined && (await advance(needs, current))
     if (current) await saveWhenDue(needs, current, { behind: moved })
-    if ((next ?? current)?.number !== input.generation) {
+    if ((beginning ?? next ?? current)?.number !== input.generation) {
       const number = input.generation ?? (await makeGeneration(needs, input, current))
-      next = await beginGeneration(needs, number, current)
+      next = undefined
+      beginning = { number, work: beginGeneration(needs, number, current) }
+      return true
+    }
+    if (beginning) {
+      next = await begun(beginning.work)
       return true
     }
     if (!next) return moved
@@ -199,9 +225,9 @@ async function makeGeneration(
   input: Input,
   used: Generation | undefined,
 ): Promise<number> {
-  const { sql, clock, hub_counterparties = HUB_COUNTERPARTIES } = needs
+  const { sql, clock } = needs
   const { label_set, reach, first_number } = input
-  const found = used ? await findHubs(sql, used, hub_counterparties) : []
+  const found = used ? await findHubs(sql, used) : []
   return sql.begin(async (tx) => {
     const [made] = await tx<{ number: number }>`
       insert into flow_generation (label_set, reach, first_number, begun_at)
@@ -274,135 +300,223 @@ function hasNewAsset({ assets }: Generation, blocks: readonly RecordedBlock[]): 
   })
 }
 
+/** It goes on by portions of a few milliseconds, and the generation in use with it. */
+type Beginning = AsyncGenerator<undefined, Generation>
+
 /** Begins a generation: from its own newest checkpoint, or from what the generation in use and this
  *  one have in common, or from its first block. */
-async function beginGeneration(
+async function* beginGeneration(
   needs: Needs,
   number: number,
   used: Generation | undefined,
-): Promise<Generation> {
+): Beginning {
   const { sql } = needs
-  const begun = await describeGeneration(sql, number)
-  const { labels } = begun
-  const own = await restoreNewest(sql, number, { labels })
-  if (own) return { ...begun, ...own, saved_sequence: own.index.sequence }
+  const basis = await readBasis(sql, number)
+  const changes = used && (yield* labelChanges(sql, used, basis))
+  const labels =
+    used && changes && !used.labels.is_worn
+      ? yield* changedLabels(used.labels, changes)
+      : yield* labelsOf(sql, basis)
+  const { hub_counterparties } = needs
+  const rules =
+    hub_counterparties === undefined
+      ? undefined
+      : { ...PLAIN_RULES, counterparties_max: hub_counterparties }
+  const like = { labels, rules }
+  const own = yield* restoringNewest(sql, number, like)
+  if (own) return generationOf(sql, { ...basis, ...own, labels })
   const common =
-    used && used.first_block === begun.first_block && (await inCommon(needs, used, begun))
-  return common ? { ...begun, ...common } : begun
+    used && changes && used.first_block === basis.first_block
+      ? yield* inCommon(sql, { used, number, changes }, like)
+      : undefined
+  const position = common ?? (yield* atItsBeginning(like))
+  const { carried } = await readBasis(sql, number)
+  return generationOf(sql, { ...basis, ...position, labels, carried })
 }
 
 /** A generation as it is before its first block. Throws when there is none of this number. */
 export async function describeGeneration(sql: Sql, number: number): Promise<Generation> {
+  const basis = await readBasis(sql, number)
+  const labels = await finished(labelsOf(sql, basis))
+  return generationOf(sql, { ...basis, ...(await finished(atItsBeginning({ labels }))), labels })
+}
+
+type Basis = Pick<Generation, 'number' | 'label_set' | 'lists' | 'first_block' | 'base'> &
+  Pick<Generation, 'assets' | 'carried'> & { found: Hub[] }
+
+/** What is written down of a generation. */
+async function readBasis(sql: Sql, number: number): Promise<Basis> {
   const [row] = await sql<{ label_set: number; first_number: bigint }>`
     select label_set, first_number from flow_generation where number = ${number}`
   if (!row) throw new Error(`there is no generation ${number}`)
   const { label_set } = row
-  const hubs = await hubsOf(sql, number)
-  const labels = [...(await labelsOfSet(sql, label_set)), ...hubLabels(hubs)]
   const first_block = Number(row.first_number)
-  const base = await baseOf(sql, first_block)
-  const unsaved = new Map<number, Uint8Array>()
   return {
     number,
     label_set,
-    labels,
-    hubs: hubs.length,
-    lists: await listsOfSet(sql, label_set),
-    transfers: transferReader(sql, { number, base, unsaved }),
     first_block,
-    base,
-    block_id: undefined,
-    index: new FlowIndex(labels),
-    unsaved,
-    saved_sequence: 0,
+    found: await hubsOf(sql, number),
+    lists: await listsOfSet(sql, label_set),
+    base: await baseOf(sql, first_block),
     assets: await readAssets(sql),
+    carried: await carriedRanges(sql, [number]),
   }
+}
+
+function generationOf(
+  sql: Sql,
+  { found, ...basis }: Basis & Position & { labels: LabelTable },
+): Generation {
+  const unsaved = new Map<number, Uint8Array>()
+  return {
+    ...basis,
+    hubs: found.length,
+    transfers: transferReader(sql, { ...basis, unsaved }),
+    unsaved,
+    saved_sequence: basis.index.sequence,
+  }
+}
+
+/** What an index is made with. */
+type Like = { labels: LabelTable; rules?: FlowRules | undefined }
+
+async function* atItsBeginning({ labels, rules }: Like): AsyncGenerator<undefined, Position> {
+  const index = new FlowIndex([], undefined, rules)
+  yield* index.takeLabels(labels)
+  return { index, block_id: undefined }
 }
 
 type Position = Pick<Generation, 'index' | 'block_id'>
 
 /** The state that two generations share: the newest at which no address whose labels differ had
  *  moved anything. */
-async function inCommon(
-  { sql }: Needs,
-  used: Generation,
-  wanted: Pick<Generation, 'number' | 'labels'>,
-): Promise<Position | undefined> {
-  await saveCarried(sql, used)
-  const touched = firstTouched(used, wanted.labels)
-  const saved = await restoreNewest(sql, used.number, { labels: wanted.labels, before: touched })
-  if (!saved && touched !== undefined) return undefined
-  // Without a checkpoint it is small: its bytes need not go by way of the database.
-  const index = saved?.index ?? (await readCheckpoint(wanted.labels, writeCheckpoint(used.index)))
-  await takeOverCarried(sql, { from: used.number, to: wanted.number, until: index.block_number })
-  return saved ?? { index, block_id: used.block_id }
-}
-
-/** Blocks copied by one statement, so that none takes long. */
-const COPIED = 5_000
-
-async function takeOverCarried(
+async function* inCommon(
   sql: Sql,
-  { from, to, until }: { from: number; to: number; until: number },
-) {
-  const [first] = await sql<{ number: bigint }>`
-    select number from flow_carried where generation = ${from} order by number limit 1`
-  for (let after = Number(first?.number ?? until + 1) - 1; after < until; after += COPIED) {
-    await sql`
-      insert into flow_carried (generation, number, carried)
-      select ${to}, number, carried from flow_carried
-      where generation = ${from} and number > ${after}
-        and number <= ${Math.min(until, after + COPIED)}
-      on conflict do nothing`
+  { used, number, changes }: { used: Generation; number: number; changes: LabelChange[] },
+  like: Like,
+): AsyncGenerator<undefined, Position | undefined> {
+  await saveCarried(sql, used)
+  // From here to the end of a copy, the index in use does not move.
+  const known = used.index.block_number
+  const touched = await firstTouched(used, changes)
+  const [saved] = await sql`
+    select 1 from flow_checkpoint where generation = ${used.number} limit 1`
+  let position: Position | undefined
+  if (saved) {
+    const before = Math.min(touched ?? known + 1, known + 1)
+    position = yield* restoringNewest(sql, used.number, { ...like, before })
+  } else if (touched === undefined) {
+    // Without a checkpoint it is small: its bytes need not go by way of the database.
+    const { labels, rules } = like
+    const copied = readingCheckpoint(labels, writeCheckpoint(used.index), rules)
+    position = { index: await finished(copied), block_id: used.block_id }
   }
+  if (position)
+    await sql`
+      insert into flow_carried_from (generation, from_generation, until)
+      values (${number}, ${used.number}, ${position.index.block_number})
+      on conflict (generation, from_generation)
+        do update set until = greatest(flow_carried_from.until, excluded.until)`
+  return position
 }
+
+/** Where it is written down what transfers carried in generations. */
+async function carriedRanges(sql: Sql, generations: readonly number[]): Promise<CarriedRange[]> {
+  return sql<CarriedRange>`
+    with recursive held as (
+      select generation, 9223372036854775807 as until
+      from unnest(${generations}::integer[]) as g (generation)
+      union
+      select f.from_generation, least(f.until, h.until)
+      from held as h join flow_carried_from as f on f.generation = h.generation
+    )
+    select generation, max(until) as until from held group by generation order by generation desc`
+}
+
+type LabelChange = { added: boolean; label: Label }
+
+/** Addresses that are looked up in some milliseconds. */
+const LOOKED_UP = 5_000
 
 /** The first block in which an address whose labels differ moved anything; undefined: none did. */
-function firstTouched(
-  { index, labels, assets }: Generation,
-  wanted: readonly Label[],
-): number | undefined {
-  const keys = (all: readonly Label[]) =>
-    new Map(all.map((label) => [labelKey(label), label.address]))
-  const [had, has] = [keys(labels), keys(wanted)]
-  const differing = new Set<string>()
-  for (const [key, address] of had) if (!has.has(key)) differing.add(address)
-  for (const [key, address] of has) if (!had.has(key)) differing.add(address)
+async function firstTouched(
+  { index, assets }: Generation,
+  changes: readonly LabelChange[],
+): Promise<number | undefined> {
   let first: number | undefined
-  for (const address of differing) {
+  for (const [i, { label }] of changes.entries()) {
     for (const asset of assets) {
-      const holding = readHolding(index, asset.number, Buffer.from(address, 'hex'))
+      const holding = readHolding(index, asset.number, Buffer.from(label.address, 'hex'))
       if (holding) first = Math.min(first ?? holding.first_block, holding.first_block)
     }
+    if (i % LOOKED_UP === LOOKED_UP - 1) await turnOfLoop()
   }
   return first
+}
+
+/** What the index is told otherwise than in another generation: labels that say the same to it,
+ *  with another name or page, do not count. */
+async function* labelChanges(
+  sql: Sql,
+  used: Generation,
+  wanted: Basis,
+): AsyncGenerator<undefined, LabelChange[]> {
+  const net = new Map<string, { count: number; label: Label }>()
+  const note = (label: Label, by: number) => {
+    const key = labelKey(label)
+    const known = net.get(key)
+    if (known) known.count += by
+    else net.set(key, { count: by, label })
+  }
+  for (const label of hubLabels(wanted.found)) note(label, 1)
+  for (const label of hubLabels(await hubsOf(sql, used.number))) note(label, -1)
+  const rows = await diffSets(sql, used.label_set, wanted.label_set)
+  for (const [i, one] of rows.entries()) {
+    note(labelOf(one), one.change === 'added' ? 1 : -1)
+    if (i % LOOKED_UP === LOOKED_UP - 1) yield
+  }
+  return [...net.values()].flatMap(({ count, label }) =>
+    Array.from({ length: Math.abs(count) }, () => ({ added: count > 0, label })),
+  )
 }
 
 const labelKey = ({ address, category, confidence, kind, from_ms, to_ms }: Label) =>
   [address, category, confidence, kind, from_ms, to_ms].join(' ')
 
-/** The labels of a set, as the index takes them. */
-async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
-  const rows = await sql<{
-    address: string
-    category: Category['name']
-    confidence: number
-    kind: Kind
-    valid_from: Date | null
-    valid_to: Date | null
-  }>`
-    select e.address, e.category, e.confidence, e.kind, e.valid_from, e.valid_to
-    from label_set_version as s join version_entry as e using (version_id)
-    where s.label_set = ${label_set} order by e.version_id, e.entry_version, e.n`
-  return rows.map(({ address, category, confidence, kind, valid_from, valid_to }) => ({
-    address: bareHex(address),
-    category: categoryNumber(category)!,
-    confidence,
-    kind,
-    from_ms: valid_from?.getTime() ?? Number.NEGATIVE_INFINITY,
-    to_ms: valid_to?.getTime() ?? Number.POSITIVE_INFINITY,
-  }))
+/** Labels with what has changed. */
+async function* changedLabels(
+  before: LabelTable,
+  changes: readonly LabelChange[],
+): AsyncGenerator<undefined, LabelTable> {
+  const labels = before.copy()
+  for (const [i, { added, label }] of changes.entries()) {
+    if (added) labels.add(label)
+    else labels.remove(label)
+    if (i % LOOKED_UP === LOOKED_UP - 1) yield
+  }
+  return labels
 }
+
+/** The labels of a generation, from their rows. */
+async function* labelsOf(sql: Sql, basis: Basis): AsyncGenerator<undefined, LabelTable> {
+  const labels = new LabelTable()
+  for await (const rows of labelsOfSet(sql, basis.label_set)) {
+    for (const row of rows) labels.add(labelOf(row))
+    yield
+  }
+  for (const label of hubLabels(basis.found)) labels.add(label)
+  return labels
+}
+
+/** As the index takes it. */
+const labelOf = ({ address, category, confidence, kind, ...row }: LabelRow): Label => ({
+  address: bareHex(address),
+  category: categoryNumber(category)!,
+  confidence,
+  kind,
+  from_ms: row.valid_from?.getTime() ?? Number.NEGATIVE_INFINITY,
+  to_ms: row.valid_to?.getTime() ?? Number.POSITIVE_INFINITY,
+})
 
 /** The state in which a generation was saved last, before a block if one is given, under the given
  *  labels; undefined: in none that can be read. A broken one is passed over, for the one before it
@@ -410,17 +524,23 @@ async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
 export async function restoreNewest(
   sql: Sql,
   generation: number,
-  {
-    labels,
-    before = Number.MAX_SAFE_INTEGER,
-  }: { labels: readonly Label[]; before?: number | undefined },
+  how: Like & { before?: number },
 ): Promise<Position | undefined> {
+  return finished(restoringNewest(sql, generation, how))
+}
+
+async function* restoringNewest(
+  sql: Sql,
+  generation: number,
+  { labels, rules, before = Number.MAX_SAFE_INTEGER }: Like & { before?: number },
+): AsyncGenerator<undefined, Position | undefined> {
   const saved = await sql<{ number: bigint }>`
     select number from flow_checkpoint where generation = ${generation} and number < ${before}
       order by number desc`
   for (const { number } of saved) {
     try {
-      const index = await readCheckpoint(labels, readParts(sql, generation, Number(number)))
+      const parts = readParts(sql, generation, Number(number))
+      const index = yield* readingCheckpoint(labels, parts, rules)
       const [block] = await sql<{
         id: string
       }>`select id from flow_block where number = ${index.block_number}`
@@ -503,12 +623,31 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
         number: bigint
       }>`select number from flow_block order by number desc limit 1`
       if (!oldest || !newest) return false
+      const live = await sql<{ number: number }>`
+        select number from flow_generation where number >= ${oldest.number}`
+      const ranges = await carriedRanges(
+        sql,
+        live.map((one) => one.number),
+      )
       const gone = await sql`
         delete from flow_carried where (generation, number) in (
-          select generation, number from flow_carried
-          where generation < ${oldest.number}
-            or number < ${Number(newest.number) - WINDOWS_KEPT * carried_blocks} limit 2000)
+          select c.generation, c.number
+          from flow_generation as g
+          left join unnest(${ranges.map((one) => one.generation)}::integer[],
+                           ${ranges.map((one) => one.until)}::bigint[]) as k (generation, until)
+            on k.generation = g.number
+          cross join lateral (
+            (select generation, number from flow_carried where generation = g.number
+              and number > coalesce(k.until, -1) order by number limit 2000)
+            union all
+            (select generation, number from flow_carried where generation = g.number
+              and number < ${Number(newest.number) - WINDOWS_KEPT * carried_blocks}
+              order by number limit 2000)) as c
+          limit 2000)
         returning 1`
+      await sql`
+        delete from flow_carried_from
+        where generation <> all(${ranges.map((one) => one.generation)}::integer[])`
       await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
       await sql`delete from flow_checkpoint where generation < ${oldest.number}`
       return gone.length > 0

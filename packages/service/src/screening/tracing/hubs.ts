@@ -7,69 +7,40 @@ import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
 import type { FlowIndex } from '../flow/flow_index.ts'
 import type { Label } from '../flow/labels.ts'
-import { countTransfers, transferAt } from '../flow/log.ts'
-import { ASSET, COUNT_IN, COUNT_OUT, LABEL_ASSET, SLOT, writeAddress } from '../flow/memory.ts'
-import { blocksAfter } from './flow_log.ts'
+import { ASSET, SLOT, writeAddress } from '../flow/memory.ts'
 
 /** `address`: 40 hexadecimal characters. */
 export type Hub = { address: string; counterparties: number }
 
-export const HUB_COUNTERPARTIES = 5_000
-
-const PORTION = 500
-
 /** Those that are hubs already, and those that an index shows: no label in force, and dealings with
- *  more than so many. */
+ *  more than so many. The index has counted them as it applied their transfers. */
 export async function findHubs(
   sql: Sql,
-  used: { number: number; index: FlowIndex; first_block: number; base: bigint },
-  counterparties_min: number,
+  { number, index }: { number: number; index: FlowIndex },
 ): Promise<Hub[]> {
-  const { number, index, first_block, base } = used
-  const known = await hubsOf(sql, number)
-  const partners = new Map(
-    busyAddresses(index, counterparties_min).map((address) => [address, new Set<string>()]),
-  )
-  const until = index.block_number
-  for (let after = first_block - 1; partners.size > 0; ) {
-    const blocks = await blocksAfter(sql, after, { limit: PORTION, until, base })
-    if (blocks.length === 0) break
-    for (const { transfers } of blocks) notePartners(partners, transfers)
-    after = blocks.at(-1)!.number
-  }
-  const found = [...partners]
-    .filter(([, others]) => others.size > counterparties_min)
-    .map(([address, others]) => ({ address, counterparties: others.size }))
-  return [...known, ...found].sort((a, b) => (a.address < b.address ? -1 : 1))
+  const found = new Map((await hubsOf(sql, number)).map((hub) => [hub.address, hub]))
+  for (const [address, counterparties] of busyAddresses(index))
+    if (!found.has(address)) found.set(address, { address, counterparties })
+  return [...found.values()].sort((a, b) => (a.address < b.address ? -1 : 1))
 }
 
-/** Addresses without a label that took part in more transfers than that: only they can have so many
- *  counterparties. */
-function busyAddresses({ memory }: FlowIndex, transfers_min: number): string[] {
-  const { slots, slot_count } = memory
-  const counts = new Map<string, number>()
-  // An address can be busy in several assets, a little in each.
-  const worth_adding = transfers_min / 256
-  for (let slot = 0; slot < slot_count; slot++) {
-    const base = slot * SLOT
-    const count = slots[base + COUNT_IN]! + slots[base + COUNT_OUT]!
-    if ((slots[base + ASSET]! & 255) === LABEL_ASSET || slots[base + ASSET]! >>> 16 !== 0) continue
-    if (count <= worth_adding) continue
+/** Addresses without a label that have dealt with too many, whatever assets they did it in. */
+function busyAddresses({ memory, counterparties }: FlowIndex): Map<string, number> {
+  const { slots } = memory
+  const { max } = counterparties
+  const partners = new Map<string, Set<bigint> | undefined>()
+  for (const { slot, others } of counterparties.counted()) {
+    if (slots[slot * SLOT + ASSET]! >>> 16 !== 0) continue
     const bytes = Buffer.alloc(20)
     writeAddress(slots, slot, bytes, 0)
     const address = bytes.toString('hex')
-    counts.set(address, (counts.get(address) ?? 0) + count)
+    const known = partners.has(address) ? partners.get(address) : new Set<bigint>()
+    for (let at = 0; known && others && at < others.length; at += 2)
+      known.add((BigInt(others[at]!) << 32n) | BigInt(others[at + 1]!))
+    partners.set(address, others === undefined ? undefined : known)
   }
-  return [...counts].filter(([, count]) => count > transfers_min).map(([address]) => address)
-}
-
-function notePartners(partners: ReadonlyMap<string, Set<string>>, transfers: Uint8Array): void {
-  for (let i = 0; i < countTransfers(transfers); i++) {
-    const { from, to } = transferAt(transfers, i)
-    const [sender, receiver] = [Buffer.from(from).toString('hex'), Buffer.from(to).toString('hex')]
-    partners.get(sender)?.add(receiver)
-    partners.get(receiver)?.add(sender)
-  }
+  const busy = [...partners].map(([address, set]) => [address, set?.size ?? max + 1] as const)
+  return new Map(busy.filter(([, count]) => count > max))
 }
 
 export async function storeHubs(tx: Tx, generation: number, hubs: readonly Hub[]): Promise<void> {

@@ -5,7 +5,13 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type CarriedPart, countTransfers, readCarried, transferAt } from '../flow/log.ts'
-import { addressOfBare, blocksOfTransfers, type RecordedBlock, recordedBlock } from './flow_log.ts'
+import {
+  addressOfBare,
+  blocksOfTransfers,
+  type CarriedRange,
+  type RecordedBlock,
+  recordedBlock,
+} from './flow_log.ts'
 
 /** A transfer of the log, in words. */
 export type Transfer = {
@@ -35,11 +41,15 @@ export type TransferReader = {
 
 const TRANSFERS_KEPT = 100_000
 
-/** Reads for a generation: its number, what it numbers transfers from, and what transfers carried
- *  by block as far as that is not to be found in the database. */
+/** Reads for a generation: where it is written down what transfers carried, what it numbers
+ *  transfers from, and what they carried by block as far as that is not in the database. */
 export function transferReader(
   sql: Sql,
-  generation: { number: number; base: bigint; unsaved: ReadonlyMap<number, Uint8Array> },
+  generation: {
+    carried: readonly CarriedRange[]
+    base: bigint
+    unsaved: ReadonlyMap<number, Uint8Array>
+  },
 ): TransferReader {
   const { unsaved } = generation
   let kept = new Map<number, Transfer>()

@@ -1,0 +1,15 @@
+// Work that is done in portions of a few milliseconds, so that whatever else the process does gets
+// its turn between them.
+
+import { setImmediate as turnOfLoop } from 'node:timers/promises'
+
+/** Does all that is left, with a turn of the event loop after each portion. */
+export async function finished<T>(
+  work: AsyncGenerator<undefined, T> | Generator<undefined, T>,
+): Promise<T> {
+  for (;;) {
+    const portion = await work.next()
+    if (portion.done) return portion.value
+    await turnOfLoop()
+  }
+}
