@@ -27,7 +27,7 @@ const REACHED = `
   look at check told 0, look at subscription told 0, orders failed, quote told 0, quote told 35,
   quote told 500, quote told 6, quote told 71, refused, resolve told nothing,
   resolve told refused, resolve told resolved, resolve told sent, spam, stop told 0,
-  stop told 0_held, subscription told 10, subscription told 2, subscription told 24, subscription told 35,
+  subscription told 10, subscription told 2, subscription told 24, subscription told 35,
   subscription told 500, subscription told 6, subscriptions error, subscriptions expired,
   subscriptions stopped, told 24, told 500, unanswered, uses, webhook calls`
   .trim()

@@ -253,8 +253,7 @@ export class Subscribing extends CustomerTasks {
       if (stopped) wish.status = 'stopped'
       const fine = stopped || code === 21 || code === 500
       return {
-        // Held is the start of one that was not active yet.
-        told: result?.held === undefined ? `${code}` : `${code}_held`,
+        told: `${code}`,
         objection: fine ? undefined : `not stopped: ${code} ${key} ${result?.status}`,
       }
     }
