@@ -267,7 +267,7 @@ test('with an interval, blocks come by themselves, at the time of the wall clock
   assert.ok(Math.abs(block.time_ms - before_ms) < 60_000)
 })
 
-test('blocks of an interval are made when their slots begin, whenever the chain began', async (t) => {
+test('blocks of an interval are made when their slots begin, not in between', async (t) => {
   const slot_ms = 1_780_000_002_000
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: slot_ms + 1_100 })
   const late_ms: number[] = []
