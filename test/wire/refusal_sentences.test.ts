@@ -420,8 +420,24 @@ const MORE: Row[] = [
   ],
   [500, 'Internal server error', undefined, broken('/v1/balance')],
   [500, 'Internal server error', undefined, broken('/v1/transactions/list')],
-  [70, 'There is no such key', undefined, call('/v1/key/revoke', { id: 'x' })],
-  [70, /^There is no such/, undefined, call('/v1/webhook/remove', { id: 'x' })],
+  [
+    70,
+    'There is no such key: no key of yours has the id "x"',
+    'id',
+    call('/v1/key/revoke', { id: 'x' }),
+  ],
+  [
+    70,
+    'There is no such webhook: no webhook of yours has the id "x"',
+    'id',
+    call('/v1/webhook/remove', { id: 'x' }),
+  ],
+  [
+    70,
+    'There is no such event: no event of yours has the number 12345',
+    'number',
+    call('/v1/event/check', { number: 12_345 }),
+  ],
   [73, 'A key does not change itself: name another key', 'id', ({ rich }) => changeSelf(rich)],
   [
     73,

@@ -160,7 +160,9 @@ const eventCheck = (sql: Sql, print: Printer): Endpoint =>
       const event = await findEvent(sql, { customer_id, number })
       if (event) return print(event, customer)
       const { oldest } = await eventBounds(sql, customer_id)
-      throw number > 0n && number < oldest ? TooOld() : NotFound('event', 'There is no such event')
+      throw number > 0n && number < oldest
+        ? TooOld()
+        : NotFound('event', 'There is no such event').absent('number', 'event of yours')
     },
   })
 

@@ -270,7 +270,8 @@ const NOTICE_REFUSALS = [
   refuses(NotFound, 'That webhook has no notice of that event', 'notice'),
 ]
 
-const NoNotice = () => NotFound('notice', 'There is no such notice')
+const NoNotice = () =>
+  NotFound('notice', 'There is no such notice').absent('number', 'notice of that webhook')
 
 /** Where a page of notices ends: one event has a notice for each webhook. */
 const placeOf = ({ number, webhook_id }: Pick<Notice, 'number' | 'webhook_id'>): string =>
@@ -343,7 +344,7 @@ const noticeCheck = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     ],
     async handle({ body, customer: { customer_id } }) {
       const { webhook_id } = body
-      await findWebhook(sql, { customer_id, id: webhook_id })
+      await findWebhook(sql, { customer_id, id: webhook_id }, 'webhook_id')
       const number = BigInt(body.number)
       const [notice] = await listNotices(sql, { customer_id, webhook_id, number, limit: 1 })
       if (!notice) throw NoNotice()
@@ -378,7 +379,7 @@ const noticeRetry = (needs: Needs): Endpoint =>
       const number = BigInt(body.number)
       const now = needs.clock.now()
       await needs.sql.begin(async (tx) => {
-        const webhook = await lockWebhook(tx, { customer_id, id: webhook_id })
+        const webhook = await lockWebhook(tx, { customer_id, id: webhook_id }, 'webhook_id')
         if (!(await retryNotice(tx, webhook, { number, now }))) throw NoNotice()
         requireOn(webhook)
         await recordCustomerAction(tx, now, {

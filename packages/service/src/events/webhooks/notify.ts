@@ -223,7 +223,8 @@ export async function callsOf(
     secretsAlive(sql, webhook.id, clock.now()),
     allowedNetworks(sql, webhook.customer_id),
   ])
-  if (rows.length === 0) throw NotFound('webhook', 'There is no such webhook')
+  if (rows.length === 0)
+    throw NotFound('webhook', 'There is no such webhook').absent('id', 'webhook of yours')
   const context = webhookContext(webhook.id)
   const keys = rows.map(({ sealed_secret }) => signingKey(seal.open(sealed_secret, context)))
   // An allowance may have been taken back since the webhook was made.

@@ -107,7 +107,7 @@ const record = (
 async function report({ sql, clock }: Needs, customer_id: string, id: string) {
   const wanted = { customer_id, id, limit: 1, at: clock.now() }
   const [found] = await listWebhooks(sql, wanted)
-  if (!found) throw NotFound('webhook', 'There is no such webhook')
+  if (!found) throw NotFound('webhook', 'There is no such webhook').absent('id', 'webhook of yours')
   return printWebhook(found)
 }
 

@@ -163,11 +163,13 @@ async function addSecret(tx: Tx, needs: Needs, { id }: Pick<Webhook, 'id'>): Pro
 export async function findWebhook(
   sql: Sql | Tx,
   { customer_id, id }: { customer_id: string; id: string },
+  field = 'id',
 ): Promise<Webhook> {
   const [webhook] = await sql<Webhook>`
     select ${WEBHOOK_COLUMNS} from webhook
     where id = ${id} and customer_id = ${customer_id} and state <> 'removed'`
-  if (!webhook) throw NotFound('webhook', 'There is no such webhook')
+  if (!webhook)
+    throw NotFound('webhook', 'There is no such webhook').absent(field, 'webhook of yours')
   return webhook
 }
 
@@ -175,11 +177,13 @@ export async function findWebhook(
 export async function lockWebhook(
   tx: Tx,
   { customer_id, id }: { customer_id: string; id: string },
+  field = 'id',
 ): Promise<Webhook> {
   const [webhook] = await tx<Webhook>`
     select ${WEBHOOK_COLUMNS} from webhook
     where id = ${id} and customer_id = ${customer_id} and state <> 'removed' for no key update`
-  if (!webhook) throw NotFound('webhook', 'There is no such webhook')
+  if (!webhook)
+    throw NotFound('webhook', 'There is no such webhook').absent(field, 'webhook of yours')
   return webhook
 }
 

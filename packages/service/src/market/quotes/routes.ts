@@ -369,7 +369,7 @@ const acceptQuote = ({ sql, placeOrder }: Needs): Endpoint =>
       const external_id = externalId(body.external_id, { headers, customer })
       const { customer_id } = customer
       const quote = await findQuote(sql, { customer_id, id: body.id })
-      if (!quote) throw NotFound('quote', 'There is no such quote')
+      if (!quote) throw NotFound('quote', 'There is no such quote').absent('id', 'quote of yours')
       const { service, address, activate } = quote
       const amounts = { energy: Number(quote.energy), bandwidth: Number(quote.bandwidth) }
       const refusal = customer.suspended ? Suspended() : undefined

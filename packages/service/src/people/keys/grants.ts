@@ -236,7 +236,7 @@ async function lockAsked(
     const key = keys.get(id)
     const is_seen = key?.customer_id === customer_id && key.user_id === null
     if (!is_seen || (own !== undefined && key.made_by_key !== own))
-      throw NotFound('key', 'There is no such key')
+      throw NotFound('key', 'There is no such key').absent('id', 'key of yours')
     return key
   })
   return [asking, ...named]
@@ -259,7 +259,7 @@ export async function requireSeen(
     select 1 from api_key
     where id = ${id} and customer_id = ${asks.customer_id} and (user_id is null or ${users})
       and (${own}::text is null or made_by_key = ${own} or user_id = ${own})`
-  if (!seen) throw NotFound('key', 'There is no such key')
+  if (!seen) throw NotFound('key', 'There is no such key').absent('id', 'key of yours')
 }
 
 /** Nobody else counts the customer's keys meanwhile. */

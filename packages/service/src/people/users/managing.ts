@@ -65,7 +65,7 @@ async function lockAsking(tx: Tx, asks: Customer): Promise<KeyRow> {
 /** Locks a user of the customer, and the one who asks. Throws NotFound and Forbidden. */
 async function lockBoth(tx: Tx, asks: Customer, id: string): Promise<[UserReport, KeyRow]> {
   const user = await lockUser(tx, { id, customer_id: asks.customer_id })
-  if (!user) throw NotFound('user', 'There is no such user')
+  if (!user) throw NotFound('user', 'There is no such user').absent('id', 'user of yours')
   const asking = await lockAsking(tx, asks)
   requireNarrow(user, asking)
   return [user, asking]

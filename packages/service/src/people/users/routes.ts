@@ -97,7 +97,7 @@ const readCap = (given: Json | undefined): bigint | null | undefined =>
 
 async function report({ sql }: Pick<Needs, 'sql'>, { customer_id }: Customer, id: string) {
   const [user] = await reportUsers(sql, { customer_id, ids: [id], limit: 1 })
-  if (!user) throw NotFound('user', 'There is no such user')
+  if (!user) throw NotFound('user', 'There is no such user').absent('id', 'user of yours')
   return printUser(user)
 }
 
@@ -265,7 +265,7 @@ const remove = (needs: Needs): Endpoint =>
       const ending = { ...which, customer_id, with_made, keep_subscriptions: false }
       const made = await needs.sql.begin(async (tx) => {
         const user = await lockUser(tx, { id, customer_id })
-        if (!user) throw NotFound('user', 'There is no such user')
+        if (!user) throw NotFound('user', 'There is no such user').absent('id', 'user of yours')
         const { ended, made } = await endMade(tx, needs, customer, ending)
         await removeByCustomer(tx, customer, which)
         const actions = ended.map((one) => ({ actor: customer, ...one }))

@@ -105,7 +105,8 @@ const end = (needs: Needs): Endpoint =>
       await needs.sql.begin(async (tx) => {
         const [session] = await listSessions(tx, { ...seenBy(customer, needs), id, limit: 1 })
         const ended = session && (await endSessions(tx, { user_id: session.user_id, id, at }))
-        if (!ended) throw NotFound('session', 'There is no such session')
+        if (!ended)
+          throw NotFound('session', 'There is no such session').absent('id', 'session of yours')
         const { user_id, name, ip, browser } = session
         await recordCustomerAction(tx, at, {
           actor: customer,

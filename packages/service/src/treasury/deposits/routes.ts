@@ -128,7 +128,8 @@ const check = ({ sql }: Needs): Endpoint =>
           then block_number - (select confirmed_number from chain) end)::integer as solid_in_blocks
         from deposit as d where tx_id = ${tx_id} and customer_id = ${customer_id}
         order by position`
-      if (rows.length === 0) throw NotFound('deposit', 'There is no such deposit')
+      if (rows.length === 0)
+        throw NotFound('deposit', 'There is no such deposit').absent('tx_id', 'deposit of yours')
       return { tx_id, deposits: rows.map(printOwn) }
     },
   })

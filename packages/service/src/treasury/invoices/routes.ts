@@ -58,7 +58,8 @@ export const routes = ({ sql }: Needs): Endpoint[] => [
     examples: [{ summary: 'One that is not there', body: { number: 1 } }],
     async handle({ body, customer: { customer_id } }) {
       const invoice = await findInvoice(sql, { customer_id, number: BigInt(body.number) })
-      if (!invoice) throw NotFound('invoice', 'There is no such invoice')
+      if (!invoice)
+        throw NotFound('invoice', 'There is no such invoice').absent('number', 'invoice of yours')
       return printWholeInvoice(invoice)
     },
   }),
