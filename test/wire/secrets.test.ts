@@ -209,7 +209,8 @@ function reportOfProcess(): string {
   const key = `${CANARY}-key`
   const url = `https://somebody:${key}@node.example.com/${key}`
   tally.add([{ url, headers: { 'tron-pro-api-key': key } }])
-  const sources = { providers: [], indexMemory: () => [], kept_days: null }
+  const signingTerms = () => null
+  const sources = { providers: [], indexMemory: () => [], kept_days: null, signingTerms }
   return writeReport(tally, sources)
 }
 

@@ -32,4 +32,4 @@ export function RiskTable() {
 }
 
 const Most = ({ most_sun }: Row<'risk'>) =>
-  most_sun === null ? <>{say('risk.no_end')}</> : <Money trx={trx(most_sun)} />
+  most_sun === null ? say('risk.no_end') : <Money trx={trx(most_sun)} />
