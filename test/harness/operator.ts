@@ -9,8 +9,8 @@ import type { TestContext } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { person } from 'penstock-devchain/scene.ts'
 import { readConfig } from 'penstock-service/config.ts'
+import { readCommand } from 'penstock-service/operators/command_line/arguments.ts'
 import { type Io, runCommand } from 'penstock-service/operators/command_line/run.ts'
-import { findOperation } from 'penstock-service/operators/command_line/words.ts'
 import { OPERATIONS } from 'penstock-service/operators/operations.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { replyChecker } from 'penstock-service/platform/wire/replies.ts'
@@ -36,8 +36,7 @@ const checking = replyChecker()
 /** Throws unless JSON that a command has printed is what its operation documents. */
 export async function checkPrinted(words: readonly string[], out: string): Promise<void> {
   if (!words.includes('--json') || out === '') return
-  const meant = words[0] === 'check-books' ? ['books', 'check'] : words
-  const { path, reply, cli } = findOperation(OPERATIONS, meant).operation
+  const { path, reply, cli } = readCommand(OPERATIONS, words).operation
   const check = await checking
   check({ path, reply: cli.prints ?? reply }, out)
 }

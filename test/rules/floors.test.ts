@@ -22,10 +22,11 @@ import { floorOf, WINGS } from './floors.ts'
 const PACKAGES: Record<string, readonly string[]> = {
   tron: [],
   sdk: [],
-  cli: ['sdk'],
+  'command-line': [],
+  cli: ['sdk', 'command-line'],
   devchain: ['tron'],
   web: ['sdk'],
-  service: ['tron', 'web'],
+  service: ['tron', 'web', 'command-line'],
   playground: ['tron', 'devchain', 'service'],
 }
 const FOR_TESTS = ['tron', 'devchain', 'service', 'playground', 'web']
@@ -233,10 +234,11 @@ function fullWings(paths: readonly string[]): string[] {
   const inside = paths.filter((path) => path.startsWith('packages/service/src/') && !isTest(path))
   const rooms = Map.groupBy(inside.map(floorOf), ({ wing }) => wing)
   return [...rooms].flatMap(([wing, files]) => {
-    const names = [...new Set(files.map(({ room }) => room.split('/')[1]))]
+    const inner = files.flatMap(({ room }) => room.split('/').slice(1))
+    const names = [...new Set(inner)]
     if (wing !== 'operators') return names.length > ROOMS_MAX ? [wing] : []
     const known = [...WINGS, ...OWN_ROOMS_OF_OPERATORS]
-    return names.filter((name) => !known.includes(name ?? '')).map((name) => `${wing}/${name}`)
+    return names.filter((name) => !known.includes(name)).map((name) => `${wing}/${name}`)
   })
 }
 

@@ -1,5 +1,7 @@
 // One command, from what was typed to its exit code.
 
+import { lineIn } from 'penstock-command-line/fitting.ts'
+import { findCommand } from 'penstock-command-line/words.ts'
 import { Penstock } from 'penstock-sdk'
 import { rememberIds, withWholeIds } from './commands/completion.ts'
 import { COMMANDS } from './commands/table.ts'
@@ -7,13 +9,11 @@ import type { Command, Invocation, Outcome } from './line/command.ts'
 import { EXIT, endingOf } from './line/ending.ts'
 import { ENDPOINTS } from './line/endpoints.ts'
 import { Misuse } from './line/errors.ts'
-import { lineIn } from './line/fitting.ts'
 import { helpOf, overview } from './line/help.ts'
 import type { Io } from './line/io.ts'
 import { cleaned, jsonText, tableLines, valueText } from './line/printing.ts'
 import { Profiles } from './line/profiles.ts'
 import { readArguments } from './line/reading.ts'
-import { findCommand } from './line/words.ts'
 
 /** Runs one command. Returns the exit code. */
 export async function runCommand(

@@ -3,12 +3,12 @@
 // started.
 
 import { parseArgs } from 'node:util'
+import { columns } from 'penstock-command-line/fitting.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './chain/node/configured.ts'
 import { isDatabasePrivate } from './chain/node/plaintext.ts'
 import { Misuse } from './lib/fault.ts'
 import { sunOf } from './lib/json.ts'
 import { isLoopback, isNetwork } from './lib/networks.ts'
-import { columns } from './operators/command_line/columns.ts'
 import { CONSOLE_LENGTHS, PORTAL_LENGTHS, type SessionLengths } from './people/users/faces.ts'
 import { hostUrls } from './platform/database/hosts.ts'
 import { readNameServers } from './platform/names/names.ts'

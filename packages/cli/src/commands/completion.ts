@@ -4,13 +4,13 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { nounsOf, verbsOf } from 'penstock-command-line/words.ts'
 import { type Command, field, fieldsOf } from '../line/command.ts'
 import { EVENT_TYPES } from '../line/endpoints.ts'
 import { Misuse } from '../line/errors.ts'
 import type { Io } from '../line/io.ts'
 import type { Profiles } from '../line/profiles.ts'
 import { COMMON, optionName } from '../line/reading.ts'
-import { nounsOf, verbsOf } from '../line/words.ts'
 
 const IDS_MAX = 100
 

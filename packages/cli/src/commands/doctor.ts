@@ -1,8 +1,8 @@
 // Whether everything is as it should be, from here to the chain: what to do where it is not.
 
+import { wrapped } from 'penstock-command-line/fitting.ts'
 import { AuthError, type Penstock, PenstockError } from 'penstock-sdk'
 import type { Command, Invocation, Outcome } from '../line/command.ts'
-import { wrapped } from '../line/fitting.ts'
 import { valueText } from '../line/printing.ts'
 
 type Finding = { what: string; state: 'ok' | 'warn' | 'fail'; detail: string }

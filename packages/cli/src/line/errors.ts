@@ -1,9 +1,6 @@
 // Why a command does not do what was typed, before the service is asked.
 
-/** What was typed is wrong: exit code 2. */
-export class Misuse extends Error {
-  override name = 'Misuse'
-}
+export { Misuse } from 'penstock-command-line/misuse.ts'
 
 /** Something is not there, or is not as it should be: exit code 1. */
 export class Refusal extends Error {

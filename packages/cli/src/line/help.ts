@@ -1,31 +1,11 @@
 // What the command line says of itself.
 
+import { columns, wrapped } from 'penstock-command-line/fitting.ts'
 import { type Command, fieldsOf } from './command.ts'
 import type { Field } from './endpoints.ts'
-import { wrapped } from './fitting.ts'
-import { COMMON, operandName, optionName } from './reading.ts'
+import { COMMON, operandName, optionName, valueName } from './reading.ts'
 
 const WIDTH_MAX = 100
-/** What is longer stands on lines of its own, and what it means below it. */
-const NAME_MAX = 36
-
-/** The lines of a list of names with what each means, the meanings below one another. */
-function columns(
-  rows: readonly (readonly [name: string, meaning: string])[],
-  width: number,
-): string[] {
-  const short = rows.map(([name]) => name.length).filter((length) => length <= NAME_MAX)
-  const place = Math.max(0, ...short) + 4
-  return rows.flatMap(([name, meaning]) => {
-    const [first = '', ...others] = wrapped(name, width - 6)
-    const names = [`  ${first}`, ...others.map((line) => `      ${line}`)]
-    const meanings = wrapped(meaning, width - place)
-    const beside = name.length <= NAME_MAX ? `${names.pop()!.padEnd(place)}${meanings.shift()}` : ''
-    const below = meanings.map((line) => `${' '.repeat(place)}${line}`)
-    return [...names, beside, ...below].map((line) => line.trimEnd()).filter((line) => line !== '')
-  })
-}
-
 /** The help of one command. */
 export function helpOf(command: Command, columns_max = WIDTH_MAX): string {
   const width = Math.min(columns_max, WIDTH_MAX)
@@ -43,19 +23,10 @@ export function helpOf(command: Command, columns_max = WIDTH_MAX): string {
 const operandRow = (one: Field): [string, string] => [operandName(one), meaning(one)]
 
 function optionRow(one: Field): [string, string] {
-  const kind =
-    one.type === 'yes'
-      ? ''
-      : one.type === 'list'
-        ? ' A,B'
-        : one.type === 'lines'
-          ? ' TEXT ...'
-          : ` ${valueName(one)}`
+  const more = one.type === 'lines' ? ' ...' : ''
   const must = one.needed ? '; must be given' : ''
-  return [`${optionName(one)}${kind}`, `${meaning(one)}${must}`]
+  return [`${optionName(one)} ${valueName(one)}${more}`.trim(), `${meaning(one)}${must}`]
 }
-
-const valueName = ({ type }: Field) => (type === 'text' ? 'TEXT' : 'NUMBER')
 
 const meaning = ({ words, help }: Field) =>
   words ? [words.join('|'), help].filter(Boolean).join(': ') : help

@@ -1,8 +1,8 @@
 // How a result is printed: as JSON, or as tables and fields for reading. What others have written
 // must not steer a terminal.
 
+import { type Column, fieldLines, tableIn } from 'penstock-command-line/fitting.ts'
 import type { Row } from './command.ts'
-import { type Column, fieldLines, tableIn } from './fitting.ts'
 
 /** JSON whose control characters are escapes. */
 export const jsonText = (value: unknown, indent?: number): string =>

@@ -1,11 +1,10 @@
 // What was typed, read by the fields of a command: `--max-amount` is the field `max_amount`, and
 // `--address` is `params.address`.
 
-import { parseArgs } from 'node:util'
+import { readWord, sortTyped } from 'penstock-command-line/options.ts'
 import { type Command, field, fieldsOf, type Row } from './command.ts'
 import type { Field } from './endpoints.ts'
 import { Misuse } from './errors.ts'
-import { nearest } from './words.ts'
 
 /** What every command takes. */
 export const COMMON: readonly Field[] = [
@@ -21,6 +20,21 @@ export const COMMON: readonly Field[] = [
 export const optionName = ({ name }: Field): string =>
   `--${name.split('.').at(-1)!.replaceAll('_', '-')}`
 
+/** What stands for the value of an option; empty: it has none. */
+export function valueName({ type }: Field): string {
+  if (type === 'yes') return ''
+  if (type === 'list') return 'A,B'
+  return type === 'text' || type === 'lines' ? 'TEXT' : 'NUMBER'
+}
+
+const optionOf = (field: Field) => ({
+  field,
+  name: optionName(field),
+  value: valueName(field),
+  bare: field.bare,
+  with_no: true,
+})
+
 export type Arguments = { common: Row; body: Row; own: Row }
 
 /** Reads what follows the words of a command. With --help nothing else is looked at. Throws
@@ -29,7 +43,8 @@ export function readArguments(command: Command, args: readonly string[]): Argume
   const { words, operands = [] } = command
   const fields = fieldsOf(command)
   const all = [...fields.body, ...fields.own, ...COMMON]
-  const { given, left } = sortTokens(words, all, args)
+  const { given: options, left } = sortTyped(words, all.map(optionOf), args)
+  const given = new Map(Array.from(options, ([{ field }, texts]) => [field, texts]))
   for (const name of operands) {
     const one = all.find((each) => each.name === name)!
     const mine = /^(list|lines)$/.test(one.type) ? left.splice(0) : left.splice(0, 1)
@@ -75,10 +90,11 @@ function setIn(row: Row, name: string, value: unknown): void {
 /** The value of all that was given for one field. Throws Misuse. */
 function valueOfTexts(one: Field, texts: readonly string[]): unknown {
   const name = optionName(one)
+  const wordOf = (text: string) => (one.words ? readWord(one.words, text, name) : text)
   if (one.type === 'lines') return texts
   if (one.type === 'list') {
     const words = texts.flatMap((text) => text.split(',')).filter((text) => text !== '')
-    return words.map((text) => readWord(one, text))
+    return words.map(wordOf)
   }
   if (texts.length > 1) throw new Misuse(`${name} is given more than once.`)
   const [text] = texts as [string]
@@ -93,51 +109,5 @@ function valueOfTexts(one: Field, texts: readonly string[]): unknown {
     throw new Misuse(`${name} ${text}: it is a number with at most 6 decimals.`)
   const number = one.type === 'whole' || one.type === 'number'
   if (number || (one.type === 'number or word' && decimal)) return Number(text)
-  return readWord(one, text)
-}
-
-function readWord(one: Field, text: string): string {
-  const { words } = one
-  if (!words || words.includes(text)) return text
-  const choice = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
-  throw new Misuse(`${optionName(one)} ${text}${nearest(text, words)}: it is ${choice}.`)
-}
-
-/** Whether an option stands without its value, and may. */
-const isBare = (one: Field | undefined, next: string | undefined): boolean =>
-  one?.bare !== undefined && (next === undefined || next.startsWith('-'))
-
-const bareText = (arg: string, known: ReadonlyMap<string, Field>) =>
-  `${arg}=${known.get(arg)!.bare}`
-
-function sortTokens(words: string, fields: readonly Field[], args: readonly string[]) {
-  const known = new Map(fields.map((one) => [optionName(one), one]))
-  const options = fields.map((one) => {
-    const type = one.type === 'yes' ? ('boolean' as const) : ('string' as const)
-    return [optionName(one).slice(2), { type, ...(one.name === 'help' && { short: 'h' }) }]
-  })
-  const { tokens } = parseArgs({
-    args: args.map((arg, i) => (isBare(known.get(arg), args[i + 1]) ? bareText(arg, known) : arg)),
-    strict: false,
-    tokens: true,
-    options: Object.fromEntries(options),
-  })
-  const given = new Map<Field, string[]>()
-  const left: string[] = []
-  for (const token of tokens) {
-    if (token.kind === 'positional') left.push(token.value)
-    if (token.kind !== 'option') continue
-    const { rawName: name, value, inlineValue } = token
-    const not = known.get(`--${token.name.replace(/^no-/, '')}`)
-    const one = known.get(`--${token.name}`) ?? (not?.type === 'yes' ? not : undefined)
-    if (one === undefined)
-      throw new Misuse(`${words} has no option ${name}${nearest(name, [...known.keys()])}.`)
-    if (one.type === 'yes' && value !== undefined) throw new Misuse(`${name} takes no value.`)
-    // An option's name where its value should be: the value was forgotten.
-    if (one.type !== 'yes' && (value === undefined || (!inlineValue && value.startsWith('--'))))
-      throw new Misuse(`${name} has no value.`)
-    const text = one === known.get(`--${token.name}`) ? (value ?? 'yes') : 'no'
-    given.set(one, [...(given.get(one) ?? []), text])
-  }
-  return { given, left }
+  return wordOf(text)
 }

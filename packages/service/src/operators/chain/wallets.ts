@@ -2,6 +2,7 @@
 // them, giving one its permission, taking it away. The latter needs no database: it is done before
 // a service runs, or while nobody trusts it.
 
+import { wrapped } from 'penstock-command-line/fitting.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
 import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
@@ -39,7 +40,6 @@ import {
   whole,
 } from '../../platform/wire/schemas.ts'
 import { type Answer, local, look, type Terminal, type TerminalAnswer } from '../table/operation.ts'
-import { wrapped } from '../table/wrapped.ts'
 
 const HOURS = 12
 const hours = optional(

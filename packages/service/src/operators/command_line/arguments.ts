@@ -2,14 +2,14 @@
 // of it. `--energy-limit` is the field `energy_limit`; a field in sun is typed in TRX and without
 // its unit.
 
-import { parseArgs } from 'node:util'
+import { readWord, sortTyped } from 'penstock-command-line/options.ts'
+import { findCommand } from 'penstock-command-line/words.ts'
 import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import { readMoment } from '../../lib/clock.ts'
 import { misuse } from '../../lib/fault.ts'
 import { flag, text } from '../../platform/wire/schemas.ts'
 import { type Operation, readTrx } from '../table/operation.ts'
-import { nearest } from './words.ts'
 
 /** What of a schema says how its value is typed. */
 type Node = {
@@ -107,11 +107,6 @@ function readerOf({ type, format, enum: words, minimum, maximum }: Node): Parame
   return (given) => given
 }
 
-function readWord(words: readonly string[], given: string, name: string): string {
-  if (words.includes(given)) return given
-  throw misuse(`${name} ${given}: it is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`)
-}
-
 function readWhole(
   given: string,
   name: string,
@@ -137,6 +132,36 @@ function readAddress(given: string, name: string): string {
 
 type Row = Record<string, unknown>
 
+/** Other words for a command. */
+const ALIASES: Record<string, readonly string[]> = { 'check-books': ['books', 'check'] }
+/** What is meant by these words where nothing is named that could be shown. */
+const ALONE: Record<string, string> = { 'lists show': 'lists list', 'aml show': 'aml status' }
+
+/** Reads a whole command. Throws Misuse. */
+export function readCommand(
+  operations: readonly Operation[],
+  typed: readonly string[],
+): { operation: Operation; given: Arguments } {
+  const [first = '', ...more] = typed
+  const args = Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...more] : typed
+  const { operation, rest } = findOperation(operations, args)
+  const alone = operations.find(({ cli }) => cli.words === ALONE[operation.cli.words])
+  try {
+    return { operation, given: readArguments(operation, rest) }
+  } catch (thrown) {
+    if (alone === undefined || !(thrown instanceof Error && / is missing: /.test(thrown.message)))
+      throw thrown
+    return { operation: alone, given: readArguments(alone, rest) }
+  }
+}
+
+/** The operation that the first words name, and what follows them. Throws Misuse. */
+export function findOperation(operations: readonly Operation[], args: readonly string[]) {
+  const named = operations.map((operation) => ({ words: operation.cli.words, operation }))
+  const { command, rest } = findCommand(named, args)
+  return { operation: command.operation, rest }
+}
+
 /** What was given to a command: the fields of its body, what else it has on the command line, and
  *  what all have. */
 export type Arguments = Static<typeof COMMON> &
@@ -150,7 +175,7 @@ export function readArguments(operation: Operation, args: readonly string[]): Ar
   const { words, operands } = operation.cli
   const groups = parametersOf(operation)
   const all = Object.values(groups).flat()
-  const { given, left } = sortTokens(
+  const { given, left } = sortTyped(
     words,
     all.filter(({ operand }) => !operand),
     args,
@@ -158,7 +183,7 @@ export function readArguments(operation: Operation, args: readonly string[]): Ar
   const readAll = (some: readonly Parameter[]): Row =>
     Object.fromEntries(
       some.flatMap((one) => {
-        const value = readParameter(one, given.get(one.field) ?? [], one.name)
+        const value = readParameter(one, given.get(one) ?? [], one.name)
         return value === undefined ? [] : [[one.field, value]]
       }),
     )
@@ -187,39 +212,4 @@ function readParameter(one: Parameter, given: readonly string[], name: string): 
   if (given[0] !== undefined) return one.read(given[0], name)
   if (one.needed) throw misuse(`${name} is missing: ${one.help}.`)
   return undefined
-}
-
-function sortTokens(words: string, options: readonly Parameter[], args: readonly string[]) {
-  const known = new Map(options.map((one) => [one.name, one]))
-  const types = options.map(({ field, name, value }) => [
-    name.slice(2),
-    {
-      type: value === '' ? ('boolean' as const) : ('string' as const),
-      ...(field === 'help' && { short: 'h' }),
-    },
-  ])
-  const { tokens } = parseArgs({
-    args: [...args],
-    strict: false,
-    tokens: true,
-    options: Object.fromEntries(types),
-  })
-  const given = new Map<string, string[]>()
-  const left: string[] = []
-  for (const token of tokens) {
-    if (token.kind === 'positional') left.push(token.value)
-    if (token.kind !== 'option') continue
-    const { rawName: name, value, inlineValue } = token
-    const option = known.get(`--${token.name}`)
-    if (option === undefined)
-      throw misuse(`${words} has no option ${name}${nearest(name, [...known.keys()])}.`)
-    const { field, value: wanted } = option
-    if (wanted === '' && value !== undefined) throw misuse(`${name} takes no value.`)
-    // An option's name where its value should be: the value was forgotten.
-    const forgotten =
-      wanted !== '' && (value === undefined || (!inlineValue && value.startsWith('--')))
-    if (forgotten) throw misuse(`${name} has no value: ${name} ${wanted}.`)
-    given.set(field, [...(given.get(field) ?? []), value ?? ''])
-  }
-  return { given, left }
 }

@@ -22,8 +22,7 @@ import { NODE_RULES } from '../../health/books/books.ts'
 import { ROW_RULES } from '../../health/books/rules.ts'
 import { ALERTS } from '../../health/monitoring/alerts.ts'
 import { OPERATIONS } from '../operations.ts'
-import { readArguments } from './arguments.ts'
-import { findOperation } from './words.ts'
+import { findOperation, readArguments } from './arguments.ts'
 
 const CLI = `${import.meta.dirname}/../../main.ts`
 

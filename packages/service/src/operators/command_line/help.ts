@@ -1,9 +1,8 @@
 // What the command line says of itself: all commands, and each of them.
 
+import { columns, wrapped } from 'penstock-command-line/fitting.ts'
 import type { Operation } from '../table/operation.ts'
-import { wrapped } from '../table/wrapped.ts'
 import { type Parameter, parametersOf } from './arguments.ts'
-import { columns } from './columns.ts'
 
 /** The help of one command. */
 export function helpOf(operation: Operation): string {

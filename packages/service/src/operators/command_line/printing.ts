@@ -1,5 +1,6 @@
 // How an answer is printed: as JSON, or as tables and fields for reading.
 
+import { tableIn } from 'penstock-command-line/fitting.ts'
 import { wireTime } from '../../lib/clock.ts'
 import { jsonOf, trxText } from '../../lib/json.ts'
 import type { CommandLine, Progress, TerminalAnswer } from '../table/operation.ts'
@@ -53,14 +54,12 @@ function table(rows: readonly Row[]): string[] {
   const [first] = rows
   if (!first) return ['none']
   const keys = Object.keys(first)
-  const lines = [keys.map(heading), ...rows.map((row) => keys.map((key) => cell(key, row[key])))]
-  const widths = keys.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)))
-  const right = keys.map((key) =>
-    rows.every((row) => row[key] === null || /^(bigint|number)$/.test(typeof row[key])),
-  )
-  const pad = (text: string, i: number) =>
-    right[i] ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
-  return lines.map((line) => line.map(pad).join('  ').trimEnd())
+  const columns = keys.map((key) => ({
+    heading: heading(key),
+    cells: rows.map((row) => cell(key, row[key])),
+    right: rows.every((row) => row[key] === null || /^(bigint|number)$/.test(typeof row[key])),
+  }))
+  return tableIn(columns, Number.POSITIVE_INFINITY)
 }
 
 /** One value on one line. What customers have written must not steer a terminal. */

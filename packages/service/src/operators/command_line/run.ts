@@ -4,13 +4,14 @@
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Misuse as TypedWrongly } from 'penstock-command-line/misuse.ts'
 import about from '../../../package.json' with { type: 'json' }
 import type { NodeConfig } from '../../chain/node/configured.ts'
 import { type Transport, tronNode } from '../../chain/node/node.ts'
 import { isPublicKey, readWallets } from '../../chain/wallets/wallet_file.ts'
 import { chainView } from '../../health/books/chain.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { failureOf, refusal } from '../../lib/fault.ts'
+import { failureOf, misuse, refusal } from '../../lib/fault.ts'
 import { appendText, readWhole, writeWhole } from '../../lib/files.ts'
 import { idMaker, type Random } from '../../lib/ids.ts'
 import { depositAddresses } from '../../people/customers/deposit_addresses.ts'
@@ -23,11 +24,10 @@ import { httpDownload } from '../../screening/labels/lists.ts'
 import { OPERATIONS } from '../operations.ts'
 import type { LocalNeeds, Needs, Operation, Terminal, TerminalAnswer } from '../table/operation.ts'
 import { databasePlace, stopSigningHere } from '../table/place.ts'
-import { type Arguments, readArguments } from './arguments.ts'
+import { type Arguments, readCommand } from './arguments.ts'
 import { databaseUrl, withDatabase } from './database.ts'
 import { helpOf, overview } from './help.ts'
 import { answerText, jsonText, progressText } from './printing.ts'
-import { findOperation } from './words.ts'
 
 /** What commands need of the configuration. */
 export type Settings = {
@@ -63,11 +63,6 @@ export type Io = {
   progress?(line: string): void
 }
 
-/** Other words for a command. */
-const ALIASES: Record<string, string[]> = { 'check-books': ['books', 'check'] }
-/** What is meant by these words where nothing is named that could be shown. */
-const ALONE: Record<string, string> = { 'lists show': 'lists list', 'aml show': 'aml status' }
-
 /** Runs one command. Returns the exit code. */
 export async function runCommand(args: readonly string[], io: Io): Promise<number> {
   try {
@@ -86,8 +81,7 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
       io.out(`${alone ? `${helpOf(alone)}\n` : ''}${overview(of_noun)}`)
       return 0
     }
-    const meant = Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...args.slice(1)] : args
-    const { operation, given } = readCommand(meant)
+    const { operation, given } = readCommand(OPERATIONS, args)
     if (given.help === true) {
       io.out(helpOf(operation))
       return 0
@@ -96,22 +90,15 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
     io.out(given.json === true ? jsonText(answer.value) : answerText(answer, operation.cli))
     return answer.ok === false ? 1 : 0
   } catch (thrown) {
-    const { sentence, exit_code } = failureOf(thrown)
+    const { sentence, exit_code } = failureOf(inOurWords(thrown))
     io.err(`${sentence}\n`)
     return exit_code
   }
 }
 
-function readCommand(args: readonly string[]): { operation: Operation; given: Arguments } {
-  const { operation, rest } = findOperation(OPERATIONS, args)
-  const alone = OPERATIONS.find(({ cli }) => cli.words === ALONE[operation.cli.words])
-  try {
-    return { operation, given: readArguments(operation, rest) }
-  } catch (thrown) {
-    if (alone === undefined || !/ is missing: /.test(failureOf(thrown).sentence)) throw thrown
-    return { operation: alone, given: readArguments(alone, rest) }
-  }
-}
+/** A usage error of the command line, as one of the service. */
+const inOurWords = (thrown: unknown) =>
+  thrown instanceof TypedWrongly ? misuse(thrown.message) : thrown
 
 async function answerOf(operation: Operation, given: Arguments, io: Io): Promise<TerminalAnswer> {
   const { by = io.user, reason = null, data_dir, extras } = given

@@ -14,8 +14,7 @@ import { buildServer } from '../../platform/http/server.ts'
 import { bodyReader } from '../../platform/wire/body.ts'
 import type { Endpoint } from '../../platform/wire/endpoint.ts'
 import { OPERATIONS } from '../operations.ts'
-import { readArguments } from './arguments.ts'
-import { findOperation } from './words.ts'
+import { findOperation, readArguments } from './arguments.ts'
 
 /** What operators type, and scripts of theirs: these words stay. */
 const WORDS: Record<string, string> = {
@@ -188,6 +187,7 @@ const RUN_ELSEWHERE = [
   'lists preview',
   'lists import',
   'lists revert',
+  'aml show',
   'aml replay',
   'aml report',
   'aml state',

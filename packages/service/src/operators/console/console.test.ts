@@ -12,7 +12,7 @@ import { OF_OUR_PAGE, worldConsole } from 'penstock-test/harness/console.ts'
 import { runMostOperations } from 'penstock-test/harness/operations.ts'
 import { worldOperator } from 'penstock-test/harness/operator.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
-import { findOperation } from '../command_line/words.ts'
+import { findOperation } from '../command_line/arguments.ts'
 import { OPERATIONS } from '../operations.ts'
 import type { Operation } from '../table/operation.ts'
 

@@ -1,18 +1,23 @@
 // Which command is meant by the words that were typed, and what was meant by a word that is none.
 
-import type { Command } from './command.ts'
-import { Misuse } from './errors.ts'
+import { Misuse } from './misuse.ts'
+
+/** The longest names have three words: `aml reviews list`. */
+const WORDS_MAX = 3
 
 /** Finds the command that the first words name. Throws Misuse, with the nearest words there are. */
-export function findCommand(
+export function findCommand<Command extends { words: string }>(
   commands: readonly Command[],
   args: readonly string[],
-): { command: Command; rest: readonly string[] } {
-  const [noun = '', verb = ''] = args
-  for (const words of [`${noun} ${verb}`, noun]) {
+): { command: Command; rest: string[] } {
+  for (let count = Math.min(WORDS_MAX, args.length); count > 0; count--) {
+    const words = args.slice(0, count).join(' ')
     const command = commands.find((one) => one.words === words)
-    if (command) return { command, rest: args.slice(words.split(' ').length) }
+    if (command) return { command, rest: args.slice(count) }
   }
+  const [first = '', second = '', third = ''] = args
+  const of_two = verbsOf(commands, `${first} ${second}`).length > 0
+  const [noun, verb] = of_two ? [`${first} ${second}`, third] : [first, second]
   const verbs = verbsOf(commands, noun)
   if (verbs.length > 0 && (verb === '' || verb.startsWith('-')))
     throw new Misuse(`${noun} what: ${choice(verbs)}?`)
@@ -22,19 +27,19 @@ export function findCommand(
   throw new Misuse(`There is no command ${noun}${near}. --help lists them all.`)
 }
 
-const choice = (words: readonly string[]) =>
+/** `a, b or c` */
+export const choice = (words: readonly string[]) =>
   words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 
-export const nounsOf = (commands: readonly Command[]): string[] => [
+export const nounsOf = (commands: readonly { words: string }[]): string[] => [
   ...new Set(commands.map(({ words }) => words.split(' ')[0]!)),
 ]
 
-/** The second words there are after a first one. */
-export const verbsOf = (commands: readonly Command[], noun: string): string[] =>
-  commands.flatMap(({ words }) => {
-    const [first, second] = words.split(' ')
-    return first === noun && second !== undefined ? [second] : []
-  })
+/** The words that can follow a noun, each once. */
+export function verbsOf(commands: readonly { words: string }[], noun: string): string[] {
+  const after = commands.filter(({ words }) => words.startsWith(`${noun} `))
+  return [...new Set(after.map(({ words }) => words.slice(noun.length + 1).split(' ')[0]!))]
+}
 
 /** ` (do you mean orders?)`, or nothing when no known word is near. */
 export function nearest(word: string, known: readonly string[]): string {

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { columns } from 'penstock-command-line/fitting.ts'
 import { usage } from '../../config.ts'
 import { OPERATIONS } from '../operations.ts'
-import { columns } from './columns.ts'
 import { helpOf, overview } from './help.ts'
 
 test('no line of any help is wider than 100 columns', () => {

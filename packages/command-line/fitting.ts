@@ -3,6 +3,10 @@
 
 export type Column = { readonly heading: string; readonly cells: readonly string[]; right: boolean }
 
+/** Of what is read on any terminal. */
+const WIDTH = 100
+/** A name that is longer stands on lines of its own, and what it means below it. */
+const NAME_MAX = 36
 const GAP = '  '
 const [HEAD, TAIL] = [6, 6]
 /** What has more letters without a blank is an id, an address, a hash or a URL. */
@@ -12,7 +16,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
 /** The lines of a text, broken at blanks, and behind a `|` between alternatives. A word that is
  *  wider than that stays whole, so that it can be copied. */
-export function wrapped(text: string, width: number): string[] {
+export function wrapped(text: string, width = WIDTH): string[] {
   const lines = ['']
   for (const word of text.split(/(?<=[ |])/)) {
     const line = `${lines.at(-1)}${word}`
@@ -106,4 +110,21 @@ export function lineIn(text: string, width: number): string {
   const words = text.split(' ').map(localTime)
   const short = [words, words.map(shortWord)].map((some) => some.join(' '))
   return cut(short.find((line) => line.length <= width) ?? short[1]!, width)
+}
+
+/** The lines of a list of names with what each means, the meanings below one another. */
+export function columns(
+  rows: readonly (readonly [name: string, meaning: string])[],
+  width = WIDTH,
+): string[] {
+  const short = rows.map(([name]) => name.length).filter((length) => length <= NAME_MAX)
+  const place = Math.max(0, ...short) + 4
+  return rows.flatMap(([name, meaning]) => {
+    const [first = '', ...others] = wrapped(name, width - 6)
+    const names = [`  ${first}`, ...others.map((line) => `      ${line}`)]
+    const meanings = wrapped(meaning, width - place)
+    const beside = name.length <= NAME_MAX ? `${names.pop()!.padEnd(place)}${meanings.shift()}` : ''
+    const below = meanings.map((line) => `${' '.repeat(place)}${line}`)
+    return [...names, beside, ...below].map((line) => line.trimEnd()).filter((line) => line !== '')
+  })
 }
