@@ -111,6 +111,24 @@ export class TestDatabase {
     return sql
   }
 
+  /** Takes back connections before the test is over. */
+  async giveBack(sql: Sql): Promise<void> {
+    const lent = this.lent.find(({ close }) => close === sql.close)!
+    await sql.close()
+    this.lent = this.lent.filter((one) => one !== lent)
+    this.keep(lent.pool, lent.kind)
+  }
+
+  /** From now on emptyTables() brings back the rows that there are now: the database is of no use
+   *  to other tests. */
+  async keepRows(): Promise<void> {
+    const client = new pg.Client({ connectionString: this.url })
+    await client.connect()
+    await client.query('drop schema test_harness cascade')
+    await client.query(HARNESS)
+    await client.end()
+  }
+
   private open({ connections_max, role, by_tcp, plans_once }: ConnectionOptions): Sql {
     const more = role === undefined ? '' : `-c role=${role}`
     return connect({

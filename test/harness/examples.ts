@@ -10,7 +10,7 @@ import type { Page } from 'penstock-service/platform/http/pages.ts'
 import { type Endpoint, SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
 import { EXAMPLE } from 'penstock-service/platform/wire/examples.ts'
 import type { ExampleAnswer } from '../../tools/openapi.ts'
-import { openWorld, type World } from './world.ts'
+import { type Customer, openWorld, type World } from './world.ts'
 
 export type Story = {
   endpoints: readonly Endpoint[]
@@ -25,23 +25,29 @@ export async function tryExamples(): Promise<Story> {
   try {
     await prepareExamples(world)
     const customer = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
-    const tried: ExampleAnswer[] = []
-    for (const endpoint of world.app.endpoints) {
-      for (const { summary, body: written } of endpoint.examples) {
-        const body = filled(written, tried)
-        const { code, key, request_id, error, result } = await customer.call(endpoint.path, body)
-        const answer = code === 0 ? { code, request_id, result } : { code, key, request_id, error }
-        tried.push({ path: endpoint.path, summary, body, answer: withoutHashes(answer) })
-        await world.settle()
-        world.mine()
-        await world.drain()
-      }
-    }
+    const tried = await callExamples(world, customer)
     const { endpoints, pages, kinds } = world.app
     return { endpoints, pages, kinds, tried }
   } finally {
     await world.discard()
   }
+}
+
+/** One customer sends them all. */
+export async function callExamples(world: World, customer: Customer): Promise<ExampleAnswer[]> {
+  const tried: ExampleAnswer[] = []
+  for (const endpoint of world.app.endpoints) {
+    for (const { summary, body: written } of endpoint.examples) {
+      const body = filled(written, tried)
+      const { code, key, request_id, error, result } = await customer.call(endpoint.path, body)
+      const answer = code === 0 ? { code, request_id, result } : { code, key, request_id, error }
+      tried.push({ path: endpoint.path, summary, body, answer: withoutHashes(answer) })
+      await world.settle()
+      world.mine()
+      await world.drain()
+    }
+  }
+  return tried
 }
 
 /** What the examples take for granted. */

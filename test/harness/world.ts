@@ -360,6 +360,17 @@ export class World {
     return { app, api }
   }
 
+  /** A process ends, and is forgotten. */
+  async endProcess(app: App): Promise<void> {
+    const at = this.opened.findIndex((one) => one.app === app)
+    const [ended] = this.opened.splice(at, 1)
+    const { api, pools } = ended!
+    app.streams.close()
+    await api.close()
+    await app.refusals.written()
+    for (const pool of pools) await this.database.giveBack(pool)
+  }
+
   /** A client of some of the nodes, as the service sees them. */
   nodesOf(names: readonly string[]): Node {
     return tronNode({

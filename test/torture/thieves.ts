@@ -1,15 +1,18 @@
-// `npm run torture -- thieves`: somebody has the database, or a key, while customers buy from a
-// running service. Rows are forged that ask for transactions; keys are given that may do too much;
+// `npm run torture -- thieves`: somebody has a role of the database, the database, or a key. All
+// that the grants of a role let him write is tried (grants.ts). Then customers buy from a running
+// service. Rows are forged that ask for transactions; keys are given that may do too much;
 // limits are reached; signing is stopped and goes on. Nothing may leave the wallets that was not
 // sold: the chain says, and the auditor at the end.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from 'penstock-service/lib/clock.ts'
+import { Misuse } from 'penstock-service/lib/fault.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { signedCall } from '../../bench/parts/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { type Forgery, forgeries, plant } from '../simulator/forgeries.ts'
 import { Buyers } from './buyers.ts'
+import { closePlace, openPlace, type TryResult, tryGrants } from './grants.ts'
 import { Ended, Rig } from './rig.ts'
 
 const BLOCK_MS = 200
@@ -24,10 +27,46 @@ type StolenKey = { key_id: string; token: string; secret: string }
 type Result = { findings: string[]; figures: Record<string, number | boolean> }
 
 export async function run(args: string[]): Promise<boolean> {
-  const { json } = readArguments(args, {})
+  const { json, texts } = readArguments(args, { texts: ['only', 'table'] })
+  const { only, table = '' } = texts
+  if (only !== undefined && only !== 'grants' && only !== 'rig')
+    throw new Misuse(`--only is grants or rig, and not ${only}.`)
   const began_ms = performance.now()
   const findings: string[] = []
   const figures: Record<string, number | boolean> = {}
+  if (only !== 'rig') {
+    const result = await grants(table, json)
+    Object.assign(figures, result.figures)
+    findings.push(...result.findings)
+  }
+  if (only !== 'grants') await breakIn(json, { findings, figures })
+  const ms = Math.round(performance.now() - began_ms)
+  const ok = findings.length === 0
+  process.stdout.write(
+    `${JSON.stringify({ ok, ms, ...figures, findings: findings.slice(0, 20) })}\n`,
+  )
+  return ok
+}
+
+/** Whatever the roles may write is written, each in a service of this process. */
+async function grants(table: string, json: boolean): Promise<Result> {
+  const place = await openPlace()
+  try {
+    const say = ({ grant, name, harm, found }: TryResult) => {
+      if (!json && harm.length > 0)
+        process.stdout.write(
+          `${grant}, ${name}: ${harm.join(', ')}; found by ${found.join(', ')}\n`,
+        )
+    }
+    const { findings, tries, written } = await tryGrants(place, { only: table, say })
+    return { findings, figures: { writes_tried: tries, writes_made: written } }
+  } finally {
+    await closePlace(place)
+  }
+}
+
+/** A running service, and one thief after the other. */
+async function breakIn(json: boolean, { findings, figures }: Result): Promise<void> {
   const rig = await Rig.open()
   try {
     const deeds = { stolenKey, wideKeys, keyedApi, forgedRows, stopped, limited }
@@ -50,12 +89,6 @@ export async function run(args: string[]): Promise<boolean> {
   } finally {
     await rig.close()
   }
-  const ms = Math.round(performance.now() - began_ms)
-  const ok = findings.length === 0
-  process.stdout.write(
-    `${JSON.stringify({ ok, ms, ...figures, findings: findings.slice(0, 20) })}\n`,
-  )
-  return ok
 }
 
 /** An API key with a daily cap is stolen: the thief buys, and subscribes, all that it gives, until

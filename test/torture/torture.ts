@@ -23,7 +23,8 @@
 //   strangers  all that somebody without a key can do
 //              [--seconds N] [--rate N] [--connections N]
 //   liars      a node that lies, beside honest ones
-//   thieves    forged rows, wide keys, limits and the switch of the signer
+//   thieves    whatever the roles of the database may write; forged rows, wide keys, limits and the
+//              switch of the signer   [--only grants|rig] [--table TEXT]
 //   fuzz       signed requests, to nonsense
 //              [--requests-per-endpoint N] [--seed TEXT] [--only PATH]
 //   sdk        purchases with the SDK over a bad network   [--purchases N] [--seed N]

@@ -126,6 +126,12 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     ['C4', 'C14'],
   ],
   [
+    'an order that is dated back, with its event',
+    `update orders set created_at = created_at - interval '2 minutes'
+     where service = 'energy' and customer_id <> 'direct_recharge' and quote_id is null`,
+    ['C4'],
+  ],
+  [
     'a hold that is for nothing',
     `insert into transfer select 'order:nothing', 'hold', null, id, 'revenue', 5, now()
        from account where id like 'customer:01%';
@@ -160,7 +166,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
   [
     'a part that was delivered twice',
     `update delegation set amount = amount * 2 where resource = 'bandwidth' and state = 'active'`,
-    ['C5'],
+    ['C5', 'C9'],
   ],
   [
     'one transaction for two orders',
@@ -212,6 +218,16 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
   [
     'a delegation that was taken back too early',
     `update delegation set expires_at = reclaimed_at + interval '1 second' where state = 'ended'`,
+    ['C9'],
+  ],
+  [
+    'a delegation by another ratio, which its receipt says',
+    `update delegation set total_limit = total_limit * 2 where state = 'active'`,
+    ['C9'],
+  ],
+  [
+    'a delegation by no ratio',
+    `update delegation set total_weight = 0 where state = 'active' and resource = 'energy'`,
     ['C9'],
   ],
   [

@@ -90,7 +90,7 @@ export const ROW_RULES: readonly RowRule[] = [
         select 'order:' || id as id, 'customer:' || customer_id as debit, amount_sun,
           amount_sun > 0 as needed,
                case state when 'success' then 'capture' when 'failed' then 'release'
-                 else 'open' end as due
+                 else 'open' end as due, created_at as made_at
         from orders
         union all
         select 'subscription:' || id, 'customer:' || customer_id, start_sun, start_sun > 0
@@ -99,7 +99,7 @@ export const ROW_RULES: readonly RowRule[] = [
                  -- Stopped before it was active: it stays held until all of it is taken back.
                  when state = 'stopped' and started_at is null
                    then case when total_sun = 0 then 'release' else 'open' end
-                 else 'capture' end
+                 else 'capture' end, null
         from (
           select *, total_sun - coalesce((
             select sum(charged_sun) from subscription_use where subscription_id = s.id),
@@ -108,17 +108,17 @@ export const ROW_RULES: readonly RowRule[] = [
         union all
         select 'subscription:' || s.id || '/next/' || number, 'customer:' || customer_id,
           plan.price_sun, true,
-               case when number <= holds_ended or withdrawn then 'release' else 'open' end
+               case when number <= holds_ended or withdrawn then 'release' else 'open' end, null
         from subscription as s join plan on plan.id = plan_id, generate_series(1,
           holds_made) as number
         union all
         select 'aml:' || id, 'customer:' || customer_id, price_sun, price_sun > 0,
                case state when 'completed' then 'capture' when 'failed' then 'release'
-                 else 'open' end
+                 else 'open' end, null
         from aml_check
       ), held as (
         select hold.id, hold.debit, hold.credit, hold.amount_sun, coalesce(r.kind, 'open') as kind,
-               coalesce(r.amount_sun, hold.amount_sun) as end_sun
+               coalesce(r.amount_sun, hold.amount_sun) as end_sun, hold.made_at
         from transfer as hold left join transfer as r on r.hold_id = hold.id
           where hold.kind = 'hold'
       )
@@ -126,6 +126,9 @@ export const ROW_RULES: readonly RowRule[] = [
              case when wanted.id is null then format('%s of %s sun, and nothing that it is for',
                held.kind, held.amount_sun)
                   when held.id is null then format('there is no hold of %s sun', wanted.amount_sun)
+                  when abs(extract(epoch from wanted.made_at - held.made_at)) > 60
+                    then format('it says that it was made at %s, and was paid for at %s',
+                      wanted.made_at, held.made_at)
                   else format('%s of %s sun from %s to %s, expected %s of %s sun from %s',
                     held.kind, end_sun, held.debit,
                               held.credit, due, wanted.amount_sun, wanted.debit) end as found
@@ -133,7 +136,8 @@ export const ROW_RULES: readonly RowRule[] = [
       where (held.id is null and wanted.needed) or (held.id is not null and (
         wanted.id is null or held.kind <> wanted.due or held.debit <> wanted.debit
           or held.credit <> 'revenue'
-        or (held.kind <> 'release' and held.end_sun <> wanted.amount_sun)))
+        or (held.kind <> 'release' and held.end_sun <> wanted.amount_sun)
+        or abs(extract(epoch from wanted.made_at - held.made_at)) > 60))
       order by 1 limit ${FINDINGS_MAX}`,
   },
   {
@@ -337,6 +341,15 @@ export const ROW_RULES: readonly RowRule[] = [
       from delegation as d join attempt as a on a.id = d.reclaim_id
       where d.state = 'ended' and (a.state not in ('included', 'solid')
         or (d.reclaimed_at <> a.block_time and not a.uncovered))
+      union all
+      select id, format('%s sun of stake give %s by the ratio that it says, and %s is delegated',
+        stake_sun, units, amount)
+      from (
+        select d.*, trunc(stake_sun / 1000000.0 * total_limit / nullif(total_weight, 0)) as units,
+          ceil(amount * 1.01) as wanted
+        from delegation as d where total_limit is not null and total_weight is not null) as d
+      where units is null or units < wanted - 1 or (stake_sun > 1000000
+        and units > wanted + 2 + total_limit / total_weight / 1000000)
       union all
       select d.id, format('the transaction %s is about %s sun, the delegation about %s', tx_id,
                           contract #>> '{parameter,value,balance,int64}', stake_sun)
