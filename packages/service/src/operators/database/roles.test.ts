@@ -170,6 +170,20 @@ test('an operator signs nothing, and the reader reads no secret', async (t) => {
   await assert.rejects(reader.sql`select sealed_secret from api_key`, denied)
   await assert.rejects(reader.sql`select sealed_private_key from signing_key`, denied)
   await assert.rejects(reader.sql`select canonical from aml_evidence`, denied)
+  const writings = [
+    reader.sql`select body from refusal`,
+    reader.sql`select url from webhook`,
+    reader.sql`select before from operator_action`,
+    reader.sql`select after from operator_action`,
+    reader.sql`select after from customer_action`,
+    reader.sql`select body from operation_proposal`,
+    reader.sql`select ip from sign_in`,
+    reader.sql`select ip from pairing`,
+  ]
+  for (const read of writings) await assert.rejects(read, denied)
+  await reader.sql`select id, customer_id, code, at from refusal`
+  await reader.sql`select number, made_by, action, subject from operator_action`
+  await reader.sql`select face, way, outcome, at from sign_in`
   await assert.rejects(reader.sql`insert into cursor (name, number) values ('x', 1)`, denied)
 })
 
