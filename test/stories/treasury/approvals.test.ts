@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'
 import { linkFor } from '../../harness/users.ts'
-import { type Customer, makeWorld, type World } from '../../harness/world.ts'
+import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
 const WHY = ['--reason', 'lost in an outage']
 
@@ -202,8 +202,15 @@ test('each other door wants a second operator, too, and a looser rule', async (t
   const { world, anna, at } = await underRule(t)
   const { user_id } = await linkFor(world, { customer_id: anna.id })
   const finance = await linkFor(world, { customer_id: anna.id, role: 'finance' })
+  const bob = world.person('bob', 100)
+  await world.blacklist(bob.address)
+  const held = world.pay(anna.deposit_address, 20n * TRX, bob)
+  await world.solidify()
+  const [key] = await at.json<{ id: string }[]>('keys', 'list', anna.id)
   const doors = [
     ['keys', 'issue', anna.id, '--scope', 'read'],
+    ['keys', 'rotate', key!.id],
+    ['deposits', 'resolve', held, '--credit', anna.id, '--blocked-reviewed'],
     ['users', 'recover', user_id],
     ['prices', 'set', 'energy', '32000-200000=0.000001', '--replace', '--yes'],
     ['approvals', 'set', 'none'],
@@ -220,6 +227,7 @@ test('each other door wants a second operator, too, and a looser rule', async (t
     assert.equal((await at.type('approvals', 'allow', id, '--by', 'bea')).code, 0, words)
     assert.notEqual(proposedAs(await at.type(...door, '--by', 'mallory', ...WHY)), id)
     if (words.startsWith('approvals')) continue
+    if (words.startsWith('deposits')) assert.equal(await anna.balance(), 10)
     const done = await at.type(...door, ...why)
     assert.equal(done.code, 0, `${words}: ${done.err}`)
     assert.notEqual(proposedAs(await at.type(...door, ...why)), id)
@@ -233,7 +241,7 @@ test('each other door wants a second operator, too, and a looser rule', async (t
   world.wait(1)
   assert.equal((await at.type('keys', 'issue', anna.id, '--scope', 'read', ...why)).code, 0)
   const listed = await at.json<{ used_at: string | null }[]>('approvals', 'operations')
-  assert.equal(listed.filter(({ used_at }) => used_at !== null).length, 4)
+  assert.equal(listed.filter(({ used_at }) => used_at !== null).length, 6)
 })
 
 test('an allowance ends with the hour of its proposal', async (t) => {
