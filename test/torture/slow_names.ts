@@ -1,6 +1,8 @@
 // Two hundred webhooks of ten customers at names that are never answered, `/v1/webhook/test`
 // beside, and name servers that stop answering for the node and the database, too: what others buy,
-// read and are told must not notice. The same calls are timed before and during it.
+// read and are told must not notice. The same calls are timed while nothing is attacked, while the
+// attackers call as much and their names are answered, and during it, in turns: a machine that has
+// other work to do has it for all three.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -31,7 +33,12 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 /** The same address with a name for this machine. */
 const named = (url: string, name: string) => url.replace(/127\.0\.0\.1|localhost/, name)
 
-type Times = Record<'purchase' | 'read' | 'notice', number[]>
+const WHAT = ['purchase', 'read', 'notice'] as const
+type Times = Record<(typeof WHAT)[number], number[]>
+const PHASES = ['quiet', 'answered', 'silent'] as const
+type Phase = (typeof PHASES)[number]
+const SLICE_SECONDS = 5
+const WARM_SECONDS = 5
 const none = (): Times => ({ purchase: [], read: [], notice: [] })
 
 const p99 = (all: readonly number[]): number =>
@@ -80,7 +87,9 @@ function makeAttackers(rig: Rig): Promise<{ access: Access; ids: string[] }[]> {
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, json } = readArguments(args, { numbers: { seconds: 30 } })
   let attacked = false
-  const isSilent = (name: string) => name.endsWith('silent.example') || attacked
+  let answers_attackers = false
+  const isSilent = (name: string) =>
+    attacked || (name.endsWith('silent.example') && !answers_attackers)
   const answered = (name: string) => (name === 'hook.example' ? HERE : undefined)
   const names = await startNameServer(
     (name) => answered(name) ?? (isSilent(name) ? 'silent' : HERE),
@@ -105,26 +114,39 @@ export async function run(args: string[]): Promise<boolean> {
     rig.keepMining(BLOCK_MS)
     await tellHonest(rig, receiver.port)
     const attackers = await makeAttackers(rig)
-    const phase = async (seconds: number, work: () => void) => {
+    const all: Record<Phase, Times> = { quiet: none(), answered: none(), silent: none() }
+    const run = async (phase: Phase, seconds: number) => {
       times = none()
-      failed = []
-      work()
+      let over = false
+      attacked = phase === 'silent'
+      answers_attackers = phase === 'answered'
+      const attacks =
+        phase === 'quiet' ? [] : attackers.map((one) => attackUntil(rig, one, () => over))
       await useFor(rig, seconds, () => times)
+      over = true
+      await Promise.all(attacks)
       return times
     }
-    await phase(5, () => {})
-    const quiet = await phase(numbers.seconds, () => {})
-    let over = false
-    const attack = await phase(numbers.seconds, () => {
-      attacked = true
-      for (const one of attackers) void attackUntil(rig, one, () => over)
-    })
-    over = true
+    await run('quiet', WARM_SECONDS)
+    for (let slice = 0; slice * SLICE_SECONDS < numbers.seconds; slice++)
+      for (const phase of PHASES) {
+        const found = await run(phase, SLICE_SECONDS)
+        for (const what of WHAT) all[phase][what].push(...found[what])
+      }
     await rig.stopMining()
-    const figures = (['purchase', 'read', 'notice'] as const).map((what) => {
-      const [before, during] = [p99(quiet[what]), p99(attack[what])]
-      const counts = [quiet[what].length, attack[what].length]
-      return { what, counts, quiet_ms: before, attack_ms: during, ratio: during / before }
+    const figures = WHAT.map((what) => {
+      const [quiet_ms, answered_ms, silent_ms] = PHASES.map((phase) => p99(all[phase][what]))
+      const counts = PHASES.map((phase) => all[phase][what].length)
+      const ratio = silent_ms! / quiet_ms!
+      return {
+        what,
+        counts,
+        quiet_ms,
+        answered_ms,
+        silent_ms,
+        ratio,
+        of_names: silent_ms! / answered_ms!,
+      }
     })
     const refused = { count: failed.length, some: failed.slice(0, 3) }
     say(JSON.stringify({ asked: names.asked.size, refused, figures }, null, json ? 0 : 2))
@@ -137,7 +159,7 @@ export async function run(args: string[]): Promise<boolean> {
 }
 
 /** What was not answered, or refused. */
-let failed: string[] = []
+const failed: string[] = []
 
 /** A webhook of the first customer at a name that is answered. */
 async function tellHonest(rig: Rig, port: number): Promise<void> {
