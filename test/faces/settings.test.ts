@@ -30,9 +30,27 @@ portal.job('it is set when to be told and what invoices say', 5, async (hands) =
   assert.deepEqual(settings.billing, [`Paid by ${hands.name}`])
 })
 
+/** A session of the same user in another browser; whether it is open. */
+async function signedInElsewhere(): Promise<() => Promise<boolean>> {
+  const { sql, customer } = portal.sandbox
+  const id = `elsewhere ${customer.customer_id}`
+  await sql`
+    insert into user_session (id, token_hash, user_id, made_at, used_at, ends_at, ip, browser)
+    select ${id}, encode(sha256(${id}::text::bytea), 'hex'), min(u.id), now(), now(),
+      now() + interval '1 day', '192.0.2.9', 'Elsewhere'
+    from service_user as u where customer_id = ${customer.customer_id}`
+  return async () => {
+    const [open] = await sql`select 1 from user_session where id = ${id} and ended_at is null`
+    return open !== undefined
+  }
+}
+
 portal.test('passkeys come and go, and recovery codes are made anew', async () => {
+  const isOpenElsewhere = await signedInElsewhere()
   await portal.visit('/portal/settings')
   await giveAuthenticator(portal.page)
+  const end_others = portal.page.getByLabel('Sign me out everywhere else when I change this')
+  await end_others.uncheck()
   await field('Name of a new passkey').fill('laptop')
   await button('Add passkey').click()
   await rows('Passkeys').filter({ hasText: 'laptop' }).waitFor()
@@ -43,10 +61,13 @@ portal.test('passkeys come and go, and recovery codes are made anew', async () =
   await portal.dialog().getByLabel('Name').fill('desk')
   await portal.inDialog('Save').click()
   await rows('Passkeys').filter({ hasText: 'desk' }).waitFor()
+  assert.equal(await isOpenElsewhere(), true)
+  await end_others.check()
   await button('New recovery codes').click()
   const codes = portal.dialog().locator('.recovery-codes code')
   await codes.first().waitFor()
   assert.equal(new Set(await codes.allInnerTexts()).size, 10)
+  assert.equal(await isOpenElsewhere(), false)
   await portal.page.getByLabel('I have kept the codes in a safe place').check()
   await portal.inDialog('Continue').click()
   await portal.page.getByText('10 recovery codes are left.').waitFor()

@@ -157,7 +157,7 @@ test('new, wider and other secrets want to be sure that the user is there', asyn
     careful.sort(),
     [
       ...['key/change', 'key/new', 'key/rotate'],
-      'pairing/approve',
+      ...['pairing/approve', 'session/end'],
       ...['user/change', 'user/invite', 'user/recover', 'user/remove'],
       ...['webhook/change', 'webhook/new', 'webhook/rotate'],
     ].map((path) => `/v1/${path}`),

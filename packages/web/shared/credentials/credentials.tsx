@@ -1,5 +1,6 @@
 // What one signs in with: passkeys, a password with the codes of a phone, codes on paper. Each
-// change asks for a proof of presence, and one way in always stays.
+// change asks for a proof of presence, ends one's other sessions unless that is taken back (a new
+// password always does), and one way in always stays.
 
 import { type Signal, useSignal } from '@preact/signals'
 import { post } from '../calls/ask.ts'
@@ -9,7 +10,7 @@ import { useSubmission } from '../calls/submission.ts'
 import { toast } from '../frame/toasts.tsx'
 import { Answer, FaultNote } from '../parts/answer.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form, Submit, TextField } from '../parts/field.tsx'
+import { CheckField, Form, Submit, TextField } from '../parts/field.tsx'
 import { State } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
@@ -36,6 +37,7 @@ type DialogState =
 export function Credentials() {
   const question = usePosted<CredentialList>('/session/passkeys/list', {})
   const dialog = useSignal<DialogState | undefined>(undefined)
+  const end_others = useSignal(true)
   const submission = useSubmission()
   const { value: fault } = submission.fault
   const close = () => {
@@ -44,13 +46,15 @@ export function Credentials() {
   }
   const remove = ({ id, name }: Passkey) =>
     void submission.run(async () => {
-      await post('/session/passkeys/remove', { id })
+      await post('/session/passkeys/remove', { id, end_others: end_others.value })
       toast(say('settings.passkey_removed', { name }))
       await question.again()
     })
   const makeCodes = () =>
     void submission.run(async () => {
-      const said = await post<{ recovery_codes: readonly string[] }>('/session/recovery/new', {})
+      const said = await post<{ recovery_codes: readonly string[] }>('/session/recovery/new', {
+        end_others: end_others.value,
+      })
       dialog.value = { what: 'codes', codes: said.recovery_codes }
     })
   const endAll = () =>
@@ -73,9 +77,16 @@ export function Credentials() {
               onRemove={remove}
               is_busy={submission.is_busy}
             />
-            <NewPasskey onDone={question.again} />
+            <NewPasskey onDone={question.again} end_others={end_others} />
             <p>{say(password ? 'settings.has_password' : 'settings.no_password')}</p>
             <p>{say('settings.codes_left', { n: recovery_codes })}</p>
+            <CheckField
+              label={say('settings.end_others')}
+              is_on={end_others.value}
+              onCheck={(is_on) => {
+                end_others.value = is_on
+              }}
+            />
             <p class="actions">
               <PasswordButton
                 onPress={() => {
@@ -196,7 +207,9 @@ function Passkeys({ passkeys, onRename, onRemove, is_busy }: PasskeysProps) {
   )
 }
 
-function NewPasskey({ onDone }: { onDone: () => Promise<void> }) {
+type NewPasskeyProps = { onDone: () => Promise<void>; end_others: Signal<boolean> }
+
+function NewPasskey({ onDone, end_others }: NewPasskeyProps) {
   const name = useSignal('')
   const submission = useSubmission()
   const { value: fault } = submission.fault
@@ -209,7 +222,8 @@ function NewPasskey({ onDone }: { onDone: () => Promise<void> }) {
       const { options } = await post<{ options: unknown }>('/session/passkeys/new', {})
       const passkey = await makePasskey(options, user.sign_in_name ?? user.name)
       const called = name.value.trim()
-      await post('/session/passkeys/new', { passkey, ...(called !== '' && { name: called }) })
+      const given = { passkey, ...(called !== '' && { name: called }) }
+      await post('/session/passkeys/new', { ...given, end_others: end_others.value })
       name.value = ''
       toast(say('settings.passkey_added'))
       await onDone()

@@ -15,7 +15,12 @@ import { type SignInNeeds, signInRoutes } from '../../people/sign_in/routes.ts'
 import type { Face } from '../../people/users/faces.ts'
 import { sessionMount } from '../../people/users/mount.ts'
 import { refuseBare, statusOfUnreadable } from '../../platform/http/bare.ts'
-import { type AnswerToSend, addSoleMount, type Send } from '../../platform/http/mounts.ts'
+import {
+  ANSWER_HEADERS,
+  type AnswerToSend,
+  addSoleMount,
+  type Send,
+} from '../../platform/http/mounts.ts'
 import type { Page } from '../../platform/http/pages.ts'
 import { uuidMaker } from '../../platform/http/request_ids.ts'
 import { requestLog } from '../../platform/http/request_log.ts'
@@ -69,8 +74,6 @@ const FILES_BYTES_MAX = 64 * 1024 * 1024
 const REQUEST_MS_MAX = 120_000
 const HEADERS_MS_MAX = 10_000
 
-const UNKEPT = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
-
 /** Builds the server, not yet listening. */
 export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
   const lines = requestLog(needs)
@@ -107,7 +110,7 @@ export function buildConsole(needs: ConsoleNeeds): FastifyInstance {
     }
     return reply
       .code(status)
-      .headers({ ...UNKEPT, ...headers })
+      .headers({ ...ANSWER_HEADERS, ...headers })
       .header('content-type', content_type ?? 'application/json; charset=utf-8')
       .header('x-request-id', request_id)
       .send(body)

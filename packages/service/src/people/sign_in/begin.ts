@@ -19,7 +19,7 @@ import {
 } from '../../platform/wire/endpoint.ts'
 import { OrNull } from '../../platform/wire/schemas.ts'
 import { type Face, whyNoPasskeys, whyNoSignIn } from '../users/faces.ts'
-import { causeOf, customerOf, sessionCookie, tokenOf } from '../users/mount.ts'
+import { causeOf, customerOf, requirePresence, sessionCookie, tokenOf } from '../users/mount.ts'
 import { scopesOfRole } from '../users/roles.ts'
 import {
   beginSession,
@@ -236,7 +236,7 @@ export const end = (needs: Needs): Endpoint =>
     auth: 'signature',
     scope: [],
     mutating: true,
-    summary: 'Signs out: ends this session, or all of the user',
+    summary: 'Signs out: ends this session, or all of the user, which wants a proof of presence',
     body: Type.Object({
       everywhere: Type.Optional(
         Type.Boolean({ fault: () => InvalidParams('everywhere', 'Invalid everywhere') }),
@@ -248,6 +248,7 @@ export const end = (needs: Needs): Endpoint =>
       const { user_id, session_id } = asked.customer.user!
       const { everywhere = false } = asked.body
       const { sql, clock, face } = needs
+      if (everywhere) requirePresence(asked.customer, clock.now())
       const which = { user_id, at: clock.now(), id: everywhere ? undefined : session_id }
       const ended = await sql.begin(async (tx) => {
         const attempt = { face: face.name, way: 'end' as const, place: placeOf(asked) }

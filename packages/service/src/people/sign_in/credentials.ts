@@ -83,12 +83,31 @@ const list = (needs: Needs): Endpoint =>
     handle: ({ customer }) => report(needs, customer.user!.user_id),
   })
 
+/** Whoever changes what a user signs in with may know that somebody else is in. */
+const EndOthers = Type.Optional(
+  Type.Boolean({
+    description: 'All other sessions of the user end',
+    ...invalid('end_others'),
+  }),
+)
+const END_OTHERS_REFUSED = refuses(
+  InvalidParams,
+  '`end_others` is neither true nor false',
+  'end_others',
+)
+
+type CredentialChange = {
+  action: string
+  end_others: boolean | undefined
+  work: (tx: Tx) => Promise<void>
+}
+
 /** Changes what a user signs in with, tells it, and records it for the user's customer. A session
  *  that has ended is remembered for a moment: what it changed here would outlive it. */
 async function changing(
   needs: Needs,
   actor: Customer,
-  { action, work }: { action: string; work: (tx: Tx) => Promise<void> },
+  { action, end_others = false, work }: CredentialChange,
 ): Promise<void> {
   const { user_id, session_id } = actor.user!
   await needs.sql.begin(async (tx) => {
@@ -98,6 +117,7 @@ async function changing(
     const open = await openSessions(tx, needs.face, { ids: [session_id], now: at })
     if (!open.has(session_id)) throw Unauthenticated('session', 'Sign in first')
     await work(tx)
+    if (end_others) await endSessions(tx, { user_id, except: session_id, at })
     await noteUser(tx, 'user.changed', user_id, at)
     const change = { actor, action, subject: `user:${user_id}`, before: null, after: null }
     if (user.customer_id !== null) await recordCustomerAction(tx, at, change)
@@ -131,11 +151,13 @@ const passkeyNew = (needs: Needs): Endpoint =>
     body: Type.Object({
       name: Type.Optional(PasskeyName),
       passkey: Type.Optional(RegistrationField),
+      end_others: EndOthers,
     }),
     reply: Type.Object({ options: OrNull(OptionsForm), credentials: OrNull(CredentialForm) }),
     faults: [
       NAME_REFUSED,
       refuses(InvalidParams, '`passkey` is not what was asked for', 'passkey'),
+      END_OTHERS_REFUSED,
       refuses(Forbidden, 'The address cannot have passkeys', 'insecure'),
       refuses(LimitReached, `There are ${PASSKEYS_MAX} passkeys already`, 'passkey'),
       refuses(NotFound, 'The user was removed meanwhile', 'user'),
@@ -147,7 +169,7 @@ const passkeyNew = (needs: Needs): Endpoint =>
       const why_not = whyNoPasskeys(origin)
       if (why_not) throw Forbidden('insecure', why_not)
       const bound_to = `passkey:${session_id}`
-      const { passkey: made, name: called = 'passkey' } = asked.body
+      const { passkey: made, name: called = 'passkey', end_others } = asked.body
       const there = await listPasskeys(needs.sql, user_id)
       if (there.length >= PASSKEYS_MAX)
         throw LimitReached('passkey', `There are ${PASSKEYS_MAX} passkeys already`)
@@ -159,6 +181,7 @@ const passkeyNew = (needs: Needs): Endpoint =>
       const passkey = await verifyRegistration(needs, { made, origin, bound_to })
       await changing(needs, asked.customer, {
         action: 'session/passkeys/new',
+        end_others,
         work: (tx) => addPasskey(tx, needs, { user_id, name: called, passkey }),
       })
       return { options: null, credentials: await report(needs, user_id) }
@@ -186,7 +209,8 @@ const passkeyRename = (needs: Needs): Endpoint =>
       const work = async (tx: Tx) => {
         if (!(await renamePasskey(tx, { user_id, id, name }))) throw NoPasskey()
       }
-      await changing(needs, customer, { action: 'session/passkeys/rename', work })
+      const action = 'session/passkeys/rename'
+      await changing(needs, customer, { action, end_others: false, work })
       return report(needs, user_id)
     },
   })
@@ -199,15 +223,16 @@ const passkeyRemove = (needs: Needs): Endpoint =>
     mutating: true,
     careful: true,
     summary: 'Takes a passkey away; one way to sign in stays',
-    body: Type.Object({ id: PasskeyId }),
+    body: Type.Object({ id: PasskeyId, end_others: EndOthers }),
     reply: CredentialForm,
     faults: [
       refuses(InvalidParams, '`id` is no text', 'id'),
+      END_OTHERS_REFUSED,
       refuses(NotFound, 'The user has no such passkey', 'passkey'),
       refuses(NotFound, 'The user was removed meanwhile', 'user'),
       refuses(Conflict, 'Nothing else is there to sign in with', 'last_credential'),
     ],
-    async handle({ body: { id }, customer }) {
+    async handle({ body: { id, end_others }, customer }) {
       const { user_id } = customer.user!
       const work = async (tx: Tx) => {
         if (!(await removePasskey(tx, { user_id, id }))) throw NoPasskey()
@@ -216,7 +241,7 @@ const passkeyRemove = (needs: Needs): Endpoint =>
           union all select 1 from user_password where user_id = ${user_id} limit 1`
         if (!left) throw Conflict('last_credential', 'Nothing else is there to sign in with')
       }
-      await changing(needs, customer, { action: 'session/passkeys/remove', work })
+      await changing(needs, customer, { action: 'session/passkeys/remove', end_others, work })
       return report(needs, user_id)
     },
   })
@@ -258,11 +283,8 @@ const totp = (needs: Needs): Endpoint =>
       }
       const chosen = { password, code, offer }
       const kept = await readPassword(needs, chosen, { bound_to, sign_in_name })
-      const work = async (tx: Tx) => {
-        await keepPassword(tx, needs, user_id, kept)
-        await endSessions(tx, { user_id, except: session_id, at: needs.clock.now() })
-      }
-      await changing(needs, customer, { action: 'session/totp', work })
+      const work = (tx: Tx) => keepPassword(tx, needs, user_id, kept)
+      await changing(needs, customer, { action: 'session/totp', end_others: true, work })
       return { totp: null, credentials: await report(needs, user_id) }
     },
   })
@@ -275,16 +297,16 @@ const recoveryNew = (needs: Needs): Endpoint =>
     mutating: true,
     careful: true,
     summary: 'New codes on paper, in place of those before',
-    body: Type.Object({}),
+    body: Type.Object({ end_others: EndOthers }),
     reply: Type.Object({ recovery_codes: Type.Array(Type.String()) }),
-    faults: [refuses(NotFound, 'The user was removed meanwhile', 'user')],
-    async handle({ customer }) {
+    faults: [END_OTHERS_REFUSED, refuses(NotFound, 'The user was removed meanwhile', 'user')],
+    async handle({ body: { end_others }, customer }) {
       const { user_id } = customer.user!
       let recovery_codes: string[] = []
       const work = async (tx: Tx) => {
         recovery_codes = await newRecoveryCodes(tx, user_id, needs.random)
       }
-      await changing(needs, customer, { action: 'session/recovery/new', work })
+      await changing(needs, customer, { action: 'session/recovery/new', end_others, work })
       return { recovery_codes }
     },
   })

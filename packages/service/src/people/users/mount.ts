@@ -93,10 +93,15 @@ function mayUse(
   customer: Customer,
   now: Date,
 ): void {
-  const { scopes = [], stepped_up_until } = customer.user ?? {}
+  const { scopes = [] } = customer.user ?? {}
   if (role_scopes.length > 0 && !role_scopes.some((scope) => scopes.includes(scope)))
     throw lacksScope(role_scopes, customer)
-  if (careful && !(stepped_up_until && stepped_up_until > now))
+  if (careful) requirePresence(customer, now)
+}
+
+/** Throws unless a user has shown to be there within five minutes. */
+export function requirePresence({ user }: Pick<Customer, 'user'>, now: Date): void {
+  if (!(user?.stepped_up_until && user.stepped_up_until > now))
     throw Forbidden('step_up', 'Show that you are there first')
 }
 

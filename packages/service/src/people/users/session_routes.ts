@@ -85,6 +85,7 @@ const end = (needs: Needs): Endpoint =>
     role_scope: 'own',
     mutating: true,
     second_signature: true,
+    careful: true,
     summary: 'Signs somebody out',
     description: 'Within a second: so long a process remembers a session that it has read.',
     body: Type.Object({

@@ -133,10 +133,18 @@ function byMount(mount: Mount, { connections }: Pick<Door, 'connections'>): Admi
   }
 }
 
+/** Of every answer to a page: it is kept nowhere, and is neither a document nor a script. */
+export const ANSWER_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+}
+
 function answering(endpoint: Endpoint, parts: RouteParts) {
   const { door, send, note } = parts
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const call = { endpoint, request, reply }
+    reply.headers(ANSWER_HEADERS)
     if (endpoint.open) return streamed(parts, call)
     const answered = await answerCall(door, call)
     note(call, answered)
@@ -156,7 +164,7 @@ async function streamed({ door, send, note }: RouteParts, call: Call): Promise<F
   }
   const body = Readable.from(opened.lines, { objectMode: false })
   // A proxy that collects answers would keep it to itself.
-  const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+  const headers = { 'x-accel-buffering': 'no' }
   const content_type = 'text/event-stream; charset=utf-8'
   return send(request, reply, { status: 200, code: 0, body, content_type, headers }, opened.asker)
 }
