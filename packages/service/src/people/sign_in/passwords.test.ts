@@ -73,3 +73,19 @@ test('strangers of one provider share places, and those who are known have their
   assert.equal(await refusedOf(honest), 0)
   assert.ok((await refusedOf(networks)) > 0)
 })
+
+test('a password counts as a whole, as it was typed, however old it is', async () => {
+  let now_ms = 0
+  const passwords = passwordHasher(systemRandom, 10, () => now_ms)
+  const long = `${'long and odd 7 '.repeat(17)}x`
+  assert.equal(long.length, 256)
+  const hash = await passwords.hash(long, known('anna'))
+  const check = (typed: string) => passwords.check(typed, hash, known('anna'))
+  for (const other of [long.slice(0, -1), `${long.slice(0, -1)}y`, long.toUpperCase(), ` ${long}`])
+    assert.equal(await check(other), false)
+  now_ms += 10 * 365 * 86_400_000
+  assert.equal(await check(long), true)
+  // The same letter, as two keyboards write it.
+  const accented = await passwords.hash('caf\u00e9 au lait 42', known('anna'))
+  assert.equal(await passwords.check('cafe\u0301 au lait 42', accented, known('anna')), true)
+})
