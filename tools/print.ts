@@ -7,6 +7,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { STEPS } from 'penstock-service/operators/health/steps.ts'
 import { OPENAPI_30_FILE, OPENAPI_FILE } from 'penstock-service/platform/http/pages.ts'
 import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
@@ -27,6 +28,9 @@ export const RIGHTS_FILE = fileURLToPath(
 )
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/customers/reference.md', import.meta.url))
+const PROCESSES_FILE = fileURLToPath(
+  new URL('../docs/operators/processes.md', import.meta.url),
+)
 const EVENTS_FILE = fileURLToPath(new URL('../docs/customers/events.md', import.meta.url))
 const RECEIVERS_FILE = fileURLToPath(
   new URL('../packages/web/portal/webhooks/receivers.json', import.meta.url),
@@ -50,8 +54,24 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
     [CLI_FILE, printCliEndpoints(reference)],
     [CONSOLE_FILE, printConsoleOperations()],
     [RECEIVERS_FILE, printReceivers(await readFile(EVENTS_FILE, 'utf8'))],
+    [PROCESSES_FILE, withLists(await readFile(PROCESSES_FILE, 'utf8'), { steps: printSteps() })],
   ]
 }
+
+/** The page with these lists where its comments say that they are printed. */
+function withLists(page: string, lists: Record<string, string>): string {
+  return Object.entries(lists).reduce((text, [name, list]) => {
+    const begin = `<!-- ${name}: printed -->\n`
+    const [before, rest] = text.split(begin)
+    return `${before}${begin}${list}${rest!.slice(rest!.indexOf('<!-- end -->'))}`
+  }, page)
+}
+
+const printSteps = () =>
+  STEPS.map(({ name, wing, what }) => wrapped(`- \`${name}\` (${wing}): ${what}.`)).join('')
+
+/** In lines of 100 columns, those after the first below its text. */
+const wrapped = (line: string) => `${line.replace(/(?=.{101})(.{1,100}) /, '$1\n  ')}\n`
 
 /** The programs of a page of the docs that receive webhooks, for the page where one adds them. */
 function printReceivers(page: string): string {

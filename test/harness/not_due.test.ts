@@ -11,7 +11,11 @@ test('a wrong word of what is due is found by the name of the step', async (t) =
   const { sql } = await freshDatabase(t)
   await sql`create table job (id int primary key, state text not null)`
   const ran: string[] = []
-  const step = (name: string, due: Step['due'], tell: (rows: unknown[]) => boolean): Step => ({
+  const step = (
+    name: string,
+    due: Step['due'],
+    tell: (rows: unknown[]) => boolean,
+  ): Step<string> => ({
     name,
     rest_ms: 1_000,
     ...(due && { due }),

@@ -15,7 +15,7 @@ const WRITTEN_LATER = /^refusal/
  *  said. */
 export async function sampleNotDue(
   sql: Sql,
-  steps: readonly Step[],
+  steps: readonly Step<string>[],
   { ask, isAlone }: { ask: AskDue; isAlone: () => boolean },
 ): Promise<void> {
   drains += 1
@@ -27,7 +27,11 @@ export async function sampleNotDue(
 
 /** Runs the steps that say that they are not due. Throws when one of them changed a row. Nothing
  *  else may be under way. */
-export async function runNotDue(sql: Sql, steps: readonly Step[], ask: AskDue): Promise<void> {
+export async function runNotDue(
+  sql: Sql,
+  steps: readonly Step<string>[],
+  ask: AskDue,
+): Promise<void> {
   const asked = steps.filter((step) => step.due !== undefined)
   const due = await ask(new Set(asked.map(({ name }) => name)))
   const said_not = asked.filter(({ name }) => !due.has(name))

@@ -56,6 +56,7 @@ export async function runMostOperations(
       'processes list',
       'nodes requests',
       'retention list',
+      'steps list',
       'actions list',
       'actions prove',
       'customers list',

@@ -1,8 +1,9 @@
-// Waking a step that does not exist is silent by design: it may live in another process. So a
-// misspelt name costs seconds and nobody notices; it is noticed here.
+// Steps: each is told of in the table of its wing, from which their names have a type, and names
+// only steps of its own floor or below.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { STEPS } from 'penstock-service/operators/health/steps.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
 import { isNode, parseSource, readSources, type Source, walk } from '../../tools/source.ts'
 import { makeWorld } from '../harness/world.ts'
@@ -18,18 +19,13 @@ const namedBy = ({ name, after = [], before = [] }: Step) =>
 
 const ends = (named: string) => named.split(' -> ') as [from: string, to: string]
 
-test('whatever a step comes before or after is a step, and no two have one name', async (t) => {
+test('the steps of a wing are those that it tells of, and no two have one name', async (t) => {
   const world = await makeWorld(t)
   const names = world.app.steps.map((step) => step.name)
   assert.equal(new Set(names).size, names.length)
-  const named = world.app.steps.flatMap(namedBy)
-  assert.ok(named.length > 10)
-  // Some are made only where what they need is configured.
-  const homes = homesOf(service)
-  assert.deepEqual(
-    named.filter((one) => !homes.has(ends(one)[1])),
-    [],
-  )
+  const made = [...homesOf(service)].map(([name, path]) => `${floorOf(path).wing} ${name}`)
+  const described = STEPS.map(({ wing, name }) => `${wing} ${name}`)
+  assert.deepEqual(described.sort(), made.sort())
 })
 
 /** Where each step is made: the objects with a name and a `rest_ms`. */
@@ -90,33 +86,3 @@ test('a step that names one of a floor above is found', () => {
   const named = ['low -> low', 'low -> high', 'high -> low']
   assert.deepEqual(namedAbove(named, homes), ['low -> high'])
 })
-
-test('calls wake steps that exist', async (t) => {
-  const world = await makeWorld(t)
-  const names = new Set(world.app.steps.map((step) => step.name))
-  const woken: string[] = []
-  for (const { tree } of service) {
-    for (const node of walk(tree)) {
-      const { callee, arguments: given } = node as { callee?: unknown; arguments?: unknown[] }
-      if (
-        node.type !== 'CallExpression' ||
-        !isNode(callee) ||
-        nameOf(callee) !== 'wake' ||
-        !isNode(given?.[0])
-      )
-        continue
-      for (const part of walk(given[0])) if (typeof part.value === 'string') woken.push(part.value)
-    }
-  }
-  assert.ok(woken.length >= 3, woken.join(' '))
-  assert.deepEqual(
-    woken.filter((name) => !names.has(name)),
-    [],
-  )
-})
-
-/** `wake` of wake(…) and of needs.wake(…). */
-function nameOf(callee: object): string | undefined {
-  const { name, property } = callee as { name?: string; property?: { name?: string } }
-  return name ?? property?.name
-}

@@ -62,7 +62,7 @@ const BLOCKS = 3
 async function askedIdle(t: TestContext, workers: number): Promise<Record<string, number>> {
   const world = await makeWorld(t)
   const clock = { now: () => world.now }
-  const processes: { steps: Step[]; due_ms: Map<string, number> }[] = []
+  const processes: { steps: Step<string>[]; due_ms: Map<string, number> }[] = []
   for (let number = 0; number < workers; number++) {
     const { app } = await world.startProcess()
     const needs = { sql: world.sql, clock, process_id: `${number}`, wakeOthers: () => {} }

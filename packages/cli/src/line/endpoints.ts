@@ -277,131 +277,6 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/aml-checks': {
-    summary: "Types of checks on sale and their prices",
-    changes: false,
-    fields: [],
-  },
-  '/v1/aml-checks/new': {
-    summary: "Screen an address, or the other side of a transaction",
-    changes: true,
-    fields: [
-      {
-        name: 'type',
-        type: 'text',
-        words: ['address', 'hash'],
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'network',
-        type: 'text',
-        help: "TRX; others when the operator has a provider for them",
-        needed: true,
-      },
-      {
-        name: 'address',
-        type: 'text',
-        help: "What to screen; for a hash check, the recipient in the transaction",
-        needed: true,
-      },
-      {
-        name: 'hash',
-        type: 'text',
-        help: "Needed for a hash check: 64 hexadecimal characters",
-        needed: false,
-      },
-      {
-        name: 'direction',
-        type: 'text',
-        help:
-          "For a hash check: deposit (the sender is judged by the money it sent; also when " +
-          "absent) or withdrawal (the recipient is)",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/aml-checks/check': {
-    summary: "The state and the result of a check",
-    changes: false,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/aml-checks/history': {
-    summary: "The customer's checks, newest first",
-    changes: false,
-    fields: [
-      {
-        name: 'page',
-        type: 'whole',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'per_page',
-        type: 'whole',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'status',
-        type: 'text',
-        words: ['pending', 'processing', 'completed', 'failed'],
-        help: "",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/balance': {
-    summary: "What can be spent, and where to send more",
-    changes: false,
-    fields: [],
-  },
-  '/v1/direct-recharge-info': {
-    summary: "The address to which anybody may send TRX for energy, and the rates",
-    changes: false,
-    fields: [],
-  },
-  '/v1/whoami': {
-    summary: "Whose key this is, what it may do, and who answers",
-    changes: false,
-    fields: [],
-  },
-  '/v1/settings': {
-    summary: "What you have set for yourself",
-    changes: false,
-    fields: [],
-  },
-  '/v1/settings/change': {
-    summary: "Set what is given, and leave the rest as it is",
-    changes: true,
-    fields: [
-      {
-        name: 'ending_minutes',
-        type: 'whole',
-        help: "1 to 55; 0: never",
-        needed: false,
-      },
-      {
-        name: 'billing',
-        type: 'lines',
-        help: "At most 8 lines of 100 characters; `[]`: none",
-        needed: false,
-      },
-      {
-        name: 'balance_low',
-        type: 'number',
-        help: "TRX; 0: never",
-        needed: false,
-      },
-    ],
-  },
   '/v1/transactions/list': {
     summary: "Your purchases, newest first",
     changes: false,
@@ -512,130 +387,6 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/deposits/list': {
-    summary: "What arrived at your address, newest first",
-    changes: false,
-    fields: [
-      {
-        name: 'state',
-        type: 'text',
-        words: ['seen', 'unproven', 'credited', 'held', 'ignored', 'resolved', 'gone'],
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'limit',
-        type: 'whole',
-        help: "1 to 100; 25 when left out",
-        needed: false,
-      },
-      {
-        name: 'before',
-        type: 'text',
-        help: "`next` of the page before",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/deposit/check': {
-    summary: "What a transaction on the chain brought to your address",
-    changes: false,
-    fields: [
-      {
-        name: 'tx_id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/statement': {
-    summary: "Every entry of your account, newest first",
-    changes: false,
-    fields: [
-      {
-        name: 'since',
-        type: 'text',
-        help: "Entries from then on: a day in UTC, or `2026-11-01T12:00:00Z`",
-        needed: false,
-      },
-      {
-        name: 'until',
-        type: 'text',
-        help: "Entries before then: a day in UTC, or `2026-11-01T12:00:00Z`",
-        needed: false,
-      },
-      {
-        name: 'limit',
-        type: 'whole',
-        help: "1 to 1000; 25 when left out",
-        needed: false,
-      },
-      {
-        name: 'before',
-        type: 'text',
-        help: "`next` of the page before",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/summary': {
-    summary: "What happened on your account, hour by hour or day by day",
-    changes: false,
-    fields: [
-      {
-        name: 'since',
-        type: 'text',
-        help:
-          "The first hour or day is the one that this is in; 30 days ago: a day in UTC, or " +
-          "`2026-11-01T12:00:00Z`",
-        needed: false,
-      },
-      {
-        name: 'until',
-        type: 'text',
-        help: "Hours or days that begin before then; now: a day in UTC, or `2026-11-01T12:00:00Z`",
-        needed: false,
-      },
-      {
-        name: 'bucket',
-        type: 'text',
-        words: ['hour', 'day'],
-        help: "`day` when left out: 400 days at most; `hour`: 31 days at most",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/invoices/list': {
-    summary: "Your invoices and credit notes, newest first",
-    changes: false,
-    fields: [
-      {
-        name: 'limit',
-        type: 'whole',
-        help: "1 to 100; 25 when left out",
-        needed: false,
-      },
-      {
-        name: 'before',
-        type: 'text',
-        help: "`next` of the page before",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/invoice/check': {
-    summary: "An invoice or a credit note, line by line",
-    changes: false,
-    fields: [
-      {
-        name: 'number',
-        type: 'whole',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
   '/v1/prices/history': {
     summary: "What things cost, and have cost, newest first",
     changes: false,
@@ -651,120 +402,6 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         name: 'since',
         type: 'text',
         help: "Prices that were in force then or later: a day in UTC, or `2026-11-01T12:00:00Z`",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/aml-check/report': {
-    summary: "What the result of a check rests on",
-    changes: false,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/aml-watches/list': {
-    summary: "The addresses that are screened again whenever what is known changes",
-    changes: false,
-    fields: [
-      {
-        name: 'limit',
-        type: 'whole',
-        help: "1 to 100; 25 when left out",
-        needed: false,
-      },
-      {
-        name: 'before',
-        type: 'text',
-        help: "`next` of the page before",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/aml-watch/new': {
-    summary: "Watch an address: it is screened now, and again whenever what is known changes",
-    changes: true,
-    fields: [
-      {
-        name: 'address',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'reference',
-        type: 'text',
-        help: "What you call it",
-        needed: false,
-      },
-      {
-        name: 'rules.any_incoming_usd',
-        type: 'whole',
-        help: "A transfer to it of so many dollars or more",
-        needed: false,
-      },
-      {
-        name: 'rules.severe_share_bp',
-        type: 'whole',
-        help: "What it received of severe categories, in hundredths of a percent of all",
-        needed: false,
-      },
-      {
-        name: 'rules.severe_usd',
-        type: 'whole',
-        help: "The same in dollars",
-        needed: false,
-      },
-      {
-        name: 'rules.sent_to',
-        type: 'yes',
-        help: "It sent money to a severe category, or to who is barred",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/aml-watch/remove': {
-    summary: "Watch an address no longer; its checks stay",
-    changes: true,
-    fields: [
-      {
-        name: 'address',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/refusals/list': {
-    summary: "What your calls were refused for in the last seven days, newest first",
-    changes: false,
-    fields: [
-      {
-        name: 'since',
-        type: 'text',
-        help: "Refused from then on: a day in UTC, or `2026-11-01T12:00:00Z`",
-        needed: false,
-      },
-      {
-        name: 'code',
-        type: 'whole',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'limit',
-        type: 'whole',
-        help: "1 to 100; 25 when left out",
-        needed: false,
-      },
-      {
-        name: 'before',
-        type: 'text',
-        help: "`next` of the page before",
         needed: false,
       },
     ],
@@ -899,13 +536,24 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/events/list': {
-    summary: "What happened, newest first; with `after` from there on, oldest first",
+  '/v1/balance': {
+    summary: "What can be spent, and where to send more",
+    changes: false,
+    fields: [],
+  },
+  '/v1/direct-recharge-info': {
+    summary: "The address to which anybody may send TRX for energy, and the rates",
+    changes: false,
+    fields: [],
+  },
+  '/v1/deposits/list': {
+    summary: "What arrived at your address, newest first",
     changes: false,
     fields: [
       {
-        name: 'after',
-        type: 'whole',
+        name: 'state',
+        type: 'text',
+        words: ['seen', 'unproven', 'credited', 'held', 'ignored', 'resolved', 'gone'],
         help: "",
         needed: false,
       },
@@ -921,22 +569,40 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         help: "`next` of the page before",
         needed: false,
       },
+    ],
+  },
+  '/v1/deposit/check': {
+    summary: "What a transaction on the chain brought to your address",
+    changes: false,
+    fields: [
       {
-        name: 'types',
-        type: 'list',
+        name: 'tx_id',
+        type: 'text',
         help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/invoices/list': {
+    summary: "Your invoices and credit notes, newest first",
+    changes: false,
+    fields: [
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
         needed: false,
       },
       {
-        name: 'subject',
+        name: 'before',
         type: 'text',
-        help: "",
+        help: "`next` of the page before",
         needed: false,
       },
     ],
   },
-  '/v1/event/check': {
-    summary: "One event",
+  '/v1/invoice/check': {
+    summary: "An invoice or a credit note, line by line",
     changes: false,
     fields: [
       {
@@ -947,74 +613,101 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/events/stream': {
-    summary: "Events as they are numbered, over one answer that stays open",
+  '/v1/aml-checks': {
+    summary: "Types of checks on sale and their prices",
     changes: false,
-    fields: [
-      {
-        name: 'after',
-        type: 'whole',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'types',
-        type: 'list',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'subject',
-        type: 'text',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'tests',
-        type: 'yes',
-        help: "Also events that did not happen",
-        needed: false,
-      },
-    ],
+    fields: [],
   },
-  '/v1/webhook/new': {
-    summary: "A new webhook, which is told of what happens from now on",
+  '/v1/aml-checks/new': {
+    summary: "Screen an address, or the other side of a transaction",
     changes: true,
     fields: [
       {
-        name: 'url',
+        name: 'type',
         type: 'text',
-        help: "https, of a public host",
+        words: ['address', 'hash'],
+        help: "",
         needed: true,
       },
       {
-        name: 'description',
+        name: 'network',
         type: 'text',
-        help: "",
+        help: "TRX; others when the operator has a provider for them",
+        needed: true,
+      },
+      {
+        name: 'address',
+        type: 'text',
+        help: "What to screen; for a hash check, the recipient in the transaction",
+        needed: true,
+      },
+      {
+        name: 'hash',
+        type: 'text',
+        help: "Needed for a hash check: 64 hexadecimal characters",
         needed: false,
       },
       {
-        name: 'types',
-        type: 'list',
-        help: "Every type that the key may read when it is empty or left out",
-        needed: false,
-      },
-      {
-        name: 'at_once',
-        type: 'whole',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'per_second',
-        type: 'whole',
-        help: "Calls a second at most; 0: as fast as it answers",
+        name: 'direction',
+        type: 'text',
+        help:
+          "For a hash check: deposit (the sender is judged by the money it sent; also when " +
+          "absent) or withdrawal (the recipient is)",
         needed: false,
       },
     ],
   },
-  '/v1/webhooks/list': {
-    summary: "Your webhooks, newest first",
+  '/v1/aml-checks/check': {
+    summary: "The state and the result of a check",
+    changes: false,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/aml-checks/history': {
+    summary: "The customer's checks, newest first",
+    changes: false,
+    fields: [
+      {
+        name: 'page',
+        type: 'whole',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'per_page',
+        type: 'whole',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'status',
+        type: 'text',
+        words: ['pending', 'processing', 'completed', 'failed'],
+        help: "",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/aml-check/report': {
+    summary: "What the result of a check rests on",
+    changes: false,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/aml-watches/list': {
+    summary: "The addresses that are screened again whenever what is known changes",
     changes: false,
     fields: [
       {
@@ -1031,191 +724,165 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/webhook/check': {
-    summary: "One of your webhooks",
+  '/v1/aml-watch/new': {
+    summary: "Watch an address: it is screened now, and again whenever what is known changes",
+    changes: true,
+    fields: [
+      {
+        name: 'address',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'reference',
+        type: 'text',
+        help: "What you call it",
+        needed: false,
+      },
+      {
+        name: 'rules.any_incoming_usd',
+        type: 'whole',
+        help: "A transfer to it of so many dollars or more",
+        needed: false,
+      },
+      {
+        name: 'rules.severe_share_bp',
+        type: 'whole',
+        help: "What it received of severe categories, in hundredths of a percent of all",
+        needed: false,
+      },
+      {
+        name: 'rules.severe_usd',
+        type: 'whole',
+        help: "The same in dollars",
+        needed: false,
+      },
+      {
+        name: 'rules.sent_to',
+        type: 'yes',
+        help: "It sent money to a severe category, or to who is barred",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/aml-watch/remove': {
+    summary: "Watch an address no longer; its checks stay",
+    changes: true,
+    fields: [
+      {
+        name: 'address',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/statement': {
+    summary: "Every entry of your account, newest first",
     changes: false,
     fields: [
       {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/webhook/change': {
-    summary: "Changes a webhook; what is left out stays as it is",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'url',
-        type: 'text',
-        help: "https, of a public host",
-        needed: false,
-      },
-      {
-        name: 'description',
-        type: 'text',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'types',
-        type: 'list',
-        help: "Every type that the key may read when it is empty or left out",
-        needed: false,
-      },
-      {
-        name: 'at_once',
-        type: 'whole',
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'per_second',
-        type: 'whole',
-        help: "Calls a second at most; 0: as fast as it answers",
-        needed: false,
-      },
-      {
-        name: 'state',
-        type: 'text',
-        words: ['on', 'off'],
-        help: "",
-        needed: false,
-      },
-      {
-        name: 'from_now',
-        type: 'yes',
-        help: "Put on again, it goes on from now and not where it stopped",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/webhook/rotate': {
-    summary: "A new secret; the one before stays valid for a while",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'overlap_hours',
-        type: 'whole',
-        help: "24 when left out; 0 ends those before at once",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/webhook/test': {
-    summary: "Calls a webhook once with a sample, and says what it answered",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'type',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/event/trigger': {
-    summary: "An event that did not happen, for those who stream with `tests`",
-    changes: true,
-    fields: [
-      {
-        name: 'type',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'webhook_id',
-        type: 'text',
-        help: "",
-        needed: false,
-      },
-    ],
-  },
-  '/v1/webhook/replay': {
-    summary: "Tells a webhook once more what it was told, or should have been",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'after',
-        type: 'whole',
-        help: "From the event after this number on",
-        needed: false,
-      },
-      {
         name: 'since',
         type: 'text',
-        help: "What happened at this time or later; either this or `after`",
+        help: "Entries from then on: a day in UTC, or `2026-11-01T12:00:00Z`",
         needed: false,
       },
       {
         name: 'until',
         type: 'text',
-        help: "What happened until then; until now when left out",
+        help: "Entries before then: a day in UTC, or `2026-11-01T12:00:00Z`",
         needed: false,
       },
       {
-        name: 'types',
-        type: 'list',
-        help: "Every type that the key may read when it is empty or left out",
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 1000; 25 when left out",
         needed: false,
       },
       {
-        name: 'which',
+        name: 'before',
         type: 'text',
-        words: ['dead', 'all'],
-        help: "Only what was not delivered (when left out), or all",
+        help: "`next` of the page before",
         needed: false,
       },
     ],
   },
-  '/v1/notices/list': {
-    summary: "What your webhooks were told, or are to be told, newest event first",
+  '/v1/summary': {
+    summary: "What happened on your account, hour by hour or day by day",
     changes: false,
     fields: [
       {
-        name: 'webhook_id',
+        name: 'since',
         type: 'text',
-        help: "",
+        help:
+          "The first hour or day is the one that this is in; 30 days ago: a day in UTC, or " +
+          "`2026-11-01T12:00:00Z`",
         needed: false,
       },
       {
-        name: 'state',
+        name: 'until',
         type: 'text',
-        words: ['due', 'delivered', 'dead', 'passed'],
-        help: "",
+        help: "Hours or days that begin before then; now: a day in UTC, or `2026-11-01T12:00:00Z`",
         needed: false,
       },
       {
-        name: 'event',
+        name: 'bucket',
+        type: 'text',
+        words: ['hour', 'day'],
+        help: "`day` when left out: 400 days at most; `hour`: 31 days at most",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/whoami': {
+    summary: "Whose key this is, what it may do, and who answers",
+    changes: false,
+    fields: [],
+  },
+  '/v1/settings': {
+    summary: "What you have set for yourself",
+    changes: false,
+    fields: [],
+  },
+  '/v1/settings/change': {
+    summary: "Set what is given, and leave the rest as it is",
+    changes: true,
+    fields: [
+      {
+        name: 'ending_minutes',
         type: 'whole',
-        help: "The number of an event",
+        help: "1 to 55; 0: never",
+        needed: false,
+      },
+      {
+        name: 'billing',
+        type: 'lines',
+        help: "At most 8 lines of 100 characters; `[]`: none",
+        needed: false,
+      },
+      {
+        name: 'balance_low',
+        type: 'number',
+        help: "TRX; 0: never",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/refusals/list': {
+    summary: "What your calls were refused for in the last seven days, newest first",
+    changes: false,
+    fields: [
+      {
+        name: 'since',
+        type: 'text',
+        help: "Refused from then on: a day in UTC, or `2026-11-01T12:00:00Z`",
+        needed: false,
+      },
+      {
+        name: 'code',
+        type: 'whole',
+        help: "",
         needed: false,
       },
       {
@@ -1229,54 +896,6 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         type: 'text',
         help: "`next` of the page before",
         needed: false,
-      },
-    ],
-  },
-  '/v1/notice/check': {
-    summary: "One notice with all of its calls, newest first",
-    changes: false,
-    fields: [
-      {
-        name: 'webhook_id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'number',
-        type: 'whole',
-        help: "Of the event",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/notice/retry': {
-    summary: "Tells a webhook once more of one event",
-    changes: true,
-    fields: [
-      {
-        name: 'webhook_id',
-        type: 'text',
-        help: "",
-        needed: true,
-      },
-      {
-        name: 'number',
-        type: 'whole',
-        help: "Of the event",
-        needed: true,
-      },
-    ],
-  },
-  '/v1/webhook/remove': {
-    summary: "Removes a webhook; it is told of nothing more",
-    changes: true,
-    fields: [
-      {
-        name: 'id',
-        type: 'text',
-        help: "",
-        needed: true,
       },
     ],
   },
@@ -1778,6 +1397,387 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
+  '/v1/events/list': {
+    summary: "What happened, newest first; with `after` from there on, oldest first",
+    changes: false,
+    fields: [
+      {
+        name: 'after',
+        type: 'whole',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
+        needed: false,
+      },
+      {
+        name: 'before',
+        type: 'text',
+        help: "`next` of the page before",
+        needed: false,
+      },
+      {
+        name: 'types',
+        type: 'list',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'subject',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/event/check': {
+    summary: "One event",
+    changes: false,
+    fields: [
+      {
+        name: 'number',
+        type: 'whole',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/events/stream': {
+    summary: "Events as they are numbered, over one answer that stays open",
+    changes: false,
+    fields: [
+      {
+        name: 'after',
+        type: 'whole',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'types',
+        type: 'list',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'subject',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'tests',
+        type: 'yes',
+        help: "Also events that did not happen",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/webhook/new': {
+    summary: "A new webhook, which is told of what happens from now on",
+    changes: true,
+    fields: [
+      {
+        name: 'url',
+        type: 'text',
+        help: "https, of a public host",
+        needed: true,
+      },
+      {
+        name: 'description',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'types',
+        type: 'list',
+        help: "Every type that the key may read when it is empty or left out",
+        needed: false,
+      },
+      {
+        name: 'at_once',
+        type: 'whole',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'per_second',
+        type: 'whole',
+        help: "Calls a second at most; 0: as fast as it answers",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/webhooks/list': {
+    summary: "Your webhooks, newest first",
+    changes: false,
+    fields: [
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
+        needed: false,
+      },
+      {
+        name: 'before',
+        type: 'text',
+        help: "`next` of the page before",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/webhook/check': {
+    summary: "One of your webhooks",
+    changes: false,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/webhook/change': {
+    summary: "Changes a webhook; what is left out stays as it is",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'url',
+        type: 'text',
+        help: "https, of a public host",
+        needed: false,
+      },
+      {
+        name: 'description',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'types',
+        type: 'list',
+        help: "Every type that the key may read when it is empty or left out",
+        needed: false,
+      },
+      {
+        name: 'at_once',
+        type: 'whole',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'per_second',
+        type: 'whole',
+        help: "Calls a second at most; 0: as fast as it answers",
+        needed: false,
+      },
+      {
+        name: 'state',
+        type: 'text',
+        words: ['on', 'off'],
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'from_now',
+        type: 'yes',
+        help: "Put on again, it goes on from now and not where it stopped",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/webhook/rotate': {
+    summary: "A new secret; the one before stays valid for a while",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'overlap_hours',
+        type: 'whole',
+        help: "24 when left out; 0 ends those before at once",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/webhook/test': {
+    summary: "Calls a webhook once with a sample, and says what it answered",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'type',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/event/trigger': {
+    summary: "An event that did not happen, for those who stream with `tests`",
+    changes: true,
+    fields: [
+      {
+        name: 'type',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'webhook_id',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/webhook/replay': {
+    summary: "Tells a webhook once more what it was told, or should have been",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'after',
+        type: 'whole',
+        help: "From the event after this number on",
+        needed: false,
+      },
+      {
+        name: 'since',
+        type: 'text',
+        help: "What happened at this time or later; either this or `after`",
+        needed: false,
+      },
+      {
+        name: 'until',
+        type: 'text',
+        help: "What happened until then; until now when left out",
+        needed: false,
+      },
+      {
+        name: 'types',
+        type: 'list',
+        help: "Every type that the key may read when it is empty or left out",
+        needed: false,
+      },
+      {
+        name: 'which',
+        type: 'text',
+        words: ['dead', 'all'],
+        help: "Only what was not delivered (when left out), or all",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/notices/list': {
+    summary: "What your webhooks were told, or are to be told, newest event first",
+    changes: false,
+    fields: [
+      {
+        name: 'webhook_id',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'state',
+        type: 'text',
+        words: ['due', 'delivered', 'dead', 'passed'],
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'event',
+        type: 'whole',
+        help: "The number of an event",
+        needed: false,
+      },
+      {
+        name: 'limit',
+        type: 'whole',
+        help: "1 to 100; 25 when left out",
+        needed: false,
+      },
+      {
+        name: 'before',
+        type: 'text',
+        help: "`next` of the page before",
+        needed: false,
+      },
+    ],
+  },
+  '/v1/notice/check': {
+    summary: "One notice with all of its calls, newest first",
+    changes: false,
+    fields: [
+      {
+        name: 'webhook_id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'number',
+        type: 'whole',
+        help: "Of the event",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/notice/retry': {
+    summary: "Tells a webhook once more of one event",
+    changes: true,
+    fields: [
+      {
+        name: 'webhook_id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+      {
+        name: 'number',
+        type: 'whole',
+        help: "Of the event",
+        needed: true,
+      },
+    ],
+  },
+  '/v1/webhook/remove': {
+    summary: "Removes a webhook; it is told of nothing more",
+    changes: true,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: true,
+      },
+    ],
+  },
 }
 
 /** The types of events. */
@@ -1790,27 +1790,27 @@ export const EVENT_TYPES = [
   'order.solid',
   'order.ending',
   'order.ended',
-  'deposit.seen',
-  'deposit.credited',
-  'deposit.held',
-  'deposit.resolved',
-  'deposit.gone',
   'subscription.started',
   'subscription.supplied',
   'subscription.used',
   'subscription.stopped',
   'subscription.expired',
   'subscription.failed',
+  'price.changed',
+  'service.off',
+  'service.on',
+  'deposit.seen',
+  'deposit.credited',
+  'deposit.held',
+  'deposit.resolved',
+  'deposit.gone',
+  'invoice.issued',
   'aml_watch.changed',
   'aml_watch.alert',
   'freeze.executed',
   'freeze.lifted',
   'aml_check.completed',
   'aml_check.failed',
-  'invoice.issued',
-  'webhook.enabled',
-  'webhook.disabled',
-  'webhook.test',
   'key.created',
   'key.revoked',
   'key.ending',
@@ -1821,7 +1821,7 @@ export const EVENT_TYPES = [
   'user.removed',
   'user.recovered',
   'balance.low',
-  'price.changed',
-  'service.off',
-  'service.on',
+  'webhook.enabled',
+  'webhook.disabled',
+  'webhook.test',
 ] as const

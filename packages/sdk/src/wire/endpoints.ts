@@ -374,227 +374,6 @@ export type Endpoints = {
       }[]
     }
   }
-  /** Types of checks on sale and their prices */
-  '/v1/aml-checks': {
-    body: Record<string, never>
-    result: {
-      id: string
-      /** address, hash */
-      type: string
-      /** TRX for one check */
-      price: number
-    }[]
-  }
-  /** Screen an address, or the other side of a transaction */
-  '/v1/aml-checks/new': {
-    body: {
-      type: 'address' | 'hash'
-      /** TRX; others when the operator has a provider for them */
-      network: string
-      /** What to screen; for a hash check, the recipient in the transaction */
-      address: string
-      /** Needed for a hash check: 64 hexadecimal characters */
-      hash?: string | undefined
-      /** For a hash check: deposit (the sender is judged by the money it sent; also when absent)
-       *  or withdrawal (the recipient is) */
-      direction?: string | undefined
-    }
-    result: {
-      id: string
-      type: 'address' | 'hash' | (string & {})
-      address: string
-      /** Of hash checks */
-      hash?: string
-      /** Of hash checks; null if not given */
-      direction?: 'deposit' | 'withdrawal' | (string & {}) | null
-      network: string
-      status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
-      /** 0.0 to 100.0; null until completed */
-      risk_score: string | null
-      /** Null until completed */
-      risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
-      /** The address itself is barred by an authority, its issuer, or you */
-      blacklist: boolean
-      /** The largest first */
-      risk_factors: {
-        /** Category */
-        name: string
-        label: string
-        group: 'low' | 'medium' | 'high' | (string & {})
-        /** Share of the money, 0 to 1; the shares sum to 1 */
-        score: number
-      }[]
-      /** When the check was created */
-      checked_at: string
-    }
-  }
-  /** The state and the result of a check */
-  '/v1/aml-checks/check': {
-    body: {
-      id: string
-    }
-    result: {
-      id: string
-      type: 'address' | 'hash' | (string & {})
-      address: string
-      /** Of hash checks */
-      hash?: string
-      /** Of hash checks; null if not given */
-      direction?: 'deposit' | 'withdrawal' | (string & {}) | null
-      network: string
-      status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
-      /** 0.0 to 100.0; null until completed */
-      risk_score: string | null
-      /** Null until completed */
-      risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
-      /** The address itself is barred by an authority, its issuer, or you */
-      blacklist: boolean
-      /** The largest first */
-      risk_factors: {
-        /** Category */
-        name: string
-        label: string
-        group: 'low' | 'medium' | 'high' | (string & {})
-        /** Share of the money, 0 to 1; the shares sum to 1 */
-        score: number
-      }[]
-      /** When the check was created */
-      checked_at: string
-    }
-  }
-  /** The customer's checks, newest first */
-  '/v1/aml-checks/history': {
-    body: {
-      page?: number | undefined
-      per_page?: number | undefined
-      status?: 'pending' | 'processing' | 'completed' | 'failed' | undefined
-    }
-    result: {
-      page: number
-      per_page: number
-      /** Of all checks that pass the filter */
-      total: number
-      items: {
-        id: string
-        type: 'address' | 'hash' | (string & {})
-        address: string
-        /** Of hash checks */
-        hash?: string
-        /** Of hash checks; null if not given */
-        direction?: 'deposit' | 'withdrawal' | (string & {}) | null
-        network: string
-        status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
-        /** 0.0 to 100.0; null until completed */
-        risk_score: string | null
-        /** Null until completed */
-        risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
-        /** The address itself is barred by an authority, its issuer, or you */
-        blacklist: boolean
-        /** The largest first */
-        risk_factors: {
-          /** Category */
-          name: string
-          label: string
-          group: 'low' | 'medium' | 'high' | (string & {})
-          /** Share of the money, 0 to 1; the shares sum to 1 */
-          score: number
-        }[]
-        /** When the check was created */
-        checked_at: string
-      }[]
-    }
-  }
-  /** What can be spent, and where to send more */
-  '/v1/balance': {
-    body: Record<string, never>
-    result: {
-      /** TRX that can be spent: what open purchases hold is already taken off */
-      balance: number
-      /** TRX sent here is added to the balance */
-      address: string
-    }
-  }
-  /** The address to which anybody may send TRX for energy, and the rates */
-  '/v1/direct-recharge-info': {
-    body: Record<string, never>
-    result: {
-      address: string
-      rates: {
-        /** Hours; always 1 */
-        duration: number
-        min_amount: number
-        max_amount: number
-        min_energy: number
-        max_energy: number
-        /** TRX for 1000 energy */
-        price: number
-        /** TRX for 32,000 energy */
-        price_32k: number
-        /** TRX for 65,000 energy */
-        price_65k: number
-        /** TRX for 131,000 energy */
-        price_131k: number
-      }[]
-    }
-  }
-  /** Whose key this is, what it may do, and who answers */
-  '/v1/whoami': {
-    body: Record<string, never>
-    result: {
-      customer: {
-        id: string
-        name: string
-      }
-      key: {
-        id: string
-        name: string
-        scopes: string[]
-        networks: string[] | null
-        daily_cap: number | null
-        spent_today: number | null
-        ends_at: string | null
-      }
-      service: {
-        version: string
-        network: string | null
-        /** By the clock of the service */
-        time: string
-        head_time: string | null
-        public_url: string | null
-      }
-    }
-  }
-  /** What you have set for yourself */
-  '/v1/settings': {
-    body: Record<string, never>
-    result: {
-      /** TRX: `balance.low` is told when less can be spent; null: never */
-      balance_low: number | null
-      /** How long before its hour is over `order.ending` is told; null: never */
-      ending_minutes: number | null
-      /** Lines of your own on your invoices */
-      billing: string[]
-    }
-  }
-  /** Set what is given, and leave the rest as it is */
-  '/v1/settings/change': {
-    body: {
-      /** 1 to 55; 0: never */
-      ending_minutes?: number | undefined
-      /** At most 8 lines of 100 characters; `[]`: none */
-      billing?: string[] | undefined
-      /** TRX; 0: never */
-      balance_low?: number | undefined
-    }
-    result: {
-      /** TRX: `balance.low` is told when less can be spent; null: never */
-      balance_low: number | null
-      /** How long before its hour is over `order.ending` is told; null: never */
-      ending_minutes: number | null
-      /** Lines of your own on your invoices */
-      billing: string[]
-    }
-  }
   /** Your purchases, newest first */
   '/v1/transactions/list': {
     body: {
@@ -791,276 +570,6 @@ export type Endpoints = {
       next: string | null
     }
   }
-  /** What arrived at your address, newest first */
-  '/v1/deposits/list': {
-    body: {
-      state?:
-        | 'seen'
-        | 'unproven'
-        | 'credited'
-        | 'held'
-        | 'ignored'
-        | 'resolved'
-        | 'gone'
-        | undefined
-      /** 1 to 100; 25 when left out */
-      limit?: number | undefined
-      /** `next` of the page before */
-      before?: string | undefined
-    }
-    result: {
-      items: {
-        tx_id: string
-        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
-         *  or returning, refunding, refunded; or held, for the operator to decide, and then
-         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
-         *  gone: a fork of the chain took it back */
-        state:
-          | 'seen'
-          | 'unproven'
-          | 'credited'
-          | 'received'
-          | 'delivering'
-          | 'delivered'
-          | 'returning'
-          | 'refunding'
-          | 'refunded'
-          | 'held'
-          | 'ignored'
-          | 'resolved'
-          | 'gone'
-          | (string & {})
-        /** Why it is in this state, where that is a question */
-        reason: string | null
-        from_address: string
-        to_address: string
-        /** TRX */
-        amount?: number
-        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
-        token?: string
-        /** An integer, in the token's smallest unit */
-        token_amount?: string
-        /** What a direct recharge buys */
-        energy?: number
-        block_number: number
-        block_time: string
-        /** Whether the block is irreversible */
-        solid: boolean
-        /** 0 when its block is irreversible */
-        solid_in_blocks: number
-      }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
-    }
-  }
-  /** What a transaction on the chain brought to your address */
-  '/v1/deposit/check': {
-    body: {
-      tx_id: string
-    }
-    result: {
-      tx_id: string
-      /** Mostly one */
-      deposits: {
-        tx_id: string
-        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
-         *  or returning, refunding, refunded; or held, for the operator to decide, and then
-         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
-         *  gone: a fork of the chain took it back */
-        state:
-          | 'seen'
-          | 'unproven'
-          | 'credited'
-          | 'received'
-          | 'delivering'
-          | 'delivered'
-          | 'returning'
-          | 'refunding'
-          | 'refunded'
-          | 'held'
-          | 'ignored'
-          | 'resolved'
-          | 'gone'
-          | (string & {})
-        /** Why it is in this state, where that is a question */
-        reason: string | null
-        from_address: string
-        to_address: string
-        /** TRX */
-        amount?: number
-        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
-        token?: string
-        /** An integer, in the token's smallest unit */
-        token_amount?: string
-        /** What a direct recharge buys */
-        energy?: number
-        block_number: number
-        block_time: string
-        /** Whether the block is irreversible */
-        solid: boolean
-        /** 0 when its block is irreversible */
-        solid_in_blocks: number
-      }[]
-    }
-  }
-  /** Every entry of your account, newest first */
-  '/v1/statement': {
-    body: {
-      /** Entries from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
-      since?: string | undefined
-      /** Entries before then: a day in UTC, or `2026-11-01T12:00:00Z` */
-      until?: string | undefined
-      /** 1 to 1000; 25 when left out */
-      limit?: number | undefined
-      /** `next` of the page before */
-      before?: string | undefined
-    }
-    result: {
-      opening: {
-        /** TRX */
-        balance: number
-        /** TRX: the balance less all that is held */
-        spendable: number
-      }
-      closing: {
-        /** TRX */
-        balance: number
-        /** TRX: the balance less all that is held */
-        spendable: number
-      }
-      items: {
-        at: string
-        id: string
-        kind: 'move' | 'hold' | 'capture' | 'release' | (string & {})
-        for: {
-          what: 'order' | 'deposit' | 'subscription' | 'aml' | 'correction' | (string & {})
-          /** Of a deposit: its transaction on the chain */
-          id: string
-          external_id: string | null
-          /** Of an order */
-          service:
-            | 'energy'
-            | 'bandwidth'
-            | 'resource_bundle'
-            | 'activate_address'
-            | (string & {})
-            | null
-        }
-        /** TRX added to the balance, or taken from it */
-        amount: number
-        /** TRX added to what is held, or taken from it */
-        held: number
-        /** TRX */
-        balance: number
-        /** TRX: the balance less all that is held */
-        spendable: number
-      }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
-    }
-  }
-  /** What happened on your account, hour by hour or day by day */
-  '/v1/summary': {
-    body: {
-      /** The first hour or day is the one that this is in; 30 days ago: a day in UTC, or
-       *  `2026-11-01T12:00:00Z` */
-      since?: string | undefined
-      /** Hours or days that begin before then; now: a day in UTC, or `2026-11-01T12:00:00Z` */
-      until?: string | undefined
-      /** `day` when left out: 400 days at most; `hour`: 31 days at most */
-      bucket?: 'hour' | 'day' | undefined
-    }
-    result: {
-      buckets: {
-        /** When it begins; hours and days are those of UTC */
-        at: string
-        /** Placed */
-        orders: number
-        /** Delivered and charged */
-        succeeded: number
-        /** Given back */
-        failed: number
-        /** Of the orders that succeeded */
-        energy: number
-        /** Of the orders that succeeded */
-        bandwidth: number
-        /** TRX, for whatever it was */
-        spent: number
-        /** TRX */
-        deposited: number
-        /** TRX, at the end */
-        balance: number
-        /** In which half of the orders that succeeded were delivered */
-        p50_ms: number | null
-        p95_ms: number | null
-      }[]
-    }
-  }
-  /** Your invoices and credit notes, newest first */
-  '/v1/invoices/list': {
-    body: {
-      /** 1 to 100; 25 when left out */
-      limit?: number | undefined
-      /** `next` of the page before */
-      before?: string | undefined
-    }
-    result: {
-      items: {
-        number: number
-        kind: 'invoice' | 'credit_note' | (string & {})
-        /** The invoice that a credit note is about, or that this one replaces */
-        corrects: number | null
-        /** `2026-10` */
-        month: string
-        state: 'issued' | (string & {})
-        issued_at: string
-        /** TRX; of a credit note below zero */
-        total: number
-        /** Of its document in UTF-8 */
-        sha256: string
-      }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
-    }
-  }
-  /** An invoice or a credit note, line by line */
-  '/v1/invoice/check': {
-    body: {
-      number: number
-    }
-    result: {
-      number: number
-      kind: 'invoice' | 'credit_note' | (string & {})
-      /** The invoice that a credit note is about, or that this one replaces */
-      corrects: number | null
-      /** `2026-10` */
-      month: string
-      state: 'issued' | (string & {})
-      issued_at: string
-      /** TRX; of a credit note below zero */
-      total: number
-      /** Of its document in UTF-8 */
-      sha256: string
-      issuer: string | null
-      /** Your own lines, as they were then */
-      billing: string[]
-      lines: {
-        /** energy, bandwidth, resource_bundle, activate_address, subscription, aml or correction */
-        service: string
-        /** What one is, like `energy 65000` or `unlimited_energy, transaction`; null: kinds
-         *  beyond the 500 largest */
-        unit: string | null
-        /** TRX for one */
-        unit_price: number | null
-        /** Of a credit note below zero */
-        count: number
-        /** TRX */
-        total: number
-      }[]
-      /** All of it as JSON, byte for byte as it was issued */
-      document: string
-    }
-  }
   /** What things cost, and have cost, newest first */
   '/v1/prices/history': {
     body: {
@@ -1091,196 +600,6 @@ export type Endpoints = {
         /** Null: it is in force */
         until: string | null
       }[]
-    }
-  }
-  /** What the result of a check rests on */
-  '/v1/aml-check/report': {
-    body: {
-      id: string
-    }
-    result: {
-      /** JSON, as text */
-      evidence: string
-      /** Of the text in UTF-8 */
-      sha256: string
-      /** The check of a watched address that this one came after */
-      supersedes: string | null
-      /** The check that came after this one */
-      superseded_by: string | null
-    }
-  }
-  /** The addresses that are screened again whenever what is known changes */
-  '/v1/aml-watches/list': {
-    body: {
-      /** 1 to 100; 25 when left out */
-      limit?: number | undefined
-      /** `next` of the page before */
-      before?: string | undefined
-    }
-    result: {
-      items: {
-        address: string
-        since: string
-        /** The newest; null until the first is placed */
-        check: {
-          id: string
-          type: 'address' | 'hash' | (string & {})
-          address: string
-          /** Of hash checks */
-          hash?: string
-          /** Of hash checks; null if not given */
-          direction?: 'deposit' | 'withdrawal' | (string & {}) | null
-          network: string
-          status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
-          /** 0.0 to 100.0; null until completed */
-          risk_score: string | null
-          /** Null until completed */
-          risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
-          /** The address itself is barred by an authority, its issuer, or you */
-          blacklist: boolean
-          /** The largest first */
-          risk_factors: {
-            /** Category */
-            name: string
-            label: string
-            group: 'low' | 'medium' | 'high' | (string & {})
-            /** Share of the money, 0 to 1; the shares sum to 1 */
-            score: number
-          }[]
-          /** When the check was created */
-          checked_at: string
-        } | null
-        /** The level of the answer that the newest one supersedes */
-        level_before: string | null
-        /** What you call it */
-        reference: string | null
-        rules: {
-          any_incoming_usd: number | null
-          severe_share_bp: number | null
-          severe_usd: number | null
-          sent_to: boolean
-        }
-      }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
-    }
-  }
-  /** Watch an address: it is screened now, and again whenever what is known changes */
-  '/v1/aml-watch/new': {
-    body: {
-      address: string
-      /** What you call it */
-      reference?: string | undefined
-      /** When you are told (`aml_watch.alert`), beside the level; those that are left out are
-       *  none */
-      rules?: {
-        /** A transfer to it of so many dollars or more */
-        any_incoming_usd?: number | undefined
-        /** What it received of severe categories, in hundredths of a percent of all */
-        severe_share_bp?: number | undefined
-        /** The same in dollars */
-        severe_usd?: number | undefined
-        /** It sent money to a severe category, or to who is barred */
-        sent_to?: boolean | undefined
-      } | undefined
-    }
-    result: {
-      address: string
-      since: string
-      /** The newest; null until the first is placed */
-      check: {
-        id: string
-        type: 'address' | 'hash' | (string & {})
-        address: string
-        /** Of hash checks */
-        hash?: string
-        /** Of hash checks; null if not given */
-        direction?: 'deposit' | 'withdrawal' | (string & {}) | null
-        network: string
-        status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
-        /** 0.0 to 100.0; null until completed */
-        risk_score: string | null
-        /** Null until completed */
-        risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
-        /** The address itself is barred by an authority, its issuer, or you */
-        blacklist: boolean
-        /** The largest first */
-        risk_factors: {
-          /** Category */
-          name: string
-          label: string
-          group: 'low' | 'medium' | 'high' | (string & {})
-          /** Share of the money, 0 to 1; the shares sum to 1 */
-          score: number
-        }[]
-        /** When the check was created */
-        checked_at: string
-      } | null
-      /** The level of the answer that the newest one supersedes */
-      level_before: string | null
-      /** What you call it */
-      reference: string | null
-      rules: {
-        any_incoming_usd: number | null
-        severe_share_bp: number | null
-        severe_usd: number | null
-        sent_to: boolean
-      }
-    }
-  }
-  /** Watch an address no longer; its checks stay */
-  '/v1/aml-watch/remove': {
-    body: {
-      address: string
-    }
-    result: {
-      address: string
-    }
-  }
-  /** What your calls were refused for in the last seven days, newest first */
-  '/v1/refusals/list': {
-    body: {
-      /** Refused from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
-      since?: string | undefined
-      code?: number | undefined
-      /** 1 to 100; 25 when left out */
-      limit?: number | undefined
-      /** `next` of the page before */
-      before?: string | undefined
-    }
-    result: {
-      items: {
-        at: string
-        path: string
-        code: number
-        /** Of the refusal: what was answered */
-        key: string
-        request_id: string
-        key_id: string
-        ip: string
-        ms: number
-        /** For the codes 2, 10, 11, 12 and 50, of endpoints that take nothing secret: the first
-         *  1,024 characters, with the values that the endpoint asks for */
-        body: string | null
-        /** `second_signature`: the first signature was right, and the key or the endpoint
-         *  requires `X-Signature-V2` as well. An object: the signature was wrong */
-        hint:
-          | string
-          | {
-          /** How many bytes the body had */
-          hashed_bytes: number
-          body_sha256: string
-          /** The signature is right for another body: `empty`, `{}`, `no_final_newline` (without
-           *  the line feed at its end) or `reprinted` (the same JSON without blanks) */
-          right_for: string
-          | null
-        }
-          | null
-      }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
-      /** How many of these days are not listed */
-      left_out: number
     }
   }
   /** A price that binds us for a while */
@@ -1465,106 +784,51 @@ export type Endpoints = {
       jws: string
     }
   }
-  /** What happened, newest first; with `after` from there on, oldest first */
-  '/v1/events/list': {
-    body: {
-      after?: number | undefined
-      /** 1 to 100; 25 when left out */
-      limit?: number | undefined
-      /** `next` of the page before */
-      before?: string | undefined
-      types?: string[] | undefined
-      subject?: string | undefined
-    }
+  /** What can be spent, and where to send more */
+  '/v1/balance': {
+    body: Record<string, never>
     result: {
-      items: {
-        type: string
-        /** When it happened */
-        timestamp: string
-        /** The same wherever, and however often, it is told */
-        id: string
-        /** 1, 2, 3, … for each customer, without gaps */
-        number: number
-        /** What it is about: `order:…`, `deposit:…` */
-        subject: string
-        /** Nothing happened: somebody tries a webhook */
-        test: boolean
-        /** What the endpoint of the subject answered at that moment; null without its scope, and
-         *  when that is more than 20,000 characters */
-        data: unknown
+      /** TRX that can be spent: what open purchases hold is already taken off */
+      balance: number
+      /** TRX sent here is added to the balance */
+      address: string
+    }
+  }
+  /** The address to which anybody may send TRX for energy, and the rates */
+  '/v1/direct-recharge-info': {
+    body: Record<string, never>
+    result: {
+      address: string
+      rates: {
+        /** Hours; always 1 */
+        duration: number
+        min_amount: number
+        max_amount: number
+        min_energy: number
+        max_energy: number
+        /** TRX for 1000 energy */
+        price: number
+        /** TRX for 32,000 energy */
+        price_32k: number
+        /** TRX for 65,000 energy */
+        price_65k: number
+        /** TRX for 131,000 energy */
+        price_131k: number
       }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
     }
   }
-  /** One event */
-  '/v1/event/check': {
+  /** What arrived at your address, newest first */
+  '/v1/deposits/list': {
     body: {
-      number: number
-    }
-    result: {
-      type: string
-      /** When it happened */
-      timestamp: string
-      /** The same wherever, and however often, it is told */
-      id: string
-      /** 1, 2, 3, … for each customer, without gaps */
-      number: number
-      /** What it is about: `order:…`, `deposit:…` */
-      subject: string
-      /** Nothing happened: somebody tries a webhook */
-      test: boolean
-      /** What the endpoint of the subject answered at that moment; null without its scope, and
-       *  when that is more than 20,000 characters */
-      data: unknown
-    }
-  }
-  /** A new webhook, which is told of what happens from now on */
-  '/v1/webhook/new': {
-    body: {
-      /** https, of a public host */
-      url: string
-      description?: string | undefined
-      /** Every type that the key may read when it is empty or left out */
-      types?: string[] | undefined
-      at_once?: number | undefined
-      /** Calls a second at most; 0: as fast as it answers */
-      per_second?: number | undefined
-    }
-    result: {
-      webhook: {
-        id: string
-        url: string
-        description: string | null
-        types: string[] | null
-        /** `disabled` with the reason */
-        state: 'on' | 'off' | 'disabled' | (string & {})
-        reason: string | null
-        /** Calls under way at the same time, at most */
-        at_once: number
-        per_second: number | null
-        /** The number of the last event that was looked at */
-        cursor: number
-        /** Events after that */
-        waiting: number
-        /** Notices that are still to be delivered */
-        due: number
-        /** Notices that were given up */
-        dead: number
-        failing_since: string | null
-        created_at: string
-        secrets: {
-          made_at: string
-          until: string | null
-        }[]
-      }
-      /** Shown this once */
-      secret: string
-    }
-  }
-  /** Your webhooks, newest first */
-  '/v1/webhooks/list': {
-    body: {
+      state?:
+        | 'seen'
+        | 'unproven'
+        | 'credited'
+        | 'held'
+        | 'ignored'
+        | 'resolved'
+        | 'gone'
+        | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -1572,239 +836,102 @@ export type Endpoints = {
     }
     result: {
       items: {
-        id: string
-        url: string
-        description: string | null
-        types: string[] | null
-        /** `disabled` with the reason */
-        state: 'on' | 'off' | 'disabled' | (string & {})
-        reason: string | null
-        /** Calls under way at the same time, at most */
-        at_once: number
-        per_second: number | null
-        /** The number of the last event that was looked at */
-        cursor: number
-        /** Events after that */
-        waiting: number
-        /** Notices that are still to be delivered */
-        due: number
-        /** Notices that were given up */
-        dead: number
-        failing_since: string | null
-        created_at: string
-        secrets: {
-          made_at: string
-          until: string | null
-        }[]
-      }[]
-      /** `before` of the next page; null at the end */
-      next: string | null
-    }
-  }
-  /** One of your webhooks */
-  '/v1/webhook/check': {
-    body: {
-      id: string
-    }
-    result: {
-      id: string
-      url: string
-      description: string | null
-      types: string[] | null
-      /** `disabled` with the reason */
-      state: 'on' | 'off' | 'disabled' | (string & {})
-      reason: string | null
-      /** Calls under way at the same time, at most */
-      at_once: number
-      per_second: number | null
-      /** The number of the last event that was looked at */
-      cursor: number
-      /** Events after that */
-      waiting: number
-      /** Notices that are still to be delivered */
-      due: number
-      /** Notices that were given up */
-      dead: number
-      failing_since: string | null
-      created_at: string
-      secrets: {
-        made_at: string
-        until: string | null
-      }[]
-    }
-  }
-  /** Changes a webhook; what is left out stays as it is */
-  '/v1/webhook/change': {
-    body: {
-      id: string
-      /** https, of a public host */
-      url?: string | undefined
-      description?: string | undefined
-      /** Every type that the key may read when it is empty or left out */
-      types?: string[] | undefined
-      at_once?: number | undefined
-      /** Calls a second at most; 0: as fast as it answers */
-      per_second?: number | undefined
-      state?: 'on' | 'off' | undefined
-      /** Put on again, it goes on from now and not where it stopped */
-      from_now?: boolean | undefined
-    }
-    result: {
-      id: string
-      url: string
-      description: string | null
-      types: string[] | null
-      /** `disabled` with the reason */
-      state: 'on' | 'off' | 'disabled' | (string & {})
-      reason: string | null
-      /** Calls under way at the same time, at most */
-      at_once: number
-      per_second: number | null
-      /** The number of the last event that was looked at */
-      cursor: number
-      /** Events after that */
-      waiting: number
-      /** Notices that are still to be delivered */
-      due: number
-      /** Notices that were given up */
-      dead: number
-      failing_since: string | null
-      created_at: string
-      secrets: {
-        made_at: string
-        until: string | null
-      }[]
-    }
-  }
-  /** A new secret; the one before stays valid for a while */
-  '/v1/webhook/rotate': {
-    body: {
-      id: string
-      /** 24 when left out; 0 ends those before at once */
-      overlap_hours?: number | undefined
-    }
-    result: {
-      webhook: {
-        id: string
-        url: string
-        description: string | null
-        types: string[] | null
-        /** `disabled` with the reason */
-        state: 'on' | 'off' | 'disabled' | (string & {})
-        reason: string | null
-        /** Calls under way at the same time, at most */
-        at_once: number
-        per_second: number | null
-        /** The number of the last event that was looked at */
-        cursor: number
-        /** Events after that */
-        waiting: number
-        /** Notices that are still to be delivered */
-        due: number
-        /** Notices that were given up */
-        dead: number
-        failing_since: string | null
-        created_at: string
-        secrets: {
-          made_at: string
-          until: string | null
-        }[]
-      }
-      /** Shown this once */
-      secret: string
-    }
-  }
-  /** Calls a webhook once with a sample, and says what it answered */
-  '/v1/webhook/test': {
-    body: {
-      id: string
-      type: string
-    }
-    result: {
-      event: {
-        type: string
-        /** When it happened */
-        timestamp: string
-        /** The same wherever, and however often, it is told */
-        id: string
-        /** 1, 2, 3, … for each customer, without gaps */
-        number: number
-        /** What it is about: `order:…`, `deposit:…` */
-        subject: string
-        /** Nothing happened: somebody tries a webhook */
-        test: boolean
-        /** What the endpoint of the subject answered at that moment; null without its scope, and
-         *  when that is more than 20,000 characters */
-        data: unknown
-      }
-      call: {
-        at: string
-        ms: number
-        status: number | null
-        error:
-          | 'resolve'
-          | 'address'
-          | 'connect'
-          | 'tls'
-          | 'timeout'
-          | 'reset'
-          | 'too_long'
+        tx_id: string
+        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
+         *  or returning, refunding, refunded; or held, for the operator to decide, and then
+         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
+         *  gone: a fork of the chain took it back */
+        state:
+          | 'seen'
+          | 'unproven'
+          | 'credited'
+          | 'received'
+          | 'delivering'
+          | 'delivered'
+          | 'returning'
+          | 'refunding'
+          | 'refunded'
+          | 'held'
+          | 'ignored'
+          | 'resolved'
+          | 'gone'
           | (string & {})
-          | null
-        body: string | null
-      }
+        /** Why it is in this state, where that is a question */
+        reason: string | null
+        from_address: string
+        to_address: string
+        /** TRX */
+        amount?: number
+        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+        token?: string
+        /** An integer, in the token's smallest unit */
+        token_amount?: string
+        /** What a direct recharge buys */
+        energy?: number
+        block_number: number
+        block_time: string
+        /** Whether the block is irreversible */
+        solid: boolean
+        /** 0 when its block is irreversible */
+        solid_in_blocks: number
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
     }
   }
-  /** An event that did not happen, for those who stream with `tests` */
-  '/v1/event/trigger': {
+  /** What a transaction on the chain brought to your address */
+  '/v1/deposit/check': {
     body: {
-      type: string
-      webhook_id?: string | undefined
+      tx_id: string
     }
     result: {
-      type: string
-      /** When it happened */
-      timestamp: string
-      /** The same wherever, and however often, it is told */
-      id: string
-      /** 1, 2, 3, … for each customer, without gaps */
-      number: number
-      /** What it is about: `order:…`, `deposit:…` */
-      subject: string
-      /** Nothing happened: somebody tries a webhook */
-      test: boolean
-      /** What the endpoint of the subject answered at that moment; null without its scope, and
-       *  when that is more than 20,000 characters */
-      data: unknown
+      tx_id: string
+      /** Mostly one */
+      deposits: {
+        tx_id: string
+        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
+         *  or returning, refunding, refunded; or held, for the operator to decide, and then
+         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
+         *  gone: a fork of the chain took it back */
+        state:
+          | 'seen'
+          | 'unproven'
+          | 'credited'
+          | 'received'
+          | 'delivering'
+          | 'delivered'
+          | 'returning'
+          | 'refunding'
+          | 'refunded'
+          | 'held'
+          | 'ignored'
+          | 'resolved'
+          | 'gone'
+          | (string & {})
+        /** Why it is in this state, where that is a question */
+        reason: string | null
+        from_address: string
+        to_address: string
+        /** TRX */
+        amount?: number
+        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+        token?: string
+        /** An integer, in the token's smallest unit */
+        token_amount?: string
+        /** What a direct recharge buys */
+        energy?: number
+        block_number: number
+        block_time: string
+        /** Whether the block is irreversible */
+        solid: boolean
+        /** 0 when its block is irreversible */
+        solid_in_blocks: number
+      }[]
     }
   }
-  /** Tells a webhook once more what it was told, or should have been */
-  '/v1/webhook/replay': {
+  /** Your invoices and credit notes, newest first */
+  '/v1/invoices/list': {
     body: {
-      id: string
-      /** From the event after this number on */
-      after?: number | undefined
-      /** What happened at this time or later; either this or `after` */
-      since?: string | undefined
-      /** What happened until then; until now when left out */
-      until?: string | undefined
-      /** Every type that the key may read when it is empty or left out */
-      types?: string[] | undefined
-      /** Only what was not delivered (when left out), or all */
-      which?: 'dead' | 'all' | undefined
-    }
-    result: {
-      /** How many are due again: 100000 at most, the oldest */
-      notices: number
-    }
-  }
-  /** What your webhooks were told, or are to be told, newest event first */
-  '/v1/notices/list': {
-    body: {
-      webhook_id?: string | undefined
-      state?: 'due' | 'delivered' | 'dead' | 'passed' | undefined
-      /** The number of an event */
-      event?: number | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -1812,134 +939,530 @@ export type Endpoints = {
     }
     result: {
       items: {
-        webhook_id: string
-        /** Of the event */
         number: number
-        event_id: string
-        type: string
-        subject: string
-        state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
-        /** Since it was last made due */
-        calls: number
-        due_at: string | null
-        last: {
-          at: string
-          ms: number
-          status: number | null
-          error:
-            | 'resolve'
-            | 'address'
-            | 'connect'
-            | 'tls'
-            | 'timeout'
-            | 'reset'
-            | 'too_long'
-            | (string & {})
-            | null
-          body: string | null
+        kind: 'invoice' | 'credit_note' | (string & {})
+        /** The invoice that a credit note is about, or that this one replaces */
+        corrects: number | null
+        /** `2026-10` */
+        month: string
+        state: 'issued' | (string & {})
+        issued_at: string
+        /** TRX; of a credit note below zero */
+        total: number
+        /** Of its document in UTF-8 */
+        sha256: string
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** An invoice or a credit note, line by line */
+  '/v1/invoice/check': {
+    body: {
+      number: number
+    }
+    result: {
+      number: number
+      kind: 'invoice' | 'credit_note' | (string & {})
+      /** The invoice that a credit note is about, or that this one replaces */
+      corrects: number | null
+      /** `2026-10` */
+      month: string
+      state: 'issued' | (string & {})
+      issued_at: string
+      /** TRX; of a credit note below zero */
+      total: number
+      /** Of its document in UTF-8 */
+      sha256: string
+      issuer: string | null
+      /** Your own lines, as they were then */
+      billing: string[]
+      lines: {
+        /** energy, bandwidth, resource_bundle, activate_address, subscription, aml or correction */
+        service: string
+        /** What one is, like `energy 65000` or `unlimited_energy, transaction`; null: kinds
+         *  beyond the 500 largest */
+        unit: string | null
+        /** TRX for one */
+        unit_price: number | null
+        /** Of a credit note below zero */
+        count: number
+        /** TRX */
+        total: number
+      }[]
+      /** All of it as JSON, byte for byte as it was issued */
+      document: string
+    }
+  }
+  /** Types of checks on sale and their prices */
+  '/v1/aml-checks': {
+    body: Record<string, never>
+    result: {
+      id: string
+      /** address, hash */
+      type: string
+      /** TRX for one check */
+      price: number
+    }[]
+  }
+  /** Screen an address, or the other side of a transaction */
+  '/v1/aml-checks/new': {
+    body: {
+      type: 'address' | 'hash'
+      /** TRX; others when the operator has a provider for them */
+      network: string
+      /** What to screen; for a hash check, the recipient in the transaction */
+      address: string
+      /** Needed for a hash check: 64 hexadecimal characters */
+      hash?: string | undefined
+      /** For a hash check: deposit (the sender is judged by the money it sent; also when absent)
+       *  or withdrawal (the recipient is) */
+      direction?: string | undefined
+    }
+    result: {
+      id: string
+      type: 'address' | 'hash' | (string & {})
+      address: string
+      /** Of hash checks */
+      hash?: string
+      /** Of hash checks; null if not given */
+      direction?: 'deposit' | 'withdrawal' | (string & {}) | null
+      network: string
+      status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
+      /** 0.0 to 100.0; null until completed */
+      risk_score: string | null
+      /** Null until completed */
+      risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
+      /** The address itself is barred by an authority, its issuer, or you */
+      blacklist: boolean
+      /** The largest first */
+      risk_factors: {
+        /** Category */
+        name: string
+        label: string
+        group: 'low' | 'medium' | 'high' | (string & {})
+        /** Share of the money, 0 to 1; the shares sum to 1 */
+        score: number
+      }[]
+      /** When the check was created */
+      checked_at: string
+    }
+  }
+  /** The state and the result of a check */
+  '/v1/aml-checks/check': {
+    body: {
+      id: string
+    }
+    result: {
+      id: string
+      type: 'address' | 'hash' | (string & {})
+      address: string
+      /** Of hash checks */
+      hash?: string
+      /** Of hash checks; null if not given */
+      direction?: 'deposit' | 'withdrawal' | (string & {}) | null
+      network: string
+      status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
+      /** 0.0 to 100.0; null until completed */
+      risk_score: string | null
+      /** Null until completed */
+      risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
+      /** The address itself is barred by an authority, its issuer, or you */
+      blacklist: boolean
+      /** The largest first */
+      risk_factors: {
+        /** Category */
+        name: string
+        label: string
+        group: 'low' | 'medium' | 'high' | (string & {})
+        /** Share of the money, 0 to 1; the shares sum to 1 */
+        score: number
+      }[]
+      /** When the check was created */
+      checked_at: string
+    }
+  }
+  /** The customer's checks, newest first */
+  '/v1/aml-checks/history': {
+    body: {
+      page?: number | undefined
+      per_page?: number | undefined
+      status?: 'pending' | 'processing' | 'completed' | 'failed' | undefined
+    }
+    result: {
+      page: number
+      per_page: number
+      /** Of all checks that pass the filter */
+      total: number
+      items: {
+        id: string
+        type: 'address' | 'hash' | (string & {})
+        address: string
+        /** Of hash checks */
+        hash?: string
+        /** Of hash checks; null if not given */
+        direction?: 'deposit' | 'withdrawal' | (string & {}) | null
+        network: string
+        status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
+        /** 0.0 to 100.0; null until completed */
+        risk_score: string | null
+        /** Null until completed */
+        risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
+        /** The address itself is barred by an authority, its issuer, or you */
+        blacklist: boolean
+        /** The largest first */
+        risk_factors: {
+          /** Category */
+          name: string
+          label: string
+          group: 'low' | 'medium' | 'high' | (string & {})
+          /** Share of the money, 0 to 1; the shares sum to 1 */
+          score: number
+        }[]
+        /** When the check was created */
+        checked_at: string
+      }[]
+    }
+  }
+  /** What the result of a check rests on */
+  '/v1/aml-check/report': {
+    body: {
+      id: string
+    }
+    result: {
+      /** JSON, as text */
+      evidence: string
+      /** Of the text in UTF-8 */
+      sha256: string
+      /** The check of a watched address that this one came after */
+      supersedes: string | null
+      /** The check that came after this one */
+      superseded_by: string | null
+    }
+  }
+  /** The addresses that are screened again whenever what is known changes */
+  '/v1/aml-watches/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        address: string
+        since: string
+        /** The newest; null until the first is placed */
+        check: {
+          id: string
+          type: 'address' | 'hash' | (string & {})
+          address: string
+          /** Of hash checks */
+          hash?: string
+          /** Of hash checks; null if not given */
+          direction?: 'deposit' | 'withdrawal' | (string & {}) | null
+          network: string
+          status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
+          /** 0.0 to 100.0; null until completed */
+          risk_score: string | null
+          /** Null until completed */
+          risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
+          /** The address itself is barred by an authority, its issuer, or you */
+          blacklist: boolean
+          /** The largest first */
+          risk_factors: {
+            /** Category */
+            name: string
+            label: string
+            group: 'low' | 'medium' | 'high' | (string & {})
+            /** Share of the money, 0 to 1; the shares sum to 1 */
+            score: number
+          }[]
+          /** When the check was created */
+          checked_at: string
         } | null
+        /** The level of the answer that the newest one supersedes */
+        level_before: string | null
+        /** What you call it */
+        reference: string | null
+        rules: {
+          any_incoming_usd: number | null
+          severe_share_bp: number | null
+          severe_usd: number | null
+          sent_to: boolean
+        }
       }[]
       /** `before` of the next page; null at the end */
       next: string | null
     }
   }
-  /** One notice with all of its calls, newest first */
-  '/v1/notice/check': {
+  /** Watch an address: it is screened now, and again whenever what is known changes */
+  '/v1/aml-watch/new': {
     body: {
-      webhook_id: string
-      /** Of the event */
-      number: number
+      address: string
+      /** What you call it */
+      reference?: string | undefined
+      /** When you are told (`aml_watch.alert`), beside the level; those that are left out are
+       *  none */
+      rules?: {
+        /** A transfer to it of so many dollars or more */
+        any_incoming_usd?: number | undefined
+        /** What it received of severe categories, in hundredths of a percent of all */
+        severe_share_bp?: number | undefined
+        /** The same in dollars */
+        severe_usd?: number | undefined
+        /** It sent money to a severe category, or to who is barred */
+        sent_to?: boolean | undefined
+      } | undefined
     }
     result: {
-      notice: {
-        webhook_id: string
-        /** Of the event */
-        number: number
-        event_id: string
-        type: string
-        subject: string
-        state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
-        /** Since it was last made due */
-        calls: number
-        due_at: string | null
-        last: {
-          at: string
-          ms: number
-          status: number | null
-          error:
-            | 'resolve'
-            | 'address'
-            | 'connect'
-            | 'tls'
-            | 'timeout'
-            | 'reset'
-            | 'too_long'
-            | (string & {})
-            | null
-          body: string | null
-        } | null
-      }
-      calls: {
-        at: string
-        ms: number
-        status: number | null
-        error:
-          | 'resolve'
-          | 'address'
-          | 'connect'
-          | 'tls'
-          | 'timeout'
-          | 'reset'
-          | 'too_long'
-          | (string & {})
-          | null
-        body: string | null
-      }[]
-    }
-  }
-  /** Tells a webhook once more of one event */
-  '/v1/notice/retry': {
-    body: {
-      webhook_id: string
-      /** Of the event */
-      number: number
-    }
-    result: {
-      webhook_id: string
-      /** Of the event */
-      number: number
-      event_id: string
-      type: string
-      subject: string
-      state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
-      /** Since it was last made due */
-      calls: number
-      due_at: string | null
-      last: {
-        at: string
-        ms: number
-        status: number | null
-        error:
-          | 'resolve'
-          | 'address'
-          | 'connect'
-          | 'tls'
-          | 'timeout'
-          | 'reset'
-          | 'too_long'
-          | (string & {})
-          | null
-        body: string | null
+      address: string
+      since: string
+      /** The newest; null until the first is placed */
+      check: {
+        id: string
+        type: 'address' | 'hash' | (string & {})
+        address: string
+        /** Of hash checks */
+        hash?: string
+        /** Of hash checks; null if not given */
+        direction?: 'deposit' | 'withdrawal' | (string & {}) | null
+        network: string
+        status: 'pending' | 'processing' | 'completed' | 'failed' | (string & {})
+        /** 0.0 to 100.0; null until completed */
+        risk_score: string | null
+        /** Null until completed */
+        risk_level: 'low' | 'medium' | 'high' | (string & {}) | null
+        /** The address itself is barred by an authority, its issuer, or you */
+        blacklist: boolean
+        /** The largest first */
+        risk_factors: {
+          /** Category */
+          name: string
+          label: string
+          group: 'low' | 'medium' | 'high' | (string & {})
+          /** Share of the money, 0 to 1; the shares sum to 1 */
+          score: number
+        }[]
+        /** When the check was created */
+        checked_at: string
       } | null
+      /** The level of the answer that the newest one supersedes */
+      level_before: string | null
+      /** What you call it */
+      reference: string | null
+      rules: {
+        any_incoming_usd: number | null
+        severe_share_bp: number | null
+        severe_usd: number | null
+        sent_to: boolean
+      }
     }
   }
-  /** Removes a webhook; it is told of nothing more */
-  '/v1/webhook/remove': {
+  /** Watch an address no longer; its checks stay */
+  '/v1/aml-watch/remove': {
     body: {
-      id: string
+      address: string
     }
     result: {
-      removed: boolean
+      address: string
+    }
+  }
+  /** Every entry of your account, newest first */
+  '/v1/statement': {
+    body: {
+      /** Entries from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      /** Entries before then: a day in UTC, or `2026-11-01T12:00:00Z` */
+      until?: string | undefined
+      /** 1 to 1000; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      opening: {
+        /** TRX */
+        balance: number
+        /** TRX: the balance less all that is held */
+        spendable: number
+      }
+      closing: {
+        /** TRX */
+        balance: number
+        /** TRX: the balance less all that is held */
+        spendable: number
+      }
+      items: {
+        at: string
+        id: string
+        kind: 'move' | 'hold' | 'capture' | 'release' | (string & {})
+        for: {
+          what: 'order' | 'deposit' | 'subscription' | 'aml' | 'correction' | (string & {})
+          /** Of a deposit: its transaction on the chain */
+          id: string
+          external_id: string | null
+          /** Of an order */
+          service:
+            | 'energy'
+            | 'bandwidth'
+            | 'resource_bundle'
+            | 'activate_address'
+            | (string & {})
+            | null
+        }
+        /** TRX added to the balance, or taken from it */
+        amount: number
+        /** TRX added to what is held, or taken from it */
+        held: number
+        /** TRX */
+        balance: number
+        /** TRX: the balance less all that is held */
+        spendable: number
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** What happened on your account, hour by hour or day by day */
+  '/v1/summary': {
+    body: {
+      /** The first hour or day is the one that this is in; 30 days ago: a day in UTC, or
+       *  `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      /** Hours or days that begin before then; now: a day in UTC, or `2026-11-01T12:00:00Z` */
+      until?: string | undefined
+      /** `day` when left out: 400 days at most; `hour`: 31 days at most */
+      bucket?: 'hour' | 'day' | undefined
+    }
+    result: {
+      buckets: {
+        /** When it begins; hours and days are those of UTC */
+        at: string
+        /** Placed */
+        orders: number
+        /** Delivered and charged */
+        succeeded: number
+        /** Given back */
+        failed: number
+        /** Of the orders that succeeded */
+        energy: number
+        /** Of the orders that succeeded */
+        bandwidth: number
+        /** TRX, for whatever it was */
+        spent: number
+        /** TRX */
+        deposited: number
+        /** TRX, at the end */
+        balance: number
+        /** In which half of the orders that succeeded were delivered */
+        p50_ms: number | null
+        p95_ms: number | null
+      }[]
+    }
+  }
+  /** Whose key this is, what it may do, and who answers */
+  '/v1/whoami': {
+    body: Record<string, never>
+    result: {
+      customer: {
+        id: string
+        name: string
+      }
+      key: {
+        id: string
+        name: string
+        scopes: string[]
+        networks: string[] | null
+        daily_cap: number | null
+        spent_today: number | null
+        ends_at: string | null
+      }
+      service: {
+        version: string
+        network: string | null
+        /** By the clock of the service */
+        time: string
+        head_time: string | null
+        public_url: string | null
+      }
+    }
+  }
+  /** What you have set for yourself */
+  '/v1/settings': {
+    body: Record<string, never>
+    result: {
+      /** TRX: `balance.low` is told when less can be spent; null: never */
+      balance_low: number | null
+      /** How long before its hour is over `order.ending` is told; null: never */
+      ending_minutes: number | null
+      /** Lines of your own on your invoices */
+      billing: string[]
+    }
+  }
+  /** Set what is given, and leave the rest as it is */
+  '/v1/settings/change': {
+    body: {
+      /** 1 to 55; 0: never */
+      ending_minutes?: number | undefined
+      /** At most 8 lines of 100 characters; `[]`: none */
+      billing?: string[] | undefined
+      /** TRX; 0: never */
+      balance_low?: number | undefined
+    }
+    result: {
+      /** TRX: `balance.low` is told when less can be spent; null: never */
+      balance_low: number | null
+      /** How long before its hour is over `order.ending` is told; null: never */
+      ending_minutes: number | null
+      /** Lines of your own on your invoices */
+      billing: string[]
+    }
+  }
+  /** What your calls were refused for in the last seven days, newest first */
+  '/v1/refusals/list': {
+    body: {
+      /** Refused from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      code?: number | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        at: string
+        path: string
+        code: number
+        /** Of the refusal: what was answered */
+        key: string
+        request_id: string
+        key_id: string
+        ip: string
+        ms: number
+        /** For the codes 2, 10, 11, 12 and 50, of endpoints that take nothing secret: the first
+         *  1,024 characters, with the values that the endpoint asks for */
+        body: string | null
+        /** `second_signature`: the first signature was right, and the key or the endpoint
+         *  requires `X-Signature-V2` as well. An object: the signature was wrong */
+        hint:
+          | string
+          | {
+          /** How many bytes the body had */
+          hashed_bytes: number
+          body_sha256: string
+          /** The signature is right for another body: `empty`, `{}`, `no_final_newline` (without
+           *  the line feed at its end) or `reprinted` (the same JSON without blanks) */
+          right_for: string
+          | null
+        }
+          | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+      /** How many of these days are not listed */
+      left_out: number
     }
   }
   /** Your API keys, newest first, revoked ones too */
@@ -2554,6 +2077,483 @@ export type Endpoints = {
       next: string | null
     }
   }
+  /** What happened, newest first; with `after` from there on, oldest first */
+  '/v1/events/list': {
+    body: {
+      after?: number | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+      types?: string[] | undefined
+      subject?: string | undefined
+    }
+    result: {
+      items: {
+        type: string
+        /** When it happened */
+        timestamp: string
+        /** The same wherever, and however often, it is told */
+        id: string
+        /** 1, 2, 3, … for each customer, without gaps */
+        number: number
+        /** What it is about: `order:…`, `deposit:…` */
+        subject: string
+        /** Nothing happened: somebody tries a webhook */
+        test: boolean
+        /** What the endpoint of the subject answered at that moment; null without its scope, and
+         *  when that is more than 20,000 characters */
+        data: unknown
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** One event */
+  '/v1/event/check': {
+    body: {
+      number: number
+    }
+    result: {
+      type: string
+      /** When it happened */
+      timestamp: string
+      /** The same wherever, and however often, it is told */
+      id: string
+      /** 1, 2, 3, … for each customer, without gaps */
+      number: number
+      /** What it is about: `order:…`, `deposit:…` */
+      subject: string
+      /** Nothing happened: somebody tries a webhook */
+      test: boolean
+      /** What the endpoint of the subject answered at that moment; null without its scope, and
+       *  when that is more than 20,000 characters */
+      data: unknown
+    }
+  }
+  /** A new webhook, which is told of what happens from now on */
+  '/v1/webhook/new': {
+    body: {
+      /** https, of a public host */
+      url: string
+      description?: string | undefined
+      /** Every type that the key may read when it is empty or left out */
+      types?: string[] | undefined
+      at_once?: number | undefined
+      /** Calls a second at most; 0: as fast as it answers */
+      per_second?: number | undefined
+    }
+    result: {
+      webhook: {
+        id: string
+        url: string
+        description: string | null
+        types: string[] | null
+        /** `disabled` with the reason */
+        state: 'on' | 'off' | 'disabled' | (string & {})
+        reason: string | null
+        /** Calls under way at the same time, at most */
+        at_once: number
+        per_second: number | null
+        /** The number of the last event that was looked at */
+        cursor: number
+        /** Events after that */
+        waiting: number
+        /** Notices that are still to be delivered */
+        due: number
+        /** Notices that were given up */
+        dead: number
+        failing_since: string | null
+        created_at: string
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Shown this once */
+      secret: string
+    }
+  }
+  /** Your webhooks, newest first */
+  '/v1/webhooks/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        id: string
+        url: string
+        description: string | null
+        types: string[] | null
+        /** `disabled` with the reason */
+        state: 'on' | 'off' | 'disabled' | (string & {})
+        reason: string | null
+        /** Calls under way at the same time, at most */
+        at_once: number
+        per_second: number | null
+        /** The number of the last event that was looked at */
+        cursor: number
+        /** Events after that */
+        waiting: number
+        /** Notices that are still to be delivered */
+        due: number
+        /** Notices that were given up */
+        dead: number
+        failing_since: string | null
+        created_at: string
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** One of your webhooks */
+  '/v1/webhook/check': {
+    body: {
+      id: string
+    }
+    result: {
+      id: string
+      url: string
+      description: string | null
+      types: string[] | null
+      /** `disabled` with the reason */
+      state: 'on' | 'off' | 'disabled' | (string & {})
+      reason: string | null
+      /** Calls under way at the same time, at most */
+      at_once: number
+      per_second: number | null
+      /** The number of the last event that was looked at */
+      cursor: number
+      /** Events after that */
+      waiting: number
+      /** Notices that are still to be delivered */
+      due: number
+      /** Notices that were given up */
+      dead: number
+      failing_since: string | null
+      created_at: string
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** Changes a webhook; what is left out stays as it is */
+  '/v1/webhook/change': {
+    body: {
+      id: string
+      /** https, of a public host */
+      url?: string | undefined
+      description?: string | undefined
+      /** Every type that the key may read when it is empty or left out */
+      types?: string[] | undefined
+      at_once?: number | undefined
+      /** Calls a second at most; 0: as fast as it answers */
+      per_second?: number | undefined
+      state?: 'on' | 'off' | undefined
+      /** Put on again, it goes on from now and not where it stopped */
+      from_now?: boolean | undefined
+    }
+    result: {
+      id: string
+      url: string
+      description: string | null
+      types: string[] | null
+      /** `disabled` with the reason */
+      state: 'on' | 'off' | 'disabled' | (string & {})
+      reason: string | null
+      /** Calls under way at the same time, at most */
+      at_once: number
+      per_second: number | null
+      /** The number of the last event that was looked at */
+      cursor: number
+      /** Events after that */
+      waiting: number
+      /** Notices that are still to be delivered */
+      due: number
+      /** Notices that were given up */
+      dead: number
+      failing_since: string | null
+      created_at: string
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** A new secret; the one before stays valid for a while */
+  '/v1/webhook/rotate': {
+    body: {
+      id: string
+      /** 24 when left out; 0 ends those before at once */
+      overlap_hours?: number | undefined
+    }
+    result: {
+      webhook: {
+        id: string
+        url: string
+        description: string | null
+        types: string[] | null
+        /** `disabled` with the reason */
+        state: 'on' | 'off' | 'disabled' | (string & {})
+        reason: string | null
+        /** Calls under way at the same time, at most */
+        at_once: number
+        per_second: number | null
+        /** The number of the last event that was looked at */
+        cursor: number
+        /** Events after that */
+        waiting: number
+        /** Notices that are still to be delivered */
+        due: number
+        /** Notices that were given up */
+        dead: number
+        failing_since: string | null
+        created_at: string
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Shown this once */
+      secret: string
+    }
+  }
+  /** Calls a webhook once with a sample, and says what it answered */
+  '/v1/webhook/test': {
+    body: {
+      id: string
+      type: string
+    }
+    result: {
+      event: {
+        type: string
+        /** When it happened */
+        timestamp: string
+        /** The same wherever, and however often, it is told */
+        id: string
+        /** 1, 2, 3, … for each customer, without gaps */
+        number: number
+        /** What it is about: `order:…`, `deposit:…` */
+        subject: string
+        /** Nothing happened: somebody tries a webhook */
+        test: boolean
+        /** What the endpoint of the subject answered at that moment; null without its scope, and
+         *  when that is more than 20,000 characters */
+        data: unknown
+      }
+      call: {
+        at: string
+        ms: number
+        status: number | null
+        error:
+          | 'resolve'
+          | 'address'
+          | 'connect'
+          | 'tls'
+          | 'timeout'
+          | 'reset'
+          | 'too_long'
+          | (string & {})
+          | null
+        body: string | null
+      }
+    }
+  }
+  /** An event that did not happen, for those who stream with `tests` */
+  '/v1/event/trigger': {
+    body: {
+      type: string
+      webhook_id?: string | undefined
+    }
+    result: {
+      type: string
+      /** When it happened */
+      timestamp: string
+      /** The same wherever, and however often, it is told */
+      id: string
+      /** 1, 2, 3, … for each customer, without gaps */
+      number: number
+      /** What it is about: `order:…`, `deposit:…` */
+      subject: string
+      /** Nothing happened: somebody tries a webhook */
+      test: boolean
+      /** What the endpoint of the subject answered at that moment; null without its scope, and
+       *  when that is more than 20,000 characters */
+      data: unknown
+    }
+  }
+  /** Tells a webhook once more what it was told, or should have been */
+  '/v1/webhook/replay': {
+    body: {
+      id: string
+      /** From the event after this number on */
+      after?: number | undefined
+      /** What happened at this time or later; either this or `after` */
+      since?: string | undefined
+      /** What happened until then; until now when left out */
+      until?: string | undefined
+      /** Every type that the key may read when it is empty or left out */
+      types?: string[] | undefined
+      /** Only what was not delivered (when left out), or all */
+      which?: 'dead' | 'all' | undefined
+    }
+    result: {
+      /** How many are due again: 100000 at most, the oldest */
+      notices: number
+    }
+  }
+  /** What your webhooks were told, or are to be told, newest event first */
+  '/v1/notices/list': {
+    body: {
+      webhook_id?: string | undefined
+      state?: 'due' | 'delivered' | 'dead' | 'passed' | undefined
+      /** The number of an event */
+      event?: number | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        webhook_id: string
+        /** Of the event */
+        number: number
+        event_id: string
+        type: string
+        subject: string
+        state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
+        /** Since it was last made due */
+        calls: number
+        due_at: string | null
+        last: {
+          at: string
+          ms: number
+          status: number | null
+          error:
+            | 'resolve'
+            | 'address'
+            | 'connect'
+            | 'tls'
+            | 'timeout'
+            | 'reset'
+            | 'too_long'
+            | (string & {})
+            | null
+          body: string | null
+        } | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** One notice with all of its calls, newest first */
+  '/v1/notice/check': {
+    body: {
+      webhook_id: string
+      /** Of the event */
+      number: number
+    }
+    result: {
+      notice: {
+        webhook_id: string
+        /** Of the event */
+        number: number
+        event_id: string
+        type: string
+        subject: string
+        state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
+        /** Since it was last made due */
+        calls: number
+        due_at: string | null
+        last: {
+          at: string
+          ms: number
+          status: number | null
+          error:
+            | 'resolve'
+            | 'address'
+            | 'connect'
+            | 'tls'
+            | 'timeout'
+            | 'reset'
+            | 'too_long'
+            | (string & {})
+            | null
+          body: string | null
+        } | null
+      }
+      calls: {
+        at: string
+        ms: number
+        status: number | null
+        error:
+          | 'resolve'
+          | 'address'
+          | 'connect'
+          | 'tls'
+          | 'timeout'
+          | 'reset'
+          | 'too_long'
+          | (string & {})
+          | null
+        body: string | null
+      }[]
+    }
+  }
+  /** Tells a webhook once more of one event */
+  '/v1/notice/retry': {
+    body: {
+      webhook_id: string
+      /** Of the event */
+      number: number
+    }
+    result: {
+      webhook_id: string
+      /** Of the event */
+      number: number
+      event_id: string
+      type: string
+      subject: string
+      state: 'due' | 'delivered' | 'dead' | 'passed' | (string & {})
+      /** Since it was last made due */
+      calls: number
+      due_at: string | null
+      last: {
+        at: string
+        ms: number
+        status: number | null
+        error:
+          | 'resolve'
+          | 'address'
+          | 'connect'
+          | 'tls'
+          | 'timeout'
+          | 'reset'
+          | 'too_long'
+          | (string & {})
+          | null
+        body: string | null
+      } | null
+    }
+  }
+  /** Removes a webhook; it is told of nothing more */
+  '/v1/webhook/remove': {
+    body: {
+      id: string
+    }
+    result: {
+      removed: boolean
+    }
+  }
 }
 
 /** What is answered as long as somebody reads: each event on lines of its own. */
@@ -2572,6 +2572,19 @@ export type Streams = {
 
 /** What is read with GET, without credentials. */
 export type Pages = {
+  /** The public keys that verify receipts, as a JSON Web Key Set */
+  '/.well-known/jwks.json': {
+    result: {
+      keys: {
+        kty: string
+        crv: string
+        x: string
+        kid: string
+        use: string
+        alg: string
+      }[]
+    }
+  }
   /** What a transaction on the chain brought to the published address, and what became of it */
   '/deposits/{tx_id}': {
     result: {
@@ -2612,19 +2625,6 @@ export type Pages = {
         block_time: string
         /** Whether the block is irreversible */
         solid: boolean
-      }[]
-    }
-  }
-  /** The public keys that verify receipts, as a JSON Web Key Set */
-  '/.well-known/jwks.json': {
-    result: {
-      keys: {
-        kty: string
-        crv: string
-        x: string
-        kid: string
-        use: string
-        alg: string
       }[]
     }
   }
@@ -2724,20 +2724,12 @@ export const REPETITION: {
   '/v1/transaction/new': 'external_id',
   '/v1/subscription/start': 'external_id',
   '/v1/subscription/stop': 'nothing',
-  '/v1/aml-checks/new': 'idempotency_key',
-  '/v1/settings/change': 'nothing',
-  '/v1/aml-watch/new': 'nothing',
-  '/v1/aml-watch/remove': 'nothing',
   '/v1/quote/new': 'nothing',
   '/v1/quote/accept': 'external_id',
-  '/v1/webhook/new': 'nothing',
-  '/v1/webhook/change': 'nothing',
-  '/v1/webhook/rotate': 'nothing',
-  '/v1/webhook/test': 'nothing',
-  '/v1/event/trigger': 'nothing',
-  '/v1/webhook/replay': 'nothing',
-  '/v1/notice/retry': 'nothing',
-  '/v1/webhook/remove': 'nothing',
+  '/v1/aml-checks/new': 'idempotency_key',
+  '/v1/aml-watch/new': 'nothing',
+  '/v1/aml-watch/remove': 'nothing',
+  '/v1/settings/change': 'nothing',
   '/v1/key/new': 'nothing',
   '/v1/key/change': 'nothing',
   '/v1/key/rotate': 'nothing',
@@ -2751,4 +2743,12 @@ export const REPETITION: {
   '/v1/user/recover': 'nothing',
   '/v1/user/remove': 'nothing',
   '/v1/session/end': 'nothing',
+  '/v1/webhook/new': 'nothing',
+  '/v1/webhook/change': 'nothing',
+  '/v1/webhook/rotate': 'nothing',
+  '/v1/webhook/test': 'nothing',
+  '/v1/event/trigger': 'nothing',
+  '/v1/webhook/replay': 'nothing',
+  '/v1/notice/retry': 'nothing',
+  '/v1/webhook/remove': 'nothing',
 }

@@ -246,6 +246,205 @@ export type EventData = {
       reclaimed_at?: string
     }[]
   }
+  /** Told when its address has its first energy; the start is charged */
+  'subscription.started': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
+  }
+  /** Told when energy is on its way to its address */
+  'subscription.supplied': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
+  }
+  /** Told when a transaction of its address was served */
+  'subscription.used': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
+    use: {
+      /** The transaction that was served */
+      tx_id: string
+      energy: number
+      /** As how many it counts */
+      transactions: number
+      /** TRX */
+      charged: number
+    }
+  }
+  /** Told when the customer has stopped it, or we for the reason that it tells */
+  'subscription.stopped': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
+  }
+  /** Told when its time is over, or its transactions are used up */
+  'subscription.expired': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
+  }
+  /** Told when it could not be started; what it cost is given back */
+  'subscription.failed': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
+     *  its energy is taken back for certain, some two minutes later */
+    held?: number
+  }
+  /** Told when something costs more or less from now on; what was bought or quoted stays as it
+   *  was */
+  'price.changed': {
+    /** energy, bandwidth, activate_address, or aml_ and the type of check */
+    name: string
+    since: string
+    /** Of energy and bandwidth: all that are in force */
+    tiers?: {
+      /** Hours */
+      duration: number
+      min_amount: number
+      max_amount: number
+      /** TRX for 1000 */
+      price: number
+    }[]
+    /** TRX; where one costs the same as another */
+    price?: number
+  }
+  /** Told when something is not sold for now; what was bought is delivered all the same */
+  'service.off': {
+    /** Checks are aml_ and their type */
+    services: string[]
+  }
+  /** Told when something is sold again */
+  'service.on': {
+    /** Checks are aml_ and their type */
+    services: string[]
+  }
   /** Told when a block has it that is not irreversible yet */
   'deposit.seen': {
     tx_id: string
@@ -441,176 +640,20 @@ export type EventData = {
     /** Whether the block is irreversible */
     solid: boolean
   }
-  /** Told when its address has its first energy; the start is charged */
-  'subscription.started': {
-    id: string
-    /** The key of the plan */
-    subscription_id: string
-    created_at: string
-    expire_at: string | null
-    address: string
-    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
-    external_id: string | null
-    params: {
-      address: string
-      /** Days; 0: unlimited */
-      duration: number
-      /** 0: unlimited */
-      transactions_limit: number
-      activate_address: boolean
-    }
-    /** Why it has ended, when it was not the customer who ended it */
-    reason?: string
-    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
-     *  until the next day (UTC) */
-    resting?: string
-    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
-     *  its energy is taken back for certain, some two minutes later */
-    held?: number
-  }
-  /** Told when energy is on its way to its address */
-  'subscription.supplied': {
-    id: string
-    /** The key of the plan */
-    subscription_id: string
-    created_at: string
-    expire_at: string | null
-    address: string
-    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
-    external_id: string | null
-    params: {
-      address: string
-      /** Days; 0: unlimited */
-      duration: number
-      /** 0: unlimited */
-      transactions_limit: number
-      activate_address: boolean
-    }
-    /** Why it has ended, when it was not the customer who ended it */
-    reason?: string
-    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
-     *  until the next day (UTC) */
-    resting?: string
-    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
-     *  its energy is taken back for certain, some two minutes later */
-    held?: number
-  }
-  /** Told when a transaction of its address was served */
-  'subscription.used': {
-    id: string
-    /** The key of the plan */
-    subscription_id: string
-    created_at: string
-    expire_at: string | null
-    address: string
-    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
-    external_id: string | null
-    params: {
-      address: string
-      /** Days; 0: unlimited */
-      duration: number
-      /** 0: unlimited */
-      transactions_limit: number
-      activate_address: boolean
-    }
-    /** Why it has ended, when it was not the customer who ended it */
-    reason?: string
-    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
-     *  until the next day (UTC) */
-    resting?: string
-    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
-     *  its energy is taken back for certain, some two minutes later */
-    held?: number
-    use: {
-      /** The transaction that was served */
-      tx_id: string
-      energy: number
-      /** As how many it counts */
-      transactions: number
-      /** TRX */
-      charged: number
-    }
-  }
-  /** Told when the customer has stopped it, or we for the reason that it tells */
-  'subscription.stopped': {
-    id: string
-    /** The key of the plan */
-    subscription_id: string
-    created_at: string
-    expire_at: string | null
-    address: string
-    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
-    external_id: string | null
-    params: {
-      address: string
-      /** Days; 0: unlimited */
-      duration: number
-      /** 0: unlimited */
-      transactions_limit: number
-      activate_address: boolean
-    }
-    /** Why it has ended, when it was not the customer who ended it */
-    reason?: string
-    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
-     *  until the next day (UTC) */
-    resting?: string
-    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
-     *  its energy is taken back for certain, some two minutes later */
-    held?: number
-  }
-  /** Told when its time is over, or its transactions are used up */
-  'subscription.expired': {
-    id: string
-    /** The key of the plan */
-    subscription_id: string
-    created_at: string
-    expire_at: string | null
-    address: string
-    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
-    external_id: string | null
-    params: {
-      address: string
-      /** Days; 0: unlimited */
-      duration: number
-      /** 0: unlimited */
-      transactions_limit: number
-      activate_address: boolean
-    }
-    /** Why it has ended, when it was not the customer who ended it */
-    reason?: string
-    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
-     *  until the next day (UTC) */
-    resting?: string
-    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
-     *  its energy is taken back for certain, some two minutes later */
-    held?: number
-  }
-  /** Told when it could not be started; what it cost is given back */
-  'subscription.failed': {
-    id: string
-    /** The key of the plan */
-    subscription_id: string
-    created_at: string
-    expire_at: string | null
-    address: string
-    status: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | (string & {})
-    external_id: string | null
-    params: {
-      address: string
-      /** Days; 0: unlimited */
-      duration: number
-      /** 0: unlimited */
-      transactions_limit: number
-      activate_address: boolean
-    }
-    /** Why it has ended, when it was not the customer who ended it */
-    reason?: string
-    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
-     *  until the next day (UTC) */
-    resting?: string
-    /** Only after its end: TRX that is still set aside. What is not used of it is given back when
-     *  its energy is taken back for certain, some two minutes later */
-    held?: number
+  /** Told when a month is over in which something was charged, or a credit note is issued */
+  'invoice.issued': {
+    number: number
+    kind: 'invoice' | 'credit_note' | (string & {})
+    /** The invoice that a credit note is about, or that this one replaces */
+    corrects: number | null
+    /** `2026-10` */
+    month: string
+    state: 'issued' | (string & {})
+    issued_at: string
+    /** TRX; of a credit note below zero */
+    total: number
+    /** Of its document in UTF-8 */
+    sha256: string
   }
   /** Told when an address that you watch was screened again, and its level is another */
   'aml_watch.changed': {
@@ -742,57 +785,6 @@ export type EventData = {
     }[]
     /** When the check was created */
     checked_at: string
-  }
-  /** Told when a month is over in which something was charged, or a credit note is issued */
-  'invoice.issued': {
-    number: number
-    kind: 'invoice' | 'credit_note' | (string & {})
-    /** The invoice that a credit note is about, or that this one replaces */
-    corrects: number | null
-    /** `2026-10` */
-    month: string
-    state: 'issued' | (string & {})
-    issued_at: string
-    /** TRX; of a credit note below zero */
-    total: number
-    /** Of its document in UTF-8 */
-    sha256: string
-  }
-  /** Told when it is put on again after it was disabled */
-  'webhook.enabled': {
-    id: string
-    url: string
-    description: string | null
-    types: string[] | null
-    /** `disabled` with the reason */
-    state: 'on' | 'off' | 'disabled' | (string & {})
-    reason: string | null
-    failing_since: string | null
-    created_at: string
-  }
-  /** Told when it was refused for five days, or answered 410: it is not called any more */
-  'webhook.disabled': {
-    id: string
-    url: string
-    description: string | null
-    types: string[] | null
-    /** `disabled` with the reason */
-    state: 'on' | 'off' | 'disabled' | (string & {})
-    reason: string | null
-    failing_since: string | null
-    created_at: string
-  }
-  /** Told when never: it is there to be tried */
-  'webhook.test': {
-    id: string
-    url: string
-    description: string | null
-    types: string[] | null
-    /** `disabled` with the reason */
-    state: 'on' | 'off' | 'disabled' | (string & {})
-    reason: string | null
-    failing_since: string | null
-    created_at: string
   }
   /** Told when an API key is made, by a key of yours or by the operator */
   'key.created': {
@@ -955,33 +947,41 @@ export type EventData = {
     /** TRX: `balance_low` of your settings */
     limit: number
   }
-  /** Told when something costs more or less from now on; what was bought or quoted stays as it
-   *  was */
-  'price.changed': {
-    /** energy, bandwidth, activate_address, or aml_ and the type of check */
-    name: string
-    since: string
-    /** Of energy and bandwidth: all that are in force */
-    tiers?: {
-      /** Hours */
-      duration: number
-      min_amount: number
-      max_amount: number
-      /** TRX for 1000 */
-      price: number
-    }[]
-    /** TRX; where one costs the same as another */
-    price?: number
+  /** Told when it is put on again after it was disabled */
+  'webhook.enabled': {
+    id: string
+    url: string
+    description: string | null
+    types: string[] | null
+    /** `disabled` with the reason */
+    state: 'on' | 'off' | 'disabled' | (string & {})
+    reason: string | null
+    failing_since: string | null
+    created_at: string
   }
-  /** Told when something is not sold for now; what was bought is delivered all the same */
-  'service.off': {
-    /** Checks are aml_ and their type */
-    services: string[]
+  /** Told when it was refused for five days, or answered 410: it is not called any more */
+  'webhook.disabled': {
+    id: string
+    url: string
+    description: string | null
+    types: string[] | null
+    /** `disabled` with the reason */
+    state: 'on' | 'off' | 'disabled' | (string & {})
+    reason: string | null
+    failing_since: string | null
+    created_at: string
   }
-  /** Told when something is sold again */
-  'service.on': {
-    /** Checks are aml_ and their type */
-    services: string[]
+  /** Told when never: it is there to be tried */
+  'webhook.test': {
+    id: string
+    url: string
+    description: string | null
+    types: string[] | null
+    /** `disabled` with the reason */
+    state: 'on' | 'off' | 'disabled' | (string & {})
+    reason: string | null
+    failing_since: string | null
+    created_at: string
   }
 }
 

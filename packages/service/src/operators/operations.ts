@@ -21,6 +21,7 @@ import {
   statusOperations,
 } from './health/status.ts'
 import { statusPageOperations } from './health/status_page.ts'
+import { stepOperations } from './health/steps.ts'
 import {
   chainOperations,
   delegationOperations,
@@ -53,6 +54,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...riskOperations,
   ...findOperations,
   ...processOperations,
+  ...stepOperations,
   ...actionOperations,
   ...figureOperations,
   ...customerOperations,

@@ -1,5 +1,5 @@
-// The kinds of events. Each domain declares its own beside its forms; app.ts lists them all, and
-// the reference, the SDK and what a webhook may ask for are made from that list. What a kind tells
+// The kinds of events. Each noun declares its own beside its forms, and its wing lists them; the
+// reference, the SDK and what a webhook may ask for are made from all of them. What a kind tells
 // has one schema for ever.
 
 import type { TSchema } from 'typebox'

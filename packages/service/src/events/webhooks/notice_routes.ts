@@ -5,6 +5,7 @@ import { recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
 import { readMoment } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import { Turns } from '../../platform/limits/turns.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import {
   Conflict,
   type Customer,
@@ -49,7 +50,7 @@ import {
 import { TESTS_AN_HOUR, type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
 import { findWebhook, lockWebhook, type Webhook } from './webhooks.ts'
 
-export type Needs = TrialNeeds & { kinds: readonly EventKind[]; wake(step: string): void }
+export type Needs = TrialNeeds & { kinds: readonly EventKind[]; wake(step: StepName): void }
 
 const TypeField = Type.String({
   maxLength: 64,

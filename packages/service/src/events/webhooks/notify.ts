@@ -7,7 +7,7 @@ import type { Log } from '../../lib/log.ts'
 import { thrownFields } from '../../lib/log.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { Turns } from '../../platform/limits/turns.ts'
-import type { Step } from '../../platform/steps/step.ts'
+import type { Step, StepName } from '../../platform/steps/step.ts'
 import { NotFound } from '../../platform/wire/endpoint.ts'
 import { type Event, eventBody } from '../log/events.ts'
 import type { Readable } from '../log/kinds.ts'
@@ -53,7 +53,7 @@ export type Needs = {
   wait(ms: number): Promise<void>
   /** How long a run waits for those that it has begun with; a moment when left out. */
   patience_ms?: number | undefined
-  wake(step: string): void
+  wake(step: StepName): void
   user_agent: string
   /** Our own public host, which is never called. */
   own_host?: string | undefined

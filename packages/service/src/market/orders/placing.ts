@@ -24,6 +24,7 @@ import type { CappedKey } from '../../people/customers/spending.ts'
 import { type Again, notAgain } from '../../platform/database/again.ts'
 import { batched } from '../../platform/database/batch.ts'
 import { brokenConstraint, type Sql, type Tx } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import { InvalidParams, ServiceUnavailable } from '../../platform/wire/endpoint.ts'
 import { activationsLeft, insertActivations } from '../pool/activations.ts'
 import {
@@ -107,7 +108,7 @@ export type Needs = {
   pause?: (() => Promise<unknown>) | undefined
   /** Told of each order whose customer is told of it. */
   told?: ((name: string) => void) | undefined
-  wake: (step: string) => void
+  wake: (step: StepName) => void
 }
 
 const BATCH_MAX = 256

@@ -9,6 +9,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { type FaultKind, fault } from '../../lib/fault.ts'
 import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
 import { endDelegationsNow } from '../pool/delegations.ts'
 import {
@@ -41,7 +42,7 @@ export const CannotStop: FaultKind = fault(
 /** Stops the customer's subscription, if it has no limit of transactions: also one that has not
  *  begun yet. Throws 20 and 21. */
 export async function stopSubscription(
-  { sql, clock, wake }: Needs & { wake: (step: string) => void },
+  { sql, clock, wake }: Needs & { wake: (step: StepName) => void },
   names: Names,
   actor: Actor,
 ): Promise<Subscription> {

@@ -17,6 +17,7 @@ import {
 } from '../../people/customers/purse.ts'
 import { type Again, notAgain } from '../../platform/database/again.ts'
 import { brokenConstraint, type Sql, type Tx } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../../platform/wire/endpoint.ts'
 import { InvalidAddress, InvalidDuration } from '../../platform/wire/reading.ts'
 import { notActivated } from '../orders/placing.ts'
@@ -55,7 +56,7 @@ export type Needs = {
   again?: Again | undefined
   /** Told of each subscription whose customer is told of it. */
   told?: ((name: string) => void) | undefined
-  wake: (step: string) => void
+  wake: (step: StepName) => void
 }
 
 const DAY_MS = 24 * 3_600_000

@@ -24,6 +24,7 @@ const WORDS: Record<string, string> = {
   processes: 'list',
   nodes: 'list requests',
   retention: 'list',
+  steps: 'list',
   actions: 'prove list',
   figures: 'show',
   alerts: 'list seen',

@@ -15,6 +15,7 @@ import { consoleFace, originOf, type SessionLengths } from '../../people/users/f
 import type { Sql } from '../../platform/database/sql.ts'
 import { appCloser } from '../../platform/limits/close_app.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import { listening } from '../../run/program/listen.ts'
 import { httpDownload } from '../../screening/labels/lists.ts'
 import { brandReader } from '../../web/brand.ts'
@@ -55,7 +56,7 @@ export type ConsoleParts = {
     deposit_address: DepositAddress
     sign_in: Omit<SignInNeeds, 'face'>
   }
-  wake(step: string): void
+  wake(step: StepName): void
   /** What the pages are made of; left out: there are none. */
   web?: Omit<Web, 'public_url' | 'brand'> | undefined
 }

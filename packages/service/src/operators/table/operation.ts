@@ -17,6 +17,7 @@ import type { DepositAddress } from '../../people/customers/deposit_addresses.ts
 import type { HouseRole } from '../../people/users/roles.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import { bodyReader } from '../../platform/wire/body.ts'
 import type { Entry } from '../../platform/wire/endpoint.ts'
 import { NOTHING, optional, text, whole } from '../../platform/wire/schemas.ts'
@@ -75,7 +76,7 @@ export type Needs = LocalNeeds & {
    *  addresses are from. */
   depositAddress(): Promise<DepositAddress>
   /** Wakes a step of those processes that run them; a hint. */
-  wake(step: string): void
+  wake(step: StepName): void
 }
 
 /** A file that is read while the work goes on. */

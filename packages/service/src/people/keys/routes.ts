@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { recordCustomerActions } from '../../ledger/accounts/customer_actions.ts'
 import { dayOf } from '../../lib/clock.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import {
   Conflict,
   type Customer,
@@ -52,7 +53,7 @@ import {
 
 export type Needs = MakerNeeds & {
   sql: Sql
-  wake(step: string): void
+  wake(step: StepName): void
   endSubscriptions: EndSubscriptions
   /** Ends what a key has made: open invitations, and when it is asked for all else. */
   endMade(tx: Tx, asks: Customer, end: MakerEnd): Promise<EvictionReport>

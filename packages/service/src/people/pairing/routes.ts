@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { dayOf, wireTime } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import { rateLimiter } from '../../platform/limits/rate_limit.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import {
   Conflict,
   type Endpoint,
@@ -39,7 +40,7 @@ import {
   takePairing,
 } from './pairings.ts'
 
-export type Needs = PairingNeeds & { wake(step: string): void; public_url: string | undefined }
+export type Needs = PairingNeeds & { wake(step: StepName): void; public_url: string | undefined }
 
 /** Codes of one customer that may be tried: at once, and a second after those. So nobody finds the
  *  code of somebody else's program, whose key would then be of the wrong customer. */

@@ -3,6 +3,7 @@
 
 import { type Static, Type } from 'typebox'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import {
   type Endpoint,
   endpoint,
@@ -48,7 +49,7 @@ import { type Lane, PASSWORD_LENGTH, type Passwords } from './passwords.ts'
 import { beginTry, endTry, noteTry, type Try } from './tries.ts'
 
 export type Needs = BeginNeeds &
-  ChallengeNeeds & { passwords: Passwords; totp_codes: TotpCodes; wake(step: string): void }
+  ChallengeNeeds & { passwords: Passwords; totp_codes: TotpCodes; wake(step: StepName): void }
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 

@@ -5,6 +5,7 @@ import { recordCustomerActions } from '../../ledger/accounts/customer_actions.ts
 import { wireTime } from '../../lib/clock.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import {
   Conflict,
   type Customer,
@@ -48,7 +49,7 @@ export type Needs = ManagingNeeds &
     sql: Sql
     /** The portal, to which a link leads. */
     face: Face
-    wake(step: string): void
+    wake(step: StepName): void
   }
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })

@@ -5,7 +5,7 @@ import type { Query } from '../database/sql.ts'
 import { dueAsker } from './due.ts'
 import { type Step, startSteps } from './step.ts'
 
-const step = (name: string, due?: Step['due'], run = async () => false): Step => ({
+const step = (name: string, due?: Step['due'], run = async () => false): Step<string> => ({
   name,
   rest_ms: 1_000,
   ...(due && { due }),

@@ -6,7 +6,7 @@ import type { Query } from '../database/sql.ts'
 import type { AskDue, Step } from './step.ts'
 
 /** `sql`: connections that plan a statement once, whatever its values are. */
-export function dueAsker(sql: Query, steps: readonly Step[]): AskDue {
+export function dueAsker(sql: Query, steps: readonly Step<string>[]): AskDue {
   const asking = steps.filter((step) => step.due !== undefined)
   const names_asked = new Set(asking.map(({ name }) => name))
   let template: TemplateStringsArray | undefined

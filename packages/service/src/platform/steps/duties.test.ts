@@ -13,7 +13,7 @@ async function someWorkers(t: TestContext) {
   const ran: string[] = []
   const woken: string[] = []
   const start = (process_id: string) => {
-    const step = (name: string, more: Partial<Step> = {}): Step => ({
+    const step = (name: string, more: Partial<Step<string>> = {}): Step<string> => ({
       name,
       rest_ms: 1_000,
       ...more,

@@ -14,7 +14,6 @@ import { DUTIES, type Duty, type Step, wakesOf } from './step.ts'
 const ASK_MS = 1_000
 /** So long after it last said so, a holder is none any more. */
 const TERM_MS = 5_000
-const STEP = 'hold_duties'
 
 type Needs = {
   sql: Sql
@@ -29,7 +28,7 @@ type Needs = {
 export type Duties = {
   /** The steps of a process, of which those of a duty run only while it holds the duty; the first
    *  of them takes duties that are free. */
-  steps: Step[]
+  steps: Step<string>[]
   /** Takes duties that are free, and keeps those that it has. True when it has one more. */
   hold(): Promise<boolean>
   /** So that another need not wait until they are over. */
@@ -38,7 +37,7 @@ export type Duties = {
 
 export function holdDuties(
   { sql, clock, process_id, wakeOthers }: Needs,
-  steps: readonly Step[],
+  steps: readonly Step<string>[],
 ): Duties {
   let held_until = new Map<string, Date>()
   const holds = (duty: Duty) => (held_until.get(duty) ?? new Date(0)) > clock.now()
@@ -52,7 +51,7 @@ export function holdDuties(
     held_until = new Map(rows.map(({ name }) => [name, until]))
     return rows.some(({ name }) => !before.includes(name))
   }
-  const limited = (step: Step): Step => ({
+  const limited = (step: Step<string>): Step<string> => ({
     ...step,
     async run() {
       if (step.duty && !holds(step.duty)) return false
@@ -66,8 +65,8 @@ export function holdDuties(
       return moved
     },
   })
-  const holding: Step = {
-    name: STEP,
+  const holding: Step<string> = {
+    name: 'hold_duties',
     rest_ms: ASK_MS,
     before: [...ofDuties.keys()],
     run: hold,
@@ -80,7 +79,7 @@ export function holdDuties(
       await sql`
         update duty set until = ${clock.now()} where name in (
           select name from duty where process_id = ${process_id} order by name for update)`
-      wakeOthers(STEP)
+      wakeOthers('hold_duties')
     },
   }
 }

@@ -6,11 +6,14 @@ import { drain, eachRow, type Step, startSteps } from './step.ts'
 const NEVER_MS = 3_600_000
 
 /** A step that counts its runs and can be waited for. */
-function counting(name: string, more: Partial<Step> & { moves?: boolean[]; fails?: number } = {}) {
+function counting(
+  name: string,
+  more: Partial<Step<string>> & { moves?: boolean[]; fails?: number } = {},
+) {
   const { moves = [], fails = 0, ...rest } = more
   const waiting: { runs: number; resolve: () => void }[] = []
   const state = { runs: 0 }
-  const step: Step = {
+  const step: Step<string> = {
     name,
     rest_ms: NEVER_MS,
     ...rest,
@@ -68,7 +71,7 @@ test('a wake during a run is not lost: the step is run once more', async () => {
   const second = new Promise<void>((resolve) => {
     seen = resolve
   })
-  const step: Step = {
+  const step: Step<string> = {
     name: 'a',
     rest_ms: NEVER_MS,
     async run() {
@@ -111,7 +114,7 @@ test('one that fails for ever does not keep the others from running', async () =
 test('stopping waits for the run under way and starts no other', async () => {
   let letGo = () => {}
   let ended = false
-  const step: Step = {
+  const step: Step<string> = {
     name: 'a',
     rest_ms: 1,
     async run() {
@@ -133,7 +136,7 @@ test('stopping waits for the run under way and starts no other', async () => {
 test('stopping does not wait for the back-off of a step that fails meanwhile', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let fail = () => {}
-  const step: Step = {
+  const step: Step<string> = {
     name: 'a',
     rest_ms: NEVER_MS,
     run: () =>
@@ -155,7 +158,7 @@ test('stopping does not wait for the back-off of a step that fails meanwhile', a
 
 test('draining runs what moves, and what that wakes, until none moves', async () => {
   const order: string[] = []
-  const moving = (name: string, times: number, more: Partial<Step> = {}): Step => ({
+  const moving = (name: string, times: number, more: Partial<Step<string>> = {}): Step<string> => ({
     name,
     rest_ms: 1,
     async run() {

@@ -13,8 +13,16 @@ export type Duty = (typeof DUTIES)[number]
 /** Which of these steps are due. */
 export type AskDue = (names: ReadonlySet<string>) => Promise<ReadonlySet<string>>
 
-export type Step = {
-  readonly name: string
+export const PLATFORM_STEPS = {
+  hold_duties: 'Says which duties this process holds, and takes those that are free',
+}
+
+/** All steps by their names: each wing adds its own, in its `wing.ts`. */
+export interface StepNames extends Record<keyof typeof PLATFORM_STEPS, string> {}
+export type StepName = keyof StepNames
+
+export type Step<Name extends string = StepName> = {
+  readonly name: Name
   /** The longest time between two looks at whether it is due when nobody wakes it. */
   readonly rest_ms: number
   /** Finds a row whenever a run would change any; it may find one in vain, and is asked often, so
@@ -27,10 +35,10 @@ export type Step = {
    *  every process that runs steps. */
   readonly duty?: Duty
   /** Steps that move what this one waits for: it is woken when they have moved something. */
-  readonly after?: readonly string[]
+  readonly after?: readonly Name[]
   /** Steps that take up what this one has moved. A step names only steps of its own floor or of
    *  floors below, so one of two that meet names the other: who reads a row, or who asks for it. */
-  readonly before?: readonly string[]
+  readonly before?: readonly Name[]
   /** Moves at most one batch. True when something moved: it is run again at once. */
   run(): Promise<boolean>
 }
@@ -46,7 +54,7 @@ const alwaysDue: AskDue = async (names) => names
 
 /** When its rest ends: after as long as it may at most, and when others that are asked about have
  *  rested too. On the clock of `performance`. */
-function endOfRest({ due, rest_ms, rest_now_ms }: Step): number {
+function endOfRest({ due, rest_ms, rest_now_ms }: Step<string>): number {
   const now_ms = performance.now()
   if (!due || rest_ms < LOOK_MS) return now_ms + (rest_now_ms?.() ?? rest_ms)
   const look_ms = Math.floor((now_ms + rest_ms) / LOOK_MS) * LOOK_MS
@@ -54,7 +62,7 @@ function endOfRest({ due, rest_ms, rest_now_ms }: Step): number {
 }
 
 /** For each step, which of the others it wakes when it has moved something. */
-export function wakesOf(steps: readonly Step[]): ReadonlyMap<string, ReadonlySet<string>> {
+export function wakesOf(steps: readonly Step<string>[]): ReadonlyMap<string, ReadonlySet<string>> {
   const names = new Set(steps.map(({ name }) => name))
   const wakes = new Map(
     steps.map(({ name, before = [] }) => [name, new Set(before.filter((one) => names.has(one)))]),
@@ -126,7 +134,11 @@ function wakingClock() {
 }
 
 /** Runs every step in a loop of its own, when `ask` says that it is due. */
-export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alwaysDue): StepRunner {
+export function startSteps(
+  steps: readonly Step<string>[],
+  log: Log,
+  ask: AskDue = alwaysDue,
+): StepRunner {
   let stopping = false
   const isDue = askTogether(ask, log)
   const wakes = wakesOf(steps)
@@ -148,7 +160,7 @@ export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alway
     bells.get(name)?.()
   }
 
-  async function loop(step: Step) {
+  async function loop(step: Step<string>) {
     let failures = 0
     while (!stopping) {
       pending.delete(step.name)
@@ -191,7 +203,7 @@ export function startSteps(steps: readonly Step[], log: Log, ask: AskDue = alway
  *  by others is added to `woken` by them; names that are not among the steps stay there. Throws
  *  what a step throws. */
 export async function drain(
-  steps: readonly Step[],
+  steps: readonly Step<string>[],
   {
     woken = new Set(steps.map(({ name }) => name)),
     rounds_max = 1_000,

@@ -38,7 +38,7 @@ export type Monitor = DatabaseWatch & {
   log: Log
   /** The paths that requests are counted by. */
   endpoints: Set<string>
-  steps(steps: readonly Step[]): readonly Step[]
+  steps(steps: readonly Step<string>[]): readonly Step<string>[]
   /** What counts the requests to these nodes. */
   nodeObserver(nodes: NodeOptions['nodes']): NodeObserver
   /** Begins to look, and returns when the database has answered once. */
@@ -162,7 +162,7 @@ function reporting(
 
 /** A step that rests while the database lacks what it had, because it would act by that. Blocks are
  *  read all the same. */
-const restingStep = (step: Step, rests: () => boolean): Step =>
+const restingStep = (step: Step<string>, rests: () => boolean): Step<string> =>
   step.name === 'follow' ? step : { ...step, run: async () => !rests() && step.run() }
 
 type Port = {

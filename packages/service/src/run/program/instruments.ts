@@ -74,7 +74,7 @@ export function measureInFlight(server: Server, measures: Measures): void {
   })
 }
 
-export function measuredStep(step: Step, measures: Measures): Step {
+export function measuredStep(step: Step<string>, measures: Measures): Step<string> {
   const labels = { step: step.name }
   return {
     ...step,

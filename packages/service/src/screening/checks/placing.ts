@@ -22,6 +22,7 @@ import {
 import { type Again, notAgain } from '../../platform/database/again.ts'
 import { batched } from '../../platform/database/batch.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import { InvalidParams, ServiceUnavailable } from '../../platform/wire/endpoint.ts'
 import { type Check, type CheckType, newCheck, placeChecks } from './checks.ts'
 import { CHECK_COLUMNS } from './forms.ts'
@@ -55,7 +56,7 @@ export type Needs = {
   again?: Again | undefined
   /** Told of each check whose customer is told of it. */
   told?: ((name: string) => void) | undefined
-  wake: (step: string) => void
+  wake: (step: StepName) => void
 }
 
 export type CheckPrices = ReadonlyMap<CheckType, { price_sun: bigint; on_sale: boolean }>

@@ -1,6 +1,6 @@
 // Which chain the service sells on, by the id of its first block.
 
-import type { Node } from '../../chain/node/node.ts'
+import type { Node } from './node.ts'
 
 const GENESIS: Readonly<Record<string, string>> = {
   '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc': 'mainnet',

@@ -1,0 +1,95 @@
+// Screening: where value came from, and what that says of an address.
+
+import type { Address } from 'penstock-tron/address.ts'
+import type { Node } from '../chain/node/node.ts'
+import type { Reads } from '../chain/reads/reads.ts'
+import type { Needs as OfPapers } from '../people/users/papers.ts'
+import type { Common } from '../platform/wing.ts'
+import { routes as checkRoutes, reportRoutes } from './calls/routes.ts'
+import { askProvidersStep, screenStep } from './checks/answering.ts'
+import { checkKinds } from './checks/forms.ts'
+import { foldCountsStep } from './checks/history.ts'
+import { checkPlacer } from './checks/placing.ts'
+import { reviewKinds } from './checks/reviews.ts'
+import { watchBlocksStep } from './checks/watch_blocks.ts'
+import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
+import { heldSenders } from './engine/barred.ts'
+import { issuersOf } from './engine/issuers.ts'
+import { type Download, refreshStep } from './labels/lists.ts'
+import type { Provider } from './providers/provider.ts'
+import { reportPages } from './reports/pages.ts'
+import { recordStep } from './tracing/flow_log.ts'
+import {
+  DEFAULT_CARRIED_BLOCKS,
+  DEFAULT_CHECKPOINT_TRANSFERS,
+  flowGenerations,
+  pruneIndexStep,
+} from './tracing/generations.ts'
+
+export type ScreeningSetup = {
+  /** Outside screening services that a policy can name; none when left out. */
+  providers?: readonly Provider[]
+  /** Opens publishers' lists; without it none is refreshed. */
+  download?: Download
+  /** For how long the evidence of checks is kept. */
+  retention_days?: number | undefined
+}
+
+type Needs = Common &
+  ScreeningSetup & {
+    node: Node
+    reads: Reads
+    tokens: ReadonlySet<Address>
+    readers: OfPapers
+  }
+
+export const SCREENING_STEPS = {
+  record: 'Records the transfers of confirmed blocks for the index',
+  index: 'Computes where the value of each address came from',
+  screen: 'Answers checks that our own engine answers alone',
+  ask_providers: 'Answers checks that outside providers are asked about',
+  rescreen: 'Places checks of watched addresses that are due',
+  watch_blocks: 'Reads of each confirmed block what concerns watched addresses',
+  fold_counts: 'Adds what has changed to the counts of checks',
+  prune_index: 'Forgets what only an index out of use has',
+  refresh_lists: 'Loads lists of labels from their publishers',
+  retain: 'Deletes the evidence of checks that is older than it is to be kept',
+}
+declare module '../platform/steps/step.ts' {
+  interface StepNames extends Record<keyof typeof SCREENING_STEPS, string> {}
+}
+
+export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
+  const { clock, new_id, node, reads, tokens, readers, download } = needs
+  const { providers = [], retention_days = DEFAULT_RETENTION_DAYS } = needs
+  const carried_blocks = DEFAULT_CARRIED_BLOCKS
+  const checkpoint_transfers = DEFAULT_CHECKPOINT_TRANSFERS
+  const flow = { sql, clock, carried_blocks, checkpoint_transfers }
+  const generations = flowGenerations(flow)
+  const issuers = issuersOf({ sql, clock, node })
+  const answering = { sql, clock, reads, generations, carried_blocks, issuers, providers }
+  return {
+    endpoints: [
+      ...checkRoutes({ sql: api_sql, placeCheck: checkPlacer({ ...needs, sql: api_sql }) }),
+      ...reportRoutes({ sql: api_sql, clock }),
+    ],
+    pages: reportPages({ sql: api_sql, ...readers }),
+    kinds: [...checkKinds, ...reviewKinds],
+    steps: [
+      recordStep({ sql: steps_sql, node, tokens }),
+      generations.step,
+      screenStep(answering),
+      askProvidersStep(answering),
+      rescreenStep({ sql, clock, new_id, generations }),
+      watchBlocksStep({ sql: steps_sql }),
+      foldCountsStep({ sql: steps_sql }),
+      pruneIndexStep(flow),
+      ...(download ? [refreshStep({ sql, clock, download })] : []),
+      retainStep({ sql, clock }, retention_days),
+    ],
+    issuers,
+    heldSenders: heldSenders({ clock }),
+    /** What the flow index of this process takes. */
+    indexMemory: generations.memory,
+  }
+}

@@ -1,0 +1,81 @@
+// The treasury: deposits, corrections by hand, invoices.
+
+import type { Node } from '../chain/node/node.ts'
+import type { Wallets } from '../chain/wallets/wallet_file.ts'
+import type { OrderPlacer } from '../market/orders/placing.ts'
+import type { Prices } from '../market/prices/prices.ts'
+import type { Needs as OfPapers } from '../people/users/papers.ts'
+import type { Common } from '../platform/wing.ts'
+import type { HeldSenders } from '../screening/engine/barred.ts'
+import type { Issuers } from '../screening/engine/issuers.ts'
+import { routes as correctionRoutes } from './corrections/routes.ts'
+import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
+import { depositKinds } from './deposits/forms.ts'
+import { holdingsStep } from './deposits/holdings.ts'
+import { pages as depositPages } from './deposits/pages.ts'
+import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
+import { routes as depositRoutes } from './deposits/routes.ts'
+import { invoiceKinds } from './invoices/forms.ts'
+import { issueInvoicesStep } from './invoices/issuing.ts'
+import { invoicePages } from './invoices/pages.ts'
+import { routes as invoiceRoutes } from './invoices/routes.ts'
+
+export type TreasurySetup = {
+  /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
+  recharge_at: 'inclusion' | 'solid'
+  /** What would be held for the operator is ignored when it is less than this; DUST_SUN when left
+   *  out. */
+  dust_sun?: bigint | undefined
+}
+
+type Needs = Common &
+  TreasurySetup & {
+    node: Node
+    wallets: Wallets
+    prices: () => Promise<Prices>
+    tryOrder: OrderPlacer['tryOrder']
+    heldSenders: HeldSenders
+    issuers: Issuers
+    readers: OfPapers
+  }
+
+export const TREASURY_STEPS = {
+  credit: 'Credits deposits of confirmed blocks, and books what came for direct recharge',
+  arrive: 'Notes deposits that a block has and that are not solid yet',
+  holdings: 'Asks the chain what lies on the addresses where deposits arrive',
+  recharge: 'Places the orders of direct recharges, or sends them back',
+  recharged: 'Notes which direct recharges were delivered',
+  refund: 'Asks for the transactions that send recharges back',
+  refunded: 'Notes what was sent back',
+  issue_invoices: 'Issues the invoices of the months that are over',
+}
+declare module '../platform/steps/step.ts' {
+  interface StepNames extends Record<keyof typeof TREASURY_STEPS, string> {}
+}
+
+export function treasuryWing({ sql, steps_sql, api_sql, dust_sun = DUST_SUN, ...needs }: Needs) {
+  const { clock, node, wallets, prices, readers, about } = needs
+  const { recharge_address, refund: refund_wallet } = wallets
+  const deposits = { ...needs, sql: steps_sql, recharge_address, dust_sun }
+  const isWitnessed = (tx_id: string) => node.isWitnessed(tx_id)
+  const recharges = { ...deposits, refund_wallet, isWitnessed }
+  return {
+    endpoints: [
+      ...correctionRoutes({ sql: api_sql, prices, recharge_address }),
+      ...depositRoutes({ sql: api_sql }),
+      ...invoiceRoutes({ sql: api_sql }),
+    ],
+    pages: [...depositPages({ sql: api_sql }), ...invoicePages({ sql: api_sql, ...readers })],
+    kinds: [...depositKinds, ...invoiceKinds],
+    steps: [
+      creditStep(deposits),
+      arriveStep(deposits),
+      holdingsStep(deposits),
+      rechargeStep(recharges),
+      rechargedStep(recharges),
+      refundStep(recharges),
+      refundedStep(recharges),
+      issueInvoicesStep({ sql, clock, issuer: about.issuer }),
+    ],
+  }
+}
