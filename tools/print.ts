@@ -7,6 +7,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { METRICS } from 'penstock-service/health/monitoring/measures.ts'
 import { STEPS } from 'penstock-service/operators/health/steps.ts'
 import { OPENAPI_30_FILE, OPENAPI_FILE } from 'penstock-service/platform/http/pages.ts'
 import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
@@ -28,9 +29,7 @@ export const RIGHTS_FILE = fileURLToPath(
 )
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/customers/reference.md', import.meta.url))
-const PROCESSES_FILE = fileURLToPath(
-  new URL('../docs/operators/processes.md', import.meta.url),
-)
+const PROCESSES_FILE = fileURLToPath(new URL('../docs/operators/processes.md', import.meta.url))
 const EVENTS_FILE = fileURLToPath(new URL('../docs/customers/events.md', import.meta.url))
 const RECEIVERS_FILE = fileURLToPath(
   new URL('../packages/web/portal/webhooks/receivers.json', import.meta.url),
@@ -54,7 +53,13 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
     [CLI_FILE, printCliEndpoints(reference)],
     [CONSOLE_FILE, printConsoleOperations()],
     [RECEIVERS_FILE, printReceivers(await readFile(EVENTS_FILE, 'utf8'))],
-    [PROCESSES_FILE, withLists(await readFile(PROCESSES_FILE, 'utf8'), { steps: printSteps() })],
+    [
+      PROCESSES_FILE,
+      withLists(await readFile(PROCESSES_FILE, 'utf8'), {
+        steps: printSteps(),
+        metrics: printMetrics(),
+      }),
+    ],
   ]
 }
 
@@ -69,6 +74,13 @@ function withLists(page: string, lists: Record<string, string>): string {
 
 const printSteps = () =>
   STEPS.map(({ name, wing, what }) => wrapped(`- \`${name}\` (${wing}): ${what}.`)).join('')
+
+const printMetrics = () =>
+  Object.entries(METRICS)
+    .map(([name, { kind, labels, help }]) =>
+      wrapped(`- \`${name}\` (${[kind, labels.join(', ')].filter(Boolean).join('; ')}): ${help}`),
+    )
+    .join('')
 
 /** In lines of 100 columns, those after the first below its text. */
 const wrapped = (line: string) => `${line.replace(/(?=.{101})(.{1,100}) /, '$1\n  ')}\n`

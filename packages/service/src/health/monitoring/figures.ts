@@ -7,6 +7,7 @@ import { type Clock, later } from '../../lib/clock.ts'
 import { firstIdAt } from '../../lib/ids.ts'
 import { switches } from '../../market/prices/switches.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import { type MeasureName, namesShown, readMeasures, totalsOf } from './measures.ts'
 
 const HOUR_MS = 3_600_000
 /** An entry is written at most so long after its time. */
@@ -99,28 +100,6 @@ function earningsReader(sql: Sql): (now: Date) => Promise<bigint> {
   }
 }
 
-/** What is open, by what it waits for. */
-async function openCounts(sql: Sql) {
-  const [counts] = await sql<{
-    orders_open: bigint
-    deposits_held: bigint
-    deposits_open: bigint
-    signing_stopped: boolean
-  }>`
-    select (select count(*) from orders where state in ('new', 'pending')) as orders_open,
-           (select count(*) from deposit where state = 'held') as deposits_held,
-           (select count(*) from deposit
-             where state in ('received', 'delivering', 'returning', 'refunding')) as deposits_open,
-           coalesce((select stopped from signing), true) as signing_stopped`
-  const attempts = await sql<{ state: string; attempts: bigint }>`
-    select 'new' as state, count(*) as attempts from attempt where state = 'new'
-    union all
-    select state, count(*) from attempt where state in ('signed', 'sent') group by state
-    union all
-    select 'included', count(*) from attempt where state = 'included'`
-  return { ...counts!, attempts }
-}
-
 /** Reads the figures; what of them needs no second reading is kept from one time to the next. */
 export function figuresReader({ sql, clock }: { sql: Sql; clock: Clock }) {
   const earnedToday = earningsReader(sql)
@@ -129,15 +108,27 @@ export function figuresReader({ sql, clock }: { sql: Sql; clock: Clock }) {
     const chain = await chainState(sql)
     const [minute] = await sql<{ orders: bigint }>`
       select count(*) as orders from orders where id >= ${firstIdAt(later(clock, -60_000))}`
-    const pool = await sql<{ resource: string; room: bigint; reserved: bigint }>`
-      select resource, room, reserved from pool order by resource desc`
+    const [signing] = await sql<{ stopped: boolean }>`select stopped from signing`
+    const readings = await readMeasures(sql, { names: namesShown('now'), now })
+    /** By their labels, the last one first. */
+    const valuesOf = (...names: MeasureName[]) =>
+      readings
+        .flatMap(({ name, label, value }) =>
+          names.includes(name) ? [{ label: label ?? '', value: BigInt(value) }] : [],
+        )
+        .sort((one, other) => other.label.localeCompare(one.label))
+    const reserved = valuesOf('pool_reserved_units')
     return {
       at: now,
       alerts: await raisedAlerts(sql),
       off_sale: (await switches(sql)).filter((one) => !one.on_sale).map(({ name }) => name),
       orders_last_minute: minute!.orders,
       ...(await delivery(sql, now)),
-      pool,
+      pool: valuesOf('pool_room_units').map(({ label: resource, value: room }, i) => ({
+        resource,
+        room,
+        reserved: reserved[i]!.value,
+      })),
       chain: chain
         ? {
             head_number: chain.head_number,
@@ -147,7 +138,11 @@ export function figuresReader({ sql, clock }: { sql: Sql; clock: Clock }) {
           }
         : null,
       earned_today_sun: await earnedToday(now),
-      ...(await openCounts(sql)),
+      ...totalsOf(readings, ['orders_open', 'deposits_held', 'deposits_open']),
+      signing_stopped: signing?.stopped ?? true,
+      attempts: valuesOf('attempts_open', 'attempts_included').map(
+        ({ label: state, value: attempts }) => ({ state, attempts }),
+      ),
     }
   }
 }

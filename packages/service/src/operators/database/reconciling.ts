@@ -8,6 +8,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
 import { wrongStakes } from '../../health/books/chain.ts'
 import { noteReconciled, openRestore } from '../../health/monitoring/database_losses.ts'
+import { readMeasures, totalsOf } from '../../health/monitoring/measures.ts'
 import { refusal } from '../../lib/fault.ts'
 import type { NewId } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
@@ -101,13 +102,13 @@ export const reconcileOperations = [
           return { result, actions: [reconciled, ...actions, ...denied] }
         })
       }
-      const [open] = await sql<{ orders: number }>`
-        select count(*)::int as orders from orders where state in ('new', 'pending')`
+      const names = ['orders_open'] as const
+      const open = await readMeasures(sql, { names, now: needs.clock.now() })
       const value = {
         restored_to,
         from_block,
         to_block,
-        open_orders: open!.orders,
+        open_orders: Number(totalsOf(open, names).orders_open),
         unknown: unknown.map(shown),
         stakes,
         recharges: unsure,

@@ -7,13 +7,13 @@ import { setSigning, signingState } from '../../chain/signing/signing_switch.ts'
 import { proveRecords } from '../../health/books/records.ts'
 import { alerts } from '../../health/monitoring/alerts.ts'
 import { figuresReader, raisedAlerts } from '../../health/monitoring/figures.ts'
+import { namesShown, readMeasures, totalsOf } from '../../health/monitoring/measures.ts'
 import { runningProcesses } from '../../health/monitoring/processes.ts'
 import { seeAlert } from '../../health/monitoring/watch_alerts.ts'
 import { listActions } from '../../ledger/accounts/actions.ts'
 import { refusal } from '../../lib/fault.ts'
 import { poolRows } from '../../market/pool/figures.ts'
 import { switches } from '../../market/prices/switches.ts'
-import type { Sql } from '../../platform/database/sql.ts'
 import {
   Anything,
   Count,
@@ -35,25 +35,8 @@ import { PoolRows } from '../market/orders.ts'
 import { change, LIMIT, limit, look } from '../table/operation.ts'
 import { Processes } from './processes.ts'
 
-const Counts = {
-  orders_open: Whole,
-  attempts_open: Whole,
-  delegations_live: Whole,
-  deposits_held: Whole,
-  customers: Whole,
-}
-
-async function counts(sql: Sql) {
-  const [row] = await sql<Record<keyof typeof Counts, bigint>>`
-    select (select count(*) from orders where state in ('new', 'pending')) as orders_open,
-           (select count(*) from attempt
-             where state = 'new' or state in ('signed', 'sent')) as attempts_open,
-           (select count(*) from delegation
-             where state = 'active' or state = 'reclaiming') as delegations_live,
-           (select count(*) from deposit where state = 'held') as deposits_held,
-           (select count(*) from customer) as customers`
-  return row!
-}
+const COUNTS = namesShown('status')
+const Counts = Object.fromEntries(COUNTS.map((name) => [name, Whole]))
 
 /** What screenings rest on. */
 export const ScreeningState = Type.Object({
@@ -97,7 +80,7 @@ export const statusOperations = [
       const found = await alerts({ sql, now })
       const value = {
         database,
-        ...(await counts(sql)),
+        ...totalsOf(await readMeasures(sql, { names: COUNTS, now }), COUNTS),
         chain: chain
           ? {
               head_number: chain.head_number,
