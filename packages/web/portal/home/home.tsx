@@ -8,8 +8,9 @@ import { Answer } from '../../shared/parts/answer.tsx'
 import { lessBy, Money, sumOf } from '../../shared/parts/money.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Table } from '../../shared/parts/table.tsx'
-import { dayText, spanText } from '../../shared/parts/time.tsx'
+import { dayText } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
+import { spanText } from '../../shared/words/span.ts'
 import { count, say } from '../../shared/words/words.ts'
 import {
   BalanceChart,

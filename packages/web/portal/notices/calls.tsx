@@ -1,7 +1,8 @@
 // What was answered when a webhook was called.
 
 import { Shape } from '../../shared/parts/state.tsx'
-import { spanText, Time } from '../../shared/parts/time.tsx'
+import { Time } from '../../shared/parts/time.tsx'
+import { spanText } from '../../shared/words/span.ts'
 import { named, say } from '../../shared/words/words.ts'
 import type { Call } from './wire.ts'
 

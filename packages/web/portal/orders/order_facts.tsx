@@ -6,8 +6,9 @@ import { Address, OwnId } from '../../shared/parts/address.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
-import { spanText, Time } from '../../shared/parts/time.tsx'
+import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
+import { spanText } from '../../shared/words/span.ts'
 import { count, named, say } from '../../shared/words/words.ts'
 
 export type ListedOrder = Result<'/v1/transactions/list'>['items'][number]

@@ -4,7 +4,8 @@
 import type { Result } from 'penstock-sdk'
 import { Hash } from '../../shared/parts/address.tsx'
 import { type Mark, Shape } from '../../shared/parts/state.tsx'
-import { spanText, timeText } from '../../shared/parts/time.tsx'
+import { timeText } from '../../shared/parts/time.tsx'
+import { spanText } from '../../shared/words/span.ts'
 import { count, named, say } from '../../shared/words/words.ts'
 
 export type OrderTimeline = Result<'/v1/transaction/timeline'>
