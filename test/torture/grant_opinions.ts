@@ -159,6 +159,7 @@ export const OPINIONS: readonly Opinion[] = [
       flow_asset: { worker: 'insert, update' },
       flow_block: { worker: 'delete, insert' },
       flow_carried: { worker: ALL },
+      flow_carried_from: { worker: ALL },
       flow_checkpoint: { worker: ALL },
       flow_checkpoint_part: { worker: ALL },
       flow_freeze: { worker: 'insert, update' },
