@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { TooManyRequests } from '../../lib/fault.ts'
 import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Actor, listCustomerActions, recordCustomerAction } from './customer_actions.ts'
@@ -43,6 +44,23 @@ test('what changes nothing is not recorded; what begins or ends something is', a
     const listed = await listCustomerActions(sql, { customer_id: 'anna', limit: 9 })
     assert.equal(listed.length, recorded, JSON.stringify([before, after]))
   }
+})
+
+test('what was changed a whole day before counts no longer for the changes of a day', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const actor = await customer(sql, 'anna')
+  const insert = (made_by: string, made_at: Date, count: number) => sql`
+    insert into customer_action (customer_id, made_at, made_by, action, subject)
+    select 'anna', ${made_at}, ${made_by}, 'settings/change', 'settings'
+    from generate_series(1, ${count}::integer)`
+  const change = (after: object) =>
+    record(sql, at(24 * 60), actor, { action: 'settings/change', subject: 'settings', after })
+  await insert('key:own', at(0), 1)
+  // Another's, so that the customer has had enough in all, and one below it of its own.
+  await insert('key:other', at(1), 1)
+  for (let i = 0; i < 9; i++) await insert('key:own', at(1), 1_111)
+  await change({ a: 1 })
+  await assert.rejects(change({ a: 2 }), TooManyRequests)
 })
 
 test('a record is found by who, what, whereof and when, newest first, page by page', async (t) => {

@@ -100,16 +100,64 @@ test('without a file the log has the root of the day before', async (t) => {
   assert.deepEqual(days(), ['2026-11-02'])
 })
 
-test('a history written anew, with sums that fit it, does not fit the roots', async (t) => {
-  const { sql, url, clock, file } = await journal(t, ['2026-11-01', '2026-11-02'])
+test('a seal of midnight is of the day that begins', async (t) => {
+  const { sql, clock, sealAt } = await journal(t, ['2026-11-01'])
+  await sealAt('2026-11-02T00:00:00Z')
   clock.at = new Date('2026-11-04T00:00:00Z')
-  await exportRoots(sql, clock, file)
+  const later = await finishedRoots(sql, clock, '2026-11-01')
+  assert.deepEqual(
+    later.map(({ day, number }) => [day, number]),
+    [['2026-11-02', 3n]],
+  )
+})
+
+/** Writes what the database's own triggers would refuse. */
+async function byHand(t: TestContext, url: string) {
   const hand = new pg.Client({ connectionString: url })
   await hand.connect()
   hand.on('error', () => {})
   t.after(() => hand.end())
+  await hand.query('set session_replication_role = replica')
+  return hand
+}
+
+test('a seal that leaves a number out is found, though its sum fits', async (t) => {
+  const { sql, url } = await journal(t, ['2026-11-01'])
+  const hand = await byHand(t, url)
+  await hand.query('update journal set number = 3 where number = 2')
   await hand.query(`
-    set session_replication_role = replica;
+    update journal as j set sha256 =
+      journal_sum(j, (select sha256 from journal where number = 1), null,
+                  (select entry_text(t) from transfer as t where t.number = 2))
+    where number = 3`)
+  const found = await sql.begin((tx) => checkJournal(tx))
+  assert.deepEqual(
+    found.map(({ subject }) => subject),
+    ['seal 3'],
+  )
+})
+
+test('an entry whose number the database never gave is found, below and above', async (t) => {
+  const { sql, url } = await journal(t, ['2026-11-01'])
+  const hand = await byHand(t, url)
+  for (const number of [-7, 99])
+    await hand.query(
+      `insert into transfer (number, id, kind, debit, credit, amount_sun, made_at)
+         overriding system value
+       values ($1::bigint, 'forged ' || $1::text, 'move', 'world', 'customer:anna', 1, now())`,
+      [number],
+    )
+  const found = await sql.begin((tx) => checkJournal(tx))
+  const named = found.map(({ subject }) => subject).filter((one) => one.startsWith('entry'))
+  assert.deepEqual(named, ['entry forged -7', 'entry forged 99'])
+})
+
+test('a history written anew, with sums that fit it, does not fit the roots', async (t) => {
+  const { sql, url, clock, file } = await journal(t, ['2026-11-01', '2026-11-02'])
+  clock.at = new Date('2026-11-04T00:00:00Z')
+  await exportRoots(sql, clock, file)
+  const hand = await byHand(t, url)
+  await hand.query(`
     update transfer set amount_sun = 9 where number = 1;
     update journal as j set sha256 =
       journal_sum(j, '', null, (select entry_text(t) from transfer as t where number = 1))
