@@ -122,6 +122,9 @@ test('an order is solid when the activation of its address is, and not before', 
   await world.settle()
   const typesNow = async () => typesOf(await told(world, anna), `order:${id}`)
   assert.equal((await anna.check(id)).status, 'success')
+  // As when another order is due.
+  await world.app.steps.find(({ name }) => name === 'solidify')!.run()
+  await world.drain()
   assert.deepEqual(await typesNow(), ['order.created', 'order.succeeded'], 'a fork may take it')
   await world.solidify()
   assert.deepEqual(await typesNow(), ['order.created', 'order.succeeded', 'order.solid'])
