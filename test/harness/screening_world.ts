@@ -38,6 +38,7 @@ import {
   type Generations,
   pruneIndexStep,
 } from 'penstock-service/screening/tracing/generations.ts'
+import { sentReading } from 'penstock-service/screening/tracing/sent.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { freshDatabase } from './database.ts'
@@ -147,12 +148,14 @@ export class ScreeningWorld {
     const { clock, node, new_id, options } = this
     const flow = { sql, clock, ...options }
     const generations = flowGenerations(flow)
+    const sent = sentReading({ sql, clock, generations })
     const tokens = new Set([USDT])
     const answering: AnsweringNeeds = {
       sql,
       clock,
       reads: () => node,
       generations,
+      sent,
       carried_blocks: options.carried_blocks,
       issuers: issuersOf({ sql, clock, node }),
       providers: this.providers,
@@ -161,6 +164,7 @@ export class ScreeningWorld {
       followStep({ sql, clock, node, tokens }),
       recordStep({ sql, node, tokens }),
       generations.step,
+      sent.step,
       screenStep(answering),
       askProvidersStep(answering),
       foldCountsStep({ sql }),
@@ -333,7 +337,14 @@ export type Facts = {
     origins: Record<string, string>[]
     path: { tx_id: string; from: string; to: string; amount: string; carried: string | null }[]
   }[]
-  floors: { rule: string; category: string | null; points: string }[]
+  floors: { rule: string; category: string | null; points: string; of?: string }[]
+  /** Of policies that look beyond all that was received. */
+  counted: Record<'net_new' | 'recent', Record<string, { share: string; usd: string }>>
+  sent: {
+    generation: string
+    last_block: string
+    ended: Record<string, { share: string; usd: string }>
+  } | null
   result: Record<string, unknown>
 }
 

@@ -59,8 +59,8 @@ const SUBSCRIPTION =
 const PAGE = 'integer: page per_page total; array: items; object: items[]'
 const CHECK =
   'id: id; text: type address network status; hash: hash; ' +
-  'text?: direction risk_score risk_level; boolean: blacklist; array: risk_factors; ' +
-  'object: risk_factors[]; ' +
+  'text?: direction risk_score risk_level; boolean: blacklist; ' +
+  'array: risk_factors sent_factors; object: risk_factors[]; ' +
   'text: risk_factors[].name risk_factors[].label risk_factors[].group; ' +
   'fraction: risk_factors[].score; time: checked_at'
 

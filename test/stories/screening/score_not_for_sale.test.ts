@@ -76,10 +76,7 @@ test('ten thousand TRX sent to and fro three hundred times buy nothing', async (
   assert.ok(Math.abs(Number(kept.risk_score) - Number(once.risk_score)) <= 1, kept.risk_score!)
   assert.equal(kept.risk_level, 'high')
   assert.deepEqual(kept.risk_factors, bought.risk_factors, 'factors are of all that was received')
-  const facts = (await world.evidence(kept.id)) as unknown as {
-    engine: string
-    counted: { net_new: Record<string, { share: string; usd: string }> }
-  }
+  const facts = await world.evidence(kept.id)
   assert.equal(facts.engine, 'penstock 5')
   assert.equal(facts.counted.net_new.stolen_coins!.usd, '9000.00')
   for (const { id } of [once, bought, kept])

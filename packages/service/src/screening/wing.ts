@@ -25,6 +25,7 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './tracing/generations.ts'
+import { sentReading } from './tracing/sent.ts'
 
 export type ScreeningSetup = {
   /** Outside screening services that a policy can name; none when left out. */
@@ -46,6 +47,7 @@ type Needs = Common &
 export const SCREENING_STEPS = {
   record: 'Records the transfers of confirmed blocks for the index',
   index: 'Computes where the value of each address came from',
+  read_sent: 'Computes each night where the value that addresses sent went to',
   screen: 'Answers checks that our own engine answers alone',
   ask_providers: 'Answers checks that outside providers are asked about',
   rescreen: 'Places checks of watched addresses that are due',
@@ -67,7 +69,8 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
   const flow = { sql, clock, carried_blocks, checkpoint_transfers }
   const generations = flowGenerations(flow)
   const issuers = issuersOf({ sql, clock, node })
-  const answering = { sql, clock, reads, generations, carried_blocks, issuers, providers }
+  const sent = sentReading({ sql, clock, generations })
+  const answering = { sql, clock, reads, generations, sent, carried_blocks, issuers, providers }
   return {
     endpoints: [
       ...checkRoutes({ sql: api_sql, placeCheck: checkPlacer({ ...needs, sql: api_sql }) }),
@@ -78,6 +81,7 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
     steps: [
       recordStep({ sql: steps_sql, node, tokens }),
       generations.step,
+      sent.step,
       screenStep(answering),
       askProvidersStep(answering),
       rescreenStep({ sql, clock, new_id, generations }),

@@ -20,6 +20,7 @@ import { EMBEDDED, type Policy, policyReader } from '../engine/policy.ts'
 import { type ScreeningResult, screenAddress, screenTransaction } from '../engine/screening.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Generations } from '../tracing/generations.ts'
+import type { SentReading } from '../tracing/sent.ts'
 import {
   type AnsweredCheck,
   type Check,
@@ -37,6 +38,8 @@ export type Needs = {
   clock: Clock
   reads: Reads
   generations: Pick<Generations, 'current'>
+  /** Where what addresses sent has ended; nobody knows when left out. */
+  sent?: Pick<SentReading, 'current'>
   carried_blocks: number
   issuers: Pick<Issuers, 'ask'>
   /** Outside services that a policy can name; none when left out. */
@@ -228,6 +231,7 @@ function basisReader({
   sql,
   clock,
   generations,
+  sent: reading,
   carried_blocks,
   issuers,
 }: Needs): (policy: Policy) => Promise<Basis | undefined> {
@@ -246,7 +250,9 @@ function basisReader({
     const live = await chainIsLive()
     const generation = generations.current()
     if (!live || generation?.block_id === undefined) return undefined
-    return { sql, generation, policy, carried_blocks, bars }
+    const read = policy.sent ? reading?.current() : undefined
+    const sent = read && read.height <= generation.index.block_number ? read : undefined
+    return { sql, generation, policy, carried_blocks, bars, sent }
   }
 }
 

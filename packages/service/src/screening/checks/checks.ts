@@ -71,6 +71,7 @@ export function newCheck(
     risk_level: null,
     blacklist: false,
     risk_factors: [],
+    sent_factors: [],
     error: null,
     provider: null,
     policy: null,
@@ -193,6 +194,7 @@ export async function completeChecks(
         ${outcomes.map((one) => one.level)}::text[],
         ${outcomes.map((one) => one.blacklist)}::boolean[],
         ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[],
+        ${outcomes.map((one) => JSON.stringify(one.sent_factors ?? []))}::jsonb[],
         ${results.map((one) => one.provider)}::text[],
         ${results.map((one) => one.policy)}::integer[],
         ${results.map((one) => one.index?.label_set ?? null)}::integer[],
@@ -200,12 +202,13 @@ export async function completeChecks(
         ${results.map((one) => one.index?.number ?? null)}::bigint[],
         ${results.map((one) => one.evidence)}::text[],
         ${results.map((one) => sha256Of(one.evidence))}::text[])
-        as r (id, score, level, blacklist, factors, provider, policy, label_set, generation,
+        as r (id, score, level, blacklist, factors, sent_factors, provider, policy, label_set, generation,
           number, evidence, sha256)
     ), ended as (
       update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = r.score,
         risk_level = r.level,
-        blacklist = r.blacklist, risk_factors = r.factors, provider = r.provider, policy = r.policy,
+        blacklist = r.blacklist, risk_factors = r.factors, sent_factors = r.sent_factors, provider = r.provider,
+        policy = r.policy,
         label_set = r.label_set, generation = r.generation, index_number = r.number,
           evidence_sha256 = r.sha256
       from result as r where c.id = r.id and c.state = 'processing'

@@ -38,6 +38,7 @@ export type Check = {
   risk_level: 'low' | 'medium' | 'high' | null
   blacklist: boolean
   risk_factors: Factor[]
+  sent_factors: Factor[]
   error: string | null
   provider: string | null
   policy: number | null
@@ -69,6 +70,7 @@ export const CHECK_COLUMNS = columnsOf<Check>()([
   'risk_level',
   'blacklist',
   'risk_factors',
+  'sent_factors',
   'error',
   'provider',
   'policy',
@@ -110,8 +112,16 @@ export const CheckForm = Type.Object({
     description: 'The address itself is barred by an authority, its issuer, or you',
   }),
   risk_factors: Type.Array(FactorForm, { description: 'The largest first' }),
+  sent_factors: Type.Array(FactorForm, {
+    description:
+      'Of what the address sent, by where that has ended: as of the last night, under a policy that ' +
+      'looks at it, for an address itself; else none',
+  }),
   checked_at: Type.String({ description: 'When the check was created' }),
 })
+
+/** The database keeps an object's keys in an order of its own. */
+const printFactor = ({ name, label, group, score }: Factor) => ({ name, label, group, score })
 
 /** A check in the wire's form. */
 export function printCheck(check: Check): Static<typeof CheckForm> {
@@ -127,6 +137,7 @@ export function printCheck(check: Check): Static<typeof CheckForm> {
     risk_level,
     blacklist,
     risk_factors,
+    sent_factors,
   } = check
   return {
     id,
@@ -138,13 +149,8 @@ export function printCheck(check: Check): Static<typeof CheckForm> {
     risk_score,
     risk_level,
     blacklist,
-    // The database keeps an object's keys in an order of its own.
-    risk_factors: risk_factors.map(({ name, label, group, score }) => ({
-      name,
-      label,
-      group,
-      score,
-    })),
+    risk_factors: risk_factors.map(printFactor),
+    sent_factors: sent_factors.map(printFactor),
     checked_at: wireTime(check.created_at),
   }
 }
@@ -159,6 +165,7 @@ const SAMPLE: Static<typeof CheckForm> = {
   risk_level: 'low',
   blacklist: false,
   risk_factors: [{ name: 'exchange', label: 'Exchange', group: 'low', score: 1 }],
+  sent_factors: [],
   checked_at: '2026-11-21T00:05:57Z',
 }
 
@@ -261,6 +268,7 @@ export const checkKinds: readonly EventKind[] = [
       risk_score: null,
       risk_level: null,
       risk_factors: [],
+      sent_factors: [],
     },
   }),
 ]

@@ -16,6 +16,7 @@ import { stateHash } from '../flow/checkpoint.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import { blocksAfter } from '../tracing/flow_log.ts'
 import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
+import { readSentThen, type SentIndex } from '../tracing/sent.ts'
 import type { Check } from './checks.ts'
 import { CHECK_COLUMNS } from './forms.ts'
 
@@ -35,6 +36,8 @@ type EvidenceFacts = {
   transfers: { block: string }[]
   /** Of answers since the third engine. */
   bars?: BarsRecord
+  /** Of those since the fifth, where it was known. */
+  sent?: { generation: string; last_block: string } | null
 }
 
 /** When the answer looked back over up to so many transfers, what each carried is computed anew
@@ -63,6 +66,7 @@ export async function replayCheck(
     throw refusal(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
   const record = then.bars
   const basis = await basisOf(sql, check, { since: Number(then.index.carried_since), progress })
+  if (then.sent) basis.sent = await sentThen(sql, basis.generation, then.sent)
   if (record) basis.bars = (party) => readBarsThen(sql, party, barsPlaceOf(record))
   const { hash } = check
   const screened =
@@ -93,7 +97,8 @@ function agrees(check: Check, outcome: Outcome): boolean {
     check.risk_score === outcome.score &&
     check.risk_level === outcome.level &&
     check.blacklist === outcome.blacklist &&
-    isDeepStrictEqual(check.risk_factors, outcome.factors)
+    isDeepStrictEqual(check.risk_factors, outcome.factors) &&
+    isDeepStrictEqual(check.sent_factors, outcome.sent_factors ?? [])
   )
 }
 
@@ -116,6 +121,20 @@ async function basisOf(
   await applyUntil(sql, generation, { ...window, progress: how.progress, carried })
   const policy = await readPolicy(sql, check.policy!)
   return { sql, generation, policy, carried_blocks: last - how.since, bars: undefined }
+}
+
+/** The nightly reading that an answer named, which can be by the labels of another generation. */
+async function sentThen(
+  sql: Sql,
+  answering: Generation,
+  then: { generation: string; last_block: string },
+): Promise<SentIndex | undefined> {
+  const [number, last] = [Number(then.generation), Number(then.last_block)]
+  if (number === answering.number) return readSentThen(sql, answering, last)
+  const generation = await describeGeneration(sql, number)
+  const nothing = { first: last, progress: () => {}, carried: undefined }
+  await applyUntil(sql, generation, { ...nothing, last })
+  return readSentThen(sql, generation, last)
 }
 
 /** Applies the log up to a block; into `carried`, if there is one, goes what transfers from `first`
@@ -177,7 +196,12 @@ export async function stateAt(
   const begun = await describeGeneration(sql, used.number)
   if (last < begun.first_block || last > newest)
     throw refusal(`Block ${last} is not in the index: it has ${begun.first_block} to ${newest}.`)
-  const saved = await restoreNewest(sql, used.number, { labels: begun.labels, before: last + 1 })
+  const { labels, index: fresh } = begun
+  const saved = await restoreNewest(sql, used.number, {
+    labels,
+    rules: fresh.rules,
+    before: last + 1,
+  })
   const generation = { ...begun, ...saved }
   await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })
   const { label_set, first_block, hubs, index, block_id = null } = generation

@@ -12,6 +12,7 @@ import { type LabelEntry, namedLabels } from '../labels/label_sets.ts'
 import { type Asset, bareHex } from '../tracing/flow_log.ts'
 import { type Generation, holdingsOf } from '../tracing/generations.ts'
 import { type PathStep, pathsBack, type Transfer } from '../tracing/paths.ts'
+import { type SentIndex, sentOf } from '../tracing/sent.ts'
 import type { Bars, Party } from './bars.ts'
 import type { Policy } from './policy.ts'
 import { type Exposure, noExposure, VALUE_PER_USD, worth } from './scoring.ts'
@@ -37,6 +38,9 @@ export type Basis = {
   /** Reads what bars an address by the newest rows; undefined: the generation's labels and freezes
    *  say that, as they did in answers of the engine before. */
   bars: ((party: Party) => Promise<Bars>) | undefined
+  /** Where what addresses sent has ended, as far as the last night; undefined: that is not known, or
+   *  not looked at under the policy. */
+  sent?: SentIndex | undefined
 }
 
 /** So many categories at most are followed back. */
@@ -69,6 +73,8 @@ type IndexFindings = {
   /** The money of the transfers is judged, and not what the address has ever received. */
   by_transfer: boolean
   destinations: { amounts: bigint[]; sent: bigint } | undefined
+  /** Where what it sent has ended; undefined: not known, or not looked at. */
+  ended: Exposure | undefined
   transfers: readonly Transfer[]
 }
 
@@ -98,7 +104,8 @@ export async function findAboutAddress(basis: Basis, question: Question): Promis
     screened,
     source: sourceOfHoldings(basis, screened),
     by_transfer: false,
-    destinations: undefined,
+    destinations: basis.policy.sent ? destinationsOf(basis, screened) : undefined,
+    ended: endedOf(basis, screened),
     transfers: [],
   })
 }
@@ -146,7 +153,8 @@ function indexedOf(
     const screened = knownOf(basis.generation, main.to)
     const source = sourceOfHoldings(basis, screened)
     const destinations = destinationsOf(basis, screened)
-    return { screened, source, by_transfer: false, destinations, transfers }
+    const ended = endedOf(basis, screened)
+    return { screened, source, by_transfer: false, destinations, ended, transfers }
   }
   const screened = knownOf(basis.generation, main.from)
   const by_transfer = transfers.every((transfer) => transfer.carried !== undefined)
@@ -155,7 +163,7 @@ function indexedOf(
   const source = by_transfer
     ? sourceOfTransfers(basis, transfers)
     : sourceOfHoldings(basis, screened)
-  return { screened, source, by_transfer, destinations: undefined, transfers }
+  return { screened, source, by_transfer, destinations: undefined, ended: undefined, transfers }
 }
 
 /** Adds what rows say: entries, the paths back, and the labels' names. */
@@ -300,6 +308,22 @@ function destinationsOf(
       amounts[category]! += valueIn(policy, asset, destination)
   }
   return { amounts, sent }
+}
+
+/** Where what an address sent has ended, in value; direct is what it sent to terminals itself. */
+function endedOf(
+  { sent, policy, generation }: Basis,
+  { address }: AddressFacts,
+): Exposure | undefined {
+  if (!sent || !policy.sent) return undefined
+  const ended = noExposure()
+  for (const { asset, holding } of sentOf(sent, generation.assets, address)) {
+    for (const { category, received, direct } of holding.portions) {
+      ended.amounts[category]! += valueIn(policy, asset, received)
+      ended.direct[category]! += valueIn(policy, asset, direct)
+    }
+  }
+  return ended
 }
 
 /** The categories with the most value, of those that can be followed back. */

@@ -55,6 +55,13 @@ export type Policy = {
   /** What is counted of what was received. Floors are those of the worst; the mean, and floors by
    *  amount alone, are of the net new value where that is counted. */
   counts: Count[]
+  /** What an address sent is looked at whenever it is judged, and not only for withdrawals. */
+  sent: boolean
+  /** Of what it sent, by where that ended beyond those it was sent to; nightly. */
+  destination_indirect: Floor[]
+  /** How the index is computed. 1: by transfers alone. 2: what is swapped at a pool keeps its
+   *  origin, and addresses that only forward to a service are the service's. */
+  index_rules: number
   /** A label with this confidence or more counts in full for the address that has it. */
   full_confidence: number
   /** Nothing is sold to an address that an official list, a token's issuer or the operator bars. */
@@ -73,6 +80,9 @@ const LATER = {
   review_high_answers: true,
   indirect_amount: [] as Floor[],
   counts: ['gross'] as Count[],
+  sent: false,
+  destination_indirect: [] as Floor[],
+  index_rules: 1,
 }
 
 export const SHIPPED_POLICY: Policy = {
@@ -118,6 +128,9 @@ export const SHIPPED_NEWEST: Omit<Policy, 'version'> = {
   ...SHIPPED_POLICY,
   name: 'p2',
   counts: ['gross', 'net_new', 'recent'],
+  sent: true,
+  destination_indirect: SHIPPED_POLICY.indirect,
+  index_rules: 2,
   direct_amount: [{ share_bp: 0, usd: 1_000, points: 70 }],
   indirect_amount: [{ share_bp: 0, usd: 10_000, points: 70 }],
 }
@@ -135,6 +148,7 @@ const FLOORS = [
   'direct_amount',
   'indirect_amount',
   'destination',
+  'destination_indirect',
 ] as const
 
 /** A policy's body with what it means and does not say. */
@@ -166,6 +180,8 @@ export function requirePolicy(body: unknown, version: number): Policy {
     requireWhole(policy[name], 100, name)
   if (policy.full_confidence === 0) throw refusal('full_confidence is 0.')
   if (policy.medium_from > policy.high_from) throw refusal('medium_from is above high_from.')
+  if (policy.index_rules !== 1 && policy.index_rules !== 2)
+    throw refusal('In the policy, index_rules is neither 1 nor 2.')
   if (policy.counts.length === 0 || !policy.counts.every((one) => COUNTS.includes(one)))
     throw refusal(`In the policy, counts is not a list of ${COUNTS.join(', ')}.`)
   for (const name of FLOORS) {

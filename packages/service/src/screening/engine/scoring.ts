@@ -43,8 +43,11 @@ export type Subject = {
   /** The address is the sender of a transfer whose money is judged: its own label does not replace
    *  the exposure. */
   by_transfer: boolean
-  /** For withdrawals: value sent to terminals by category, and everything sent. */
+  /** Value sent to terminals by category, and everything sent: for withdrawals, and under a policy
+   *  that looks at what is sent. */
   destinations: { amounts: bigint[]; sent: bigint } | undefined
+  /** Where what was sent has ended, by the last night's reading. */
+  ended?: Exposure | undefined
   /** Why the address is blacklisted; empty: it is not. */
   blacklisted_by: string[]
   /** The customer has allowed the address: floors do not act. */
@@ -63,6 +66,8 @@ export type ActingFloor = {
 
 export type Outcome = {
   factors: Factor[]
+  /** The same of what was sent, by where it ended; none where that is not looked at. */
+  sent_factors?: Factor[]
   /** The weighted mean alone. */
   base_score: string
   /** What the score would be if nothing were allowed. */
@@ -88,7 +93,7 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
   const floors = [
     ...ownFloor(policy, own),
     ...counted.flatMap((one) => exposureFloors(policy, one, { by_amount: one === main })),
-    ...(replaced ? [] : destinationFloors(policy, subject.destinations)),
+    ...(replaced ? [] : destinationFloors(policy, subject)),
   ]
   const highest = floors.reduce((best, { points }) => (isMore(points, best) ? points : best), base)
   const blacklist = blacklisted_by.length > 0
@@ -96,6 +101,7 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
   const tenths = roundHalfEven(score.over * 10n, score.under)
   return {
     factors: factorsOf(policy, exposure.amounts),
+    sent_factors: replaced ? [] : sentFactors(policy, subject.ended),
     base_score: printPoints(base),
     raw_score: blacklist ? '100.0' : printPoints(highest),
     score: printTenths(tenths),
@@ -196,15 +202,33 @@ function exposureFloors(
   return of === 'gross' ? acting : acting.map((floor) => ({ ...floor, of }))
 }
 
-function destinationFloors(policy: Policy, destinations: Subject['destinations']): ActingFloor[] {
-  if (!destinations) return []
-  const { amounts, sent } = destinations
-  return severeOf(policy).flatMap(({ name, k }) =>
-    policy.destination
-      .filter((floor) => acts(floor, amounts[k]!, sent))
-      .map((floor) => raised('destination', name, floor)),
-  )
+function destinationFloors(policy: Policy, { destinations, ended }: Subject): ActingFloor[] {
+  const severe = severeOf(policy)
+  const acting = (rule: string, floors: Floor[], of: (k: number) => bigint, total: bigint) =>
+    severe.flatMap(({ name, k }) =>
+      floors.filter((floor) => acts(floor, of(k), total)).map((floor) => raised(rule, name, floor)),
+    )
+  const { amounts, direct } = ended ?? noExposure()
+  return [
+    ...(destinations
+      ? acting(
+          'destination',
+          policy.destination,
+          (k) => destinations.amounts[k]!,
+          destinations.sent,
+        )
+      : []),
+    ...acting(
+      'destination_indirect',
+      policy.destination_indirect,
+      (k) => amounts[k]! - direct[k]!,
+      sum(amounts),
+    ),
+  ]
 }
+
+const sentFactors = (policy: Policy, ended: Exposure | undefined): Factor[] =>
+  ended && sum(ended.amounts) > 0n ? factorsOf(policy, ended.amounts) : []
 
 /** The level of a score in tenths. */
 export function levelOf(policy: Policy, tenths: bigint, blacklist: boolean): Group {

@@ -41,7 +41,8 @@ function engineOf(bars: Bars | undefined, policy: Policy): string {
 }
 
 /** Whether the evidence has to show more than all that was received. */
-const countsMore = ({ counts }: Policy): boolean => counts.some((one) => one !== 'gross')
+const countsMore = ({ counts, sent }: Policy): boolean =>
+  sent || counts.some((one) => one !== 'gross')
 
 /** `index_number`: the last block that the answer knows. */
 export type ScreeningResult = {
@@ -69,7 +70,7 @@ export async function screenTransaction(
 
 /** Scores what was found, and writes down why. */
 function conclude(basis: Basis, question: Question, findings: Findings): ScreeningResult {
-  const { screened, source, by_transfer, destinations, entries, bars } = findings
+  const { screened, source, by_transfer, destinations, ended, entries, bars } = findings
   const blacklisted_by = bars ? barReasons(bars) : blacklistReasons(screened, entries)
   const outcome = scoreOf(basis.policy, {
     exposure: source.exposure,
@@ -78,6 +79,7 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
     own: screened.in_force,
     by_transfer,
     destinations,
+    ended,
     blacklisted_by,
     allowed: entries.some(({ kind }) => kind === 'allow'),
   })
@@ -92,6 +94,7 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
     factors: factorFacts(basis, findings),
     destinations: destinations ? destinationFact(destinations) : null,
     ...(countsMore(basis.policy) && { counted: countedFacts(source, basis.policy) }),
+    ...(basis.policy.sent && { sent: sentFact(basis, findings) }),
     ...outcomeFacts(outcome),
     blacklisted_by,
   }
@@ -175,7 +178,7 @@ const listFact = ({ list, title, sha256, entries, loaded_at }: LoadedList): Fact
 
 function notesOf(
   { generation: { lists, label_set }, policy }: Pick<Basis, 'generation' | 'policy'>,
-  { screened, by_transfer, transfers, bars }: Findings,
+  { screened, by_transfer, ended, transfers, bars }: Findings,
 ): string[] {
   const notes: string[] = []
   if (bars && bars.label_set !== label_set)
@@ -203,6 +206,8 @@ function notesOf(
   notes.push('Received amounts are gross: money that went out and came back counts again.')
   if (policy.counts.includes('net_new'))
     notes.push('The score is by what is new: money that was here before and came back is not.')
+  if (policy.sent && !by_transfer && !ended)
+    notes.push('Where what was sent has ended, beyond its receivers, is not known yet.')
   return notes
 }
 
@@ -309,6 +314,18 @@ function countedFacts({ net_new, recent }: Findings['source'], { counts }: Polic
       return counts.includes(count) && exposure ? [[count, exposureFact(exposure)]] : []
     }),
   )
+}
+
+/** Where what was sent has ended, and by which reading; null where that is not known. */
+function sentFact({ sent }: Basis, { ended }: Findings): Fact {
+  if (!sent || !ended) return null
+  const { generation, height } = sent
+  return {
+    generation: String(generation),
+    last_block: String(height),
+    direct: exposureFact({ ...ended, amounts: ended.direct }),
+    ended: exposureFact(ended),
+  }
 }
 
 function exposureFact({ amounts }: Exposure): Fact {

@@ -2,6 +2,12 @@
 // doubles while they are small enough to be exact; a transfer beyond that has them in bigint.
 
 import { CATEGORY_COUNT } from './categories.ts'
+import { FAST_BELOW, splitBig } from './split.ts'
+
+/** Of what was given at a pool: a category, and its mean number of hops. */
+export type SwapPart = { category: number; amount: bigint; hops: number }
+
+const BIG_AMOUNT = BigInt(FAST_BELOW)
 
 export class Carried {
   mask = 0
@@ -40,6 +46,36 @@ export class Carried {
     else {
       this.big = []
       this.big[category] = amount
+    }
+  }
+
+  /** What this is, by category, until it is read again. */
+  parts(): SwapPart[] {
+    const parts: SwapPart[] = []
+    for (let category = 0; category < CATEGORY_COUNT; category++) {
+      const amount = this.amount(category)
+      if (amount > 0n) parts.push({ category, amount, hops: this.hops[category]! })
+    }
+    return parts
+  }
+
+  /** So much, in the proportions of what was given for it by transfer `prior`. */
+  putSwapped(parts: readonly SwapPart[], amount: bigint, prior: number): void {
+    const given = parts.map((part) => part.amount)
+    const scaled = splitBig(
+      given.map((part) => part * amount),
+      amount,
+      given.reduce((sum, part) => sum + part, 0n) * amount,
+    )
+    const is_big = amount >= BIG_AMOUNT
+    if (is_big) this.big = []
+    for (const [i, { category, hops }] of parts.entries()) {
+      if (scaled[i] === 0n) continue
+      this.mask |= 1 << category
+      if (is_big) this.big![category] = scaled[i]!
+      else this.amounts[category] = Number(scaled[i])
+      this.hops[category] = hops + 1
+      this.prior[category] = prior
     }
   }
 

@@ -54,3 +54,4 @@ export function categoryNumber(name: string): number | undefined {
 /** Money whose origin is not known: what was there before the index began. */
 export const UNIDENTIFIED = 20
 export const ISSUER_FROZEN = 11
+export const LIQUIDITY_POOLS = 17

@@ -4,8 +4,8 @@
 // with the time of blocks, so the same blocks and labels give the same state, however they are cut
 // into portions.
 
-import { Carried } from './carried.ts'
-import { CATEGORY_COUNT, ISSUER_FROZEN, UNIDENTIFIED } from './categories.ts'
+import { Carried, type SwapPart } from './carried.ts'
+import { CATEGORY_COUNT, ISSUER_FROZEN, LIQUIDITY_POOLS, UNIDENTIFIED } from './categories.ts'
 import { Counterparties, HUB_COUNTERPARTIES } from './counterparties.ts'
 import { LabelTable } from './label_table.ts'
 import { isTerminal, isValidAt, type Label, labelInForce } from './labels.ts'
@@ -55,9 +55,24 @@ export type Freeze = { readonly token: string; readonly address: string; readonl
 export type FreezeSpell = { token: string; address: string; from_ms: number; to_ms: number }
 
 /** What an index takes note of beyond what moves. `net`: how much of what arrives is new where it
- *  arrives. `swaps`: what is swapped at a pool, inside one transaction, keeps its origin. */
-export type FlowRules = { net: boolean; swaps: boolean; counterparties_max?: number }
+ *  arrives. `swaps`: what is swapped at a pool, inside one transaction, keeps its origin.
+ *  `reversed`: transfers come turned round, so what an address has not seen arrive is what it kept,
+ *  and is not among what it sent. */
+export type FlowRules = {
+  net: boolean
+  swaps: boolean
+  reversed?: boolean
+  counterparties_max?: number
+}
 export const PLAIN_RULES: FlowRules = { net: true, swaps: false }
+
+/** What an address gave at a pool in the transaction at hand, and where that had been. */
+type GivenLeg = {
+  slot: number
+  sequence: number
+  parts: readonly SwapPart[]
+  visits: Float64Array
+}
 
 /** Blocks of a period, 45 days: what is recent came in this one or the one before. */
 export const PERIOD_BLOCKS = 45 * 28_800
@@ -80,6 +95,13 @@ const packLabel = (label: Omit<Label, 'address'> | undefined) =>
   label === undefined
     ? 0
     : (label.category + 1) | (label.confidence << 5) | (isTerminal(label) ? TERMINAL_BIT : 0)
+
+/** Whether two slots are of one address, of whatever assets. */
+function isSameAddress(slots: Uint32Array, a: number, b: number): boolean {
+  for (let word = 0; word < 5; word++)
+    if (slots[a * SLOT + word] !== slots[b * SLOT + word]) return false
+  return true
+}
 
 const categoryOf = (packed: number) => (packed & 31) - 1
 /** Of a label that is not a terminal's. */
@@ -116,6 +138,7 @@ export class FlowIndex {
    *  that at addresses of each group. */
   private returning = 0
   private readonly visits = new Float64Array(VISITS)
+  private given: GivenLeg[] = []
 
   constructor(labels: readonly Label[], slots_expected = 1_024, rules: FlowRules = PLAIN_RULES) {
     this.rules = rules
@@ -294,6 +317,42 @@ export class FlowIndex {
     return true
   }
 
+  /** The next transfer is the first of its transaction: what was given in the one before bought
+   *  something there, or nothing. */
+  beginTransaction(): void {
+    if (this.given.length > 0) this.given = []
+  }
+
+  /** What the receiver of a transfer from a pool gave at one before, in the same transaction. */
+  private givenBy(from: number, to: number): GivenLeg | undefined {
+    if (this.given.length === 0 || !this.isPool(from)) return undefined
+    const { slots } = this.memory
+    return this.given.findLast(({ slot }) => isSameAddress(slots, slot, to))
+  }
+
+  private isPool(slot: number): boolean {
+    const label = this.memory.slots[slot * SLOT + ASSET]! >>> 16
+    return (label & TERMINAL_BIT) !== 0 && categoryOf(label) === LIQUIDITY_POOLS
+  }
+
+  /** Notes what is given at a pool, when it is in `carried`. */
+  private noteGiven(from: number, to: number): void {
+    if (!this.rules.swaps || !this.isPool(to) || this.isPool(from)) return
+    this.given.push({
+      slot: from,
+      sequence: this.sequence,
+      parts: this.carried.parts(),
+      visits: this.visits.slice(),
+    })
+  }
+
+  /** What a pool pays for what was given: of the same origin, and as far from it. */
+  private carrySwapped(given: GivenLeg, to: number, q: bigint): void {
+    this.carried.putSwapped(given.parts, q, given.sequence)
+    this.visits.set(given.visits)
+    this.returning = this.visits[visitGroup(this.memory.slots, to)]!
+  }
+
   private touch(slot: number, count: number, other: number): void {
     const { counterparties } = this
     const { slots } = this.memory
@@ -379,7 +438,9 @@ export class FlowIndex {
     const terminal = (label & TERMINAL_BIT) !== 0
     carried.begin()
     this.noteDestination(from, to, q)
-    if (terminal) carried.putOrigin(categoryOf(label), q)
+    const given = terminal ? this.givenBy(from, to) : undefined
+    if (given) this.carrySwapped(given, to, BigInt(q))
+    else if (terminal) carried.putOrigin(categoryOf(label), q)
     else {
       const balance = slot_doubles[from * SLOT_DOUBLES + BALANCE]!
       if (balance === Number.POSITIVE_INFINITY) this.carryBig(from, BigInt(q), label)
@@ -388,11 +449,12 @@ export class FlowIndex {
         this.carryFast(from, q, label)
       }
     }
-    this.carryVisits(from, to, terminal)
+    if (!given) this.carryVisits(from, to, terminal)
+    if (!terminal) this.noteGiven(from, to)
     if (addSum(slot_doubles, from * SLOT_DOUBLES + SENT, q)) memory.giveAway(from, 0, SENT_SUM)
     if (carried.big) this.deliverBig(to)
     else this.deliver(to, q)
-    if (terminal) this.addTo(to, categoryOf(label), DIRECT, q)
+    if (terminal && !given) this.addTo(to, categoryOf(label), DIRECT, q)
   }
 
   /** Notes at the sender to which kind of terminal it sends. */
@@ -436,7 +498,7 @@ export class FlowIndex {
     doubles[placeOf(cell) + HELD]! += missing
     if (addSum(doubles, placeOf(cell) + NEW, missing)) memory.giveAway(slot, UNIDENTIFIED, NEW_SUM)
     memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE]! += missing
-    this.addTo(slot, UNIDENTIFIED, RECEIVED, missing)
+    if (!this.rules.reversed) this.addTo(slot, UNIDENTIFIED, RECEIVED, missing)
   }
 
   /** Takes q from the slot's holding. */
@@ -545,12 +607,15 @@ export class FlowIndex {
       memory.ensureCells(from, 1 << categoryOf(receiver_label))
       this.addBig(from, categoryOf(receiver_label), DESTINATION, q)
     }
-    if (terminal) carried.putOrigin(categoryOf(label), q)
+    const given = terminal ? this.givenBy(from, to) : undefined
+    if (given) this.carrySwapped(given, to, q)
+    else if (terminal) carried.putOrigin(categoryOf(label), q)
     else this.carryBig(from, q, label)
-    this.carryVisits(from, to, terminal)
+    if (!given) this.carryVisits(from, to, terminal)
+    if (!terminal) this.noteGiven(from, to)
     this.addBig(from, 0, SENT_SUM, q)
     this.deliverBig(to)
-    if (terminal) this.addBig(to, categoryOf(label), DIRECT, q)
+    if (terminal && !given) this.addBig(to, categoryOf(label), DIRECT, q)
   }
 
   /** Adds any amount to a sum of gross flow, in portions that doubles hold. */
@@ -609,7 +674,7 @@ export class FlowIndex {
       memory.ensureCells(slot, 1 << UNIDENTIFIED)
       held[UNIDENTIFIED]! += q - balance
       this.addBig(slot, UNIDENTIFIED, NEW_SUM, q - balance)
-      this.addBig(slot, UNIDENTIFIED, RECEIVED, q - balance)
+      if (!this.rules.reversed) this.addBig(slot, UNIDENTIFIED, RECEIVED, q - balance)
     }
     const taken = splitBig(held, q, balance < q ? q : balance)
     this.setHeld(

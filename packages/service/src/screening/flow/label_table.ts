@@ -85,6 +85,16 @@ export class LabelTable {
     return { words: this.rows.subarray(base, base + 5), labels }
   }
 
+  /** Every label, in the order of its row. */
+  *all(): Generator<Label> {
+    const bytes = Buffer.alloc(20)
+    for (let row = 0; row < this.count; row++) {
+      if (this.isGone(row)) continue
+      for (let i = 0; i < 20; i++) bytes[i] = this.rows[row * ROW + (i >>> 2)]! >>> ((i & 3) * 8)
+      yield this.label(row, bytes.toString('hex'))
+    }
+  }
+
   /** From when and until when the label of a row is valid. */
   timesOf(row: number): readonly [from_ms: number, to_ms: number] {
     return [this.times[2 * row]!, this.times[2 * row + 1]!]

@@ -16,6 +16,8 @@ export type LoggedBlock = {
   /** The number of its first transfer in the whole log; the first of all is 1. */
   first_sequence: number
   transfers: Uint8Array
+  /** The ids of their transactions, 32 bytes each: only swaps are told by them. */
+  tx_ids?: Uint8Array
 }
 
 /** What a transfer carried of one category, and the transfer that had brought the sender most of
@@ -64,14 +66,46 @@ function wordsOf(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4)
 }
 
+/** The transfers of a block in the other order, each from its receiver to its sender. */
+export function reverseTransfers(bytes: Uint8Array): { transfers: Uint8Array; count: number } {
+  const words = wordsOf(bytes)
+  const reversed = new Uint32Array(words.length)
+  const count = words.length / RECORD
+  for (let i = 0; i < count; i++) {
+    const [at, to] = [i * RECORD, (count - 1 - i) * RECORD]
+    reversed[to] = words[at]!
+    for (let word = 0; word < 5; word++) {
+      reversed[to + FROM + word] = words[at + TO + word]!
+      reversed[to + TO + word] = words[at + FROM + word]!
+    }
+    reversed[to + AMOUNT] = words[at + AMOUNT]!
+    reversed[to + AMOUNT + 1] = words[at + AMOUNT + 1]!
+  }
+  return { transfers: new Uint8Array(reversed.buffer), count }
+}
+
 /** Applies a block to the index. With a writer, notes what each transfer carried. */
 export function applyBlock(index: FlowIndex, block: LoggedBlock, writer?: CarriedWriter): void {
   index.beginBlock(block.number, block.time_ms, block.freezes)
   const words = wordsOf(block.transfers)
+  const tx_ids = index.rules.swaps ? block.tx_ids : undefined
   for (let at = 0; at < words.length; at += RECORD * AHEAD) {
     const portion = words.subarray(at, at + RECORD * AHEAD)
-    applyPortion(index, portion, { first_sequence: block.first_sequence + at / RECORD, writer })
+    const first = at / RECORD
+    const ids = tx_ids && { bytes: tx_ids, first }
+    applyPortion(index, portion, { first_sequence: block.first_sequence + first, writer, ids })
   }
+}
+
+/** The ids of a block's transactions, and which of its transfers the first of a portion is. */
+type PortionIds = { bytes: Uint8Array; first: number }
+
+/** Whether a transfer of a portion is the first of its transaction. */
+function beginsTransaction({ bytes, first }: PortionIds, i: number): boolean {
+  const at = (first + i) * 32
+  if (at === 0) return true
+  for (let byte = at; byte < at + 32; byte++) if (bytes[byte] !== bytes[byte - 32]) return true
+  return false
 }
 
 /** Transfers looked up together. */
@@ -84,7 +118,11 @@ const found = new Uint32Array(FETCH_MAX)
 function applyPortion(
   index: FlowIndex,
   words: Uint32Array,
-  how: { first_sequence: number; writer: CarriedWriter | undefined },
+  how: {
+    first_sequence: number
+    writer: CarriedWriter | undefined
+    ids: PortionIds | undefined
+  },
 ): void {
   const { memory } = index
   const count = words.length / RECORD
@@ -101,6 +139,7 @@ function applyPortion(
     amount.high = words[at + AMOUNT + 1]!
     const from = slotOf(index, words, { guess: found[2 * i]!, asset: words[at]!, at: at + FROM })
     const to = slotOf(index, words, { guess: found[2 * i + 1]!, asset: words[at]!, at: at + TO })
+    if (how.ids && beginsTransaction(how.ids, i)) index.beginTransaction()
     const moved = index.transfer(from, to, amount, how.first_sequence + i)
     how.writer?.note(index, moved)
   }

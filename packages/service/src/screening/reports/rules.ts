@@ -13,7 +13,8 @@ const RULES = {
   combined: 'came from severe categories together',
   direct_amount: 'came straight from one severe category, whatever the share',
   indirect_amount: 'came from one severe category through others, whatever the share',
-  destination: 'was sent by the address to one severe category (withdrawals only)',
+  destination: 'was sent by the address to one severe category',
+  destination_indirect: 'was sent by the address and ended, through others, in one severe category',
 } as const
 
 const OWN_LABEL = 'the address itself has a label of a high-risk category'

@@ -283,6 +283,19 @@ export async function blocksAfter(
   return rows.map((row) => recordedOf(row, options.base))
 }
 
+/** The blocks of the log before one, the newest first, down to another. */
+export async function blocksBefore(
+  sql: Sql,
+  before: number,
+  options: { limit: number; from: number; base: bigint },
+): Promise<RecordedBlock[]> {
+  const rows = await sql<Row>`
+    select number, id, time, first_sequence, transfers, tx_ids, freezes from flow_block
+    where number < ${before} and number >= ${options.from}
+      order by number desc limit ${options.limit}`
+  return rows.map((row) => recordedOf(row, options.base))
+}
+
 /** The blocks that have the given transfers, by the transfers' numbers from `base`. */
 export async function blocksOfTransfers(
   sql: Sql,

@@ -11,13 +11,14 @@ import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { categoryNumber } from '../flow/categories.ts'
 import { BrokenCheckpoint, readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
-import { FlowIndex, type FlowRules, PLAIN_RULES } from '../flow/flow_index.ts'
+import { FlowIndex, type FlowRules } from '../flow/flow_index.ts'
 import { readHolding } from '../flow/holdings.ts'
 import { LabelTable } from '../flow/label_table.ts'
 import type { Label } from '../flow/labels.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import { diffSets, type LoadedList, listsOfSet } from '../labels/label_sets.ts'
 import { type LabelRow, labelsOfSet } from '../labels/list_storage.ts'
+import { depositLabels, depositsOf, takeOverDeposits } from './deposit_addresses.ts'
 import {
   type Asset,
   bareAddress,
@@ -28,7 +29,7 @@ import {
   type RecordedBlock,
   readAssets,
 } from './flow_log.ts'
-import { findHubs, type Hub, hubLabels, hubsOf, storeHubs } from './hubs.ts'
+import { findHubs, hubLabels, hubsOf, storeHubs } from './hubs.ts'
 import { type TransferReader, transferReader } from './paths.ts'
 
 export type Needs = {
@@ -49,8 +50,10 @@ export const DEFAULT_CHECKPOINT_TRANSFERS = 1_000_000
 export type Generation = {
   number: number
   label_set: number
+  /** How the index is computed, by number: answers are done again by those of their generation. */
+  rules: number
   index: FlowIndex
-  /** Of the lists, and of the hubs. */
+  /** Of the lists, of the hubs, and of deposit addresses. */
   labels: LabelTable
   hubs: number
   /** The lists of the label set. */
@@ -124,6 +127,7 @@ export function flowGenerations(needs: Needs): Generations {
     select where not exists (
       select from flow_generation where number = ${current?.number ?? null}
         and label_set = (select max(number) from label_set)
+        and rules = index_rules_in_force()
         and reach = coalesce((select max(number) from flow_reach), 0))`
 
   /** Goes on with the beginning of the next one. What fails is begun anew. */
@@ -198,9 +202,22 @@ async function saveWhenDue(
   generation.saved_sequence = index.sequence
 }
 
-/** What an index is computed from: labels, and the log from a block on. `generation`: the one that
- *  there is of it already. */
-type Input = { label_set: number; reach: number; first_number: number; generation: number | null }
+/** What an index is computed from: labels, the log from a block on, and rules. `generation`: the
+ *  one that there is of it already. */
+type Input = {
+  label_set: number
+  reach: number
+  rules: number
+  first_number: number
+  generation: number | null
+}
+
+/** Rules 1 follow transfers alone. */
+const flowRules = (rules: number, { hub_counterparties }: Partial<Needs> = {}): FlowRules => ({
+  net: true,
+  swaps: rules >= 2,
+  ...(hub_counterparties !== undefined && { counterparties_max: hub_counterparties }),
+})
 
 /** The newest; undefined while there is no block. */
 export async function newestInput(sql: Sql): Promise<Input | undefined> {
@@ -208,13 +225,14 @@ export async function newestInput(sql: Sql): Promise<Input | undefined> {
     with wanted as (
       select (select number from label_set order by number desc limit 1) as label_set,
         coalesce((select number from flow_reach order by number desc limit 1), 0) as reach,
+        index_rules_in_force() as rules,
         coalesce((select first_number from flow_reach order by number desc limit 1),
                  (select first_number from flow_generation order by number desc limit 1),
                  (select number from flow_block order by number limit 1)) as first_number
     )
     select w.*, g.number as generation
     from wanted as w left join flow_generation as g on g.label_set = w.label_set
-      and g.reach = w.reach`
+      and g.reach = w.reach and g.rules = w.rules`
   return row?.first_number == null ? undefined : { ...row, first_number: Number(row.first_number) }
 }
 
@@ -226,16 +244,19 @@ async function makeGeneration(
   used: Generation | undefined,
 ): Promise<number> {
   const { sql, clock } = needs
-  const { label_set, reach, first_number } = input
+  const { label_set, reach, rules, first_number } = input
   const found = used ? await findHubs(sql, used) : []
   return sql.begin(async (tx) => {
     const [made] = await tx<{ number: number }>`
-      insert into flow_generation (label_set, reach, first_number, begun_at)
-      values (${label_set}, ${reach}, ${first_number}, ${clock.now()}) on conflict do nothing
+      insert into flow_generation (label_set, reach, rules, first_number, begun_at)
+      values (${label_set}, ${reach}, ${rules}, ${first_number}, ${clock.now()})
+      on conflict do nothing
         returning number`
     if (made) await storeHubs(tx, made.number, found)
+    if (made && rules >= 2) await takeOverDeposits(tx, made.number)
     const [row] = await tx<{ number: number }>`
-      select number from flow_generation where label_set = ${label_set} and reach = ${reach}`
+      select number from flow_generation where label_set = ${label_set} and reach = ${reach}
+        and rules = ${rules}`
     return row!.number
   })
 }
@@ -317,16 +338,11 @@ async function* beginGeneration(
     used && changes && !used.labels.is_worn
       ? yield* changedLabels(used.labels, changes)
       : yield* labelsOf(sql, basis)
-  const { hub_counterparties } = needs
-  const rules =
-    hub_counterparties === undefined
-      ? undefined
-      : { ...PLAIN_RULES, counterparties_max: hub_counterparties }
-  const like = { labels, rules }
+  const like = { labels, rules: flowRules(basis.rules, needs) }
   const own = yield* restoringNewest(sql, number, like)
   if (own) return generationOf(sql, { ...basis, ...own, labels })
   const common =
-    used && changes && used.first_block === basis.first_block
+    used && changes && used.first_block === basis.first_block && used.rules === basis.rules
       ? yield* inCommon(sql, { used, number, changes }, like)
       : undefined
   const position = common ?? (yield* atItsBeginning(like))
@@ -338,24 +354,28 @@ async function* beginGeneration(
 export async function describeGeneration(sql: Sql, number: number): Promise<Generation> {
   const basis = await readBasis(sql, number)
   const labels = await finished(labelsOf(sql, basis))
-  return generationOf(sql, { ...basis, ...(await finished(atItsBeginning({ labels }))), labels })
+  const like = { labels, rules: flowRules(basis.rules) }
+  return generationOf(sql, { ...basis, ...(await finished(atItsBeginning(like))), labels })
 }
 
-type Basis = Pick<Generation, 'number' | 'label_set' | 'lists' | 'first_block' | 'base'> &
-  Pick<Generation, 'assets' | 'carried'> & { found: Hub[] }
+type Basis = Pick<Generation, 'number' | 'label_set' | 'rules' | 'lists' | 'first_block' | 'base'> &
+  Pick<Generation, 'assets' | 'carried' | 'hubs'> & { derived: readonly Label[] }
 
 /** What is written down of a generation. */
 async function readBasis(sql: Sql, number: number): Promise<Basis> {
-  const [row] = await sql<{ label_set: number; first_number: bigint }>`
-    select label_set, first_number from flow_generation where number = ${number}`
+  const [row] = await sql<{ label_set: number; first_number: bigint; rules: number }>`
+    select label_set, first_number, rules from flow_generation where number = ${number}`
   if (!row) throw new Error(`there is no generation ${number}`)
-  const { label_set } = row
+  const { label_set, rules } = row
+  const hubs = await hubsOf(sql, number)
   const first_block = Number(row.first_number)
   return {
     number,
     label_set,
     first_block,
-    found: await hubsOf(sql, number),
+    rules,
+    hubs: hubs.length,
+    derived: [...hubLabels(hubs), ...depositLabels(await depositsOf(sql, number))],
     lists: await listsOfSet(sql, label_set),
     base: await baseOf(sql, first_block),
     assets: await readAssets(sql),
@@ -365,12 +385,11 @@ async function readBasis(sql: Sql, number: number): Promise<Basis> {
 
 function generationOf(
   sql: Sql,
-  { found, ...basis }: Basis & Position & { labels: LabelTable },
+  { derived: _, ...basis }: Basis & Position & { labels: LabelTable },
 ): Generation {
   const unsaved = new Map<number, Uint8Array>()
   return {
     ...basis,
-    hubs: found.length,
     transfers: transferReader(sql, { ...basis, unsaved }),
     unsaved,
     saved_sequence: basis.index.sequence,
@@ -468,8 +487,8 @@ async function* labelChanges(
     if (known) known.count += by
     else net.set(key, { count: by, label })
   }
-  for (const label of hubLabels(wanted.found)) note(label, 1)
-  for (const label of hubLabels(await hubsOf(sql, used.number))) note(label, -1)
+  for (const label of wanted.derived) note(label, 1)
+  for (const label of (await readBasis(sql, used.number)).derived) note(label, -1)
   const rows = await diffSets(sql, used.label_set, wanted.label_set)
   for (const [i, one] of rows.entries()) {
     note(labelOf(one), one.change === 'added' ? 1 : -1)
@@ -504,7 +523,7 @@ async function* labelsOf(sql: Sql, basis: Basis): AsyncGenerator<undefined, Labe
     for (const row of rows) labels.add(labelOf(row))
     yield
   }
-  for (const label of hubLabels(basis.found)) labels.add(label)
+  for (const label of basis.derived) labels.add(label)
   return labels
 }
 

@@ -1,0 +1,195 @@
+// Deposit addresses: a service gives one to each of its customers, and empties it into its own. Who
+// pays there pays the service, and what the address holds is the service's; but no list names it.
+// They are told by what they do, written down with the generation that takes them as labels, and an
+// operator can revoke any: then it is none for good.
+
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
+import type { FlowIndex } from '../flow/flow_index.ts'
+import { type Holding, readSlot } from '../flow/holdings.ts'
+import { type Label, TERMINAL_CONFIDENCE } from '../flow/labels.ts'
+import { countTransfers, transferAt } from '../flow/log.ts'
+import { ASSET, COUNT_OUT, LABEL_ASSET, LAST_BLOCK, SLOT, writeAddress } from '../flow/memory.ts'
+
+/** `address` and `service`: 40 hexadecimal characters. */
+export type Deposit = {
+  address: string
+  service: string
+  entity: string
+  category: string
+  sweeps: number
+}
+
+/** Whoever sends so much of an asset to one service, in percent, */
+const TO_SERVICE_PERCENT = 90n
+/** in so many transfers or more, */
+const SWEEPS_MIN = 2
+/** and got no more of that back from it, in percent. */
+const BACK_PERCENT_MAX = 15n
+
+/** Services whose customers each have an address of their own. */
+const WITH_DEPOSITS = new Set(
+  [
+    'exchange_licensed',
+    'exchange_unlicensed',
+    'exchange_fraudulent',
+    'p2p_exchange_licensed',
+    'p2p_exchange_unlicensed',
+    'payment',
+    'wallet',
+    'gambling',
+    'mixer',
+    'dark_market',
+    'dark_service',
+  ].map((name) => categoryNumber(name)!),
+)
+
+/** What moved between an address and the services it dealt with, of one asset. */
+type Dealings = { sent: bigint; to: Map<string, { units: bigint; sweeps: number; back: bigint }> }
+
+/** Collects sweeps from the log, about addresses that may be deposit addresses. */
+export class SweepTally {
+  /** By asset and address. */
+  private readonly dealings = new Map<string, Dealings>()
+  /** Labelled addresses of services, and their categories. */
+  private readonly services = new Map<string, number>()
+
+  addLabel({ address, kind, category, confidence }: Label): void {
+    if (kind !== 'heuristic' && confidence >= TERMINAL_CONFIDENCE && WITH_DEPOSITS.has(category))
+      this.services.set(address, category)
+  }
+
+  /** Adds the slots of an index from one on, up to another, that send nearly all to one kind of
+   *  service. */
+  addCandidates(index: FlowIndex, from: number, to: number): void {
+    const { slots } = index.memory
+    for (let slot = from; slot < to; slot++) {
+      const base = slot * SLOT
+      const asset = slots[base + ASSET]! & 255
+      if (asset === LABEL_ASSET || slots[base + LAST_BLOCK] === 0) continue
+      if (slots[base + ASSET]! >>> 16 !== 0 || slots[base + COUNT_OUT]! < SWEEPS_MIN) continue
+      if (!sendsToServices(readSlot(index, slot))) continue
+      const bytes = Buffer.alloc(20)
+      writeAddress(slots, slot, bytes, 0)
+      this.dealings.set(`${asset} ${bytes.toString('hex')}`, { sent: 0n, to: new Map() })
+    }
+  }
+
+  note(transfers: Uint8Array): void {
+    if (this.dealings.size === 0) return
+    for (let i = 0; i < countTransfers(transfers); i++) {
+      const { asset, from, to, amount } = transferAt(transfers, i)
+      const [sender, receiver] = [from, to].map((bytes) => Buffer.from(bytes).toString('hex')) as [
+        string,
+        string,
+      ]
+      const sent = this.dealings.get(`${asset} ${sender}`)
+      if (sent) {
+        sent.sent += amount
+        if (this.services.has(receiver)) {
+          const with_service = dealingsWith(sent, receiver)
+          with_service.units += amount
+          with_service.sweeps += 1
+        }
+      }
+      const got = this.services.has(sender) && this.dealings.get(`${asset} ${receiver}`)
+      if (got) dealingsWith(got, sender).back += amount
+    }
+  }
+
+  /** The services that any of them dealt with. */
+  servicesMet(): string[] {
+    return [...new Set([...this.dealings.values()].flatMap(({ to }) => [...to.keys()]))]
+  }
+
+  /** Those that are deposit addresses, by whom the services' addresses belong to. All of what an
+   *  address sends, of every asset, has to go to one. */
+  found(entity_of: ReadonlyMap<string, string>): Deposit[] {
+    const verdicts = new Map<string, Deposit | undefined>()
+    for (const [key, dealings] of this.dealings) {
+      const address = key.split(' ')[1]!
+      const deposit = this.judge(address, dealings, entity_of)
+      const other = verdicts.get(address)
+      const agrees = !verdicts.has(address) || other?.entity === deposit?.entity
+      verdicts.set(address, agrees ? deposit : undefined)
+    }
+    return [...verdicts.values()]
+      .flatMap((one) => one ?? [])
+      .sort((a, b) => (a.address < b.address ? -1 : 1))
+  }
+
+  private judge(
+    address: string,
+    { sent, to }: Dealings,
+    entity_of: ReadonlyMap<string, string>,
+  ): Deposit | undefined {
+    const by_entity = new Map<
+      string,
+      { service: string; units: bigint; sweeps: number; back: bigint }
+    >()
+    for (const [service, { units, sweeps, back }] of to) {
+      const entity = entity_of.get(service) ?? service
+      const known = by_entity.get(entity) ?? { service, units: 0n, sweeps: 0, back: 0n }
+      known.units += units
+      known.sweeps += sweeps
+      known.back += back
+      by_entity.set(entity, known)
+    }
+    for (const [entity, { service, units, sweeps, back }] of by_entity) {
+      if (sweeps < SWEEPS_MIN || units * 100n < sent * TO_SERVICE_PERCENT) continue
+      if (back * 100n > units * BACK_PERCENT_MAX) continue
+      const category = CATEGORIES[this.services.get(service)!]!.name
+      return { address, service, entity, category, sweeps }
+    }
+    return undefined
+  }
+}
+
+function dealingsWith({ to }: Dealings, service: string) {
+  const known = to.get(service) ?? { units: 0n, sweeps: 0, back: 0n }
+  to.set(service, known)
+  return known
+}
+
+const sendsToServices = ({ sent, portions }: Holding): boolean =>
+  portions.some(
+    ({ category, destination }) =>
+      WITH_DEPOSITS.has(category) && destination * 100n >= sent * TO_SERVICE_PERCENT,
+  )
+
+/** Writes down what a reading of the log up to a block has found, in place of what was. */
+export async function storeFound(tx: Tx, deposits: readonly Deposit[], height: number) {
+  await tx`delete from flow_deposit_found where height < ${height}`
+  const column = (name: keyof Deposit) => deposits.map((one) => one[name])
+  await tx`
+    insert into flow_deposit_found (address, service, entity, category, sweeps, height)
+    select f.*, ${height} from unnest(${column('address')}::text[], ${column('service')}::text[],
+      ${column('entity')}::text[], ${column('category')}::text[], ${column('sweeps')}::integer[])
+      as f (address, service, entity, category, sweeps)
+    on conflict do nothing`
+}
+
+/** Gives a new generation those that were found and not revoked. */
+export async function takeOverDeposits(tx: Tx, generation: number): Promise<void> {
+  await tx`
+    insert into flow_deposit (generation, address, service, entity, category, sweeps)
+    select ${generation}, address, service, entity, category, sweeps from flow_deposit_found as f
+    where not exists (select from flow_deposit_revoked as r where r.address = f.address)`
+}
+
+export async function depositsOf(sql: Sql | Tx, generation: number): Promise<Deposit[]> {
+  return sql<Deposit>`
+    select address, service, entity, category, sweeps from flow_deposit
+    where generation = ${generation} order by address`
+}
+
+/** As labels: sure enough to be terminals, and of the kind that any list's word goes before. */
+export const depositLabels = (deposits: readonly Deposit[]): Label[] =>
+  deposits.map(({ address, category }) => ({
+    address,
+    category: categoryNumber(category)!,
+    confidence: 50,
+    kind: 'heuristic',
+    from_ms: Number.NEGATIVE_INFINITY,
+    to_ms: Number.POSITIVE_INFINITY,
+  }))

@@ -1,0 +1,151 @@
+// What an address sends counts as what it receives does: straight to a listed address, through
+// others, to a deposit address of a service, and across a pool.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { replayCheck } from 'penstock-service/screening/checks/replay.ts'
+import {
+  publishPolicy,
+  SHIPPED_NEWEST,
+  SHIPPED_POLICY,
+} from 'penstock-service/screening/engine/policy.ts'
+import { makeScreeningWorld, type ScreeningWorld, TRX } from '../../harness/screening_world.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+async function begin(world: ScreeningWorld, body: object = SHIPPED_NEWEST) {
+  await world.sql.begin((tx) =>
+    publishPolicy(tx, { body, published_by: 'test', published_at: world.clock.now() }),
+  )
+  world.now_ms += 2_000
+}
+
+/** A day after the last reading. */
+async function nextNight(world: ScreeningWorld) {
+  await world.settle()
+  await world.sql`update flow_sent set begun_at = begun_at - ${DAY_MS} * interval '1 ms'`
+  await world.drain()
+}
+
+const sharesOf = (factors: readonly { name: string; score: number }[]) =>
+  Object.fromEntries(factors.map(({ name, score }) => [name, score]))
+
+test('nearly all that came from an exchange goes straight to a sanctioned address', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  const [exchange, mule, sdn] = [world.person(), world.person(), world.person()]
+  await world.publish('operator', [
+    { address: exchange.address, category: 'exchange_licensed' },
+    { address: sdn.address, category: 'sanctions' },
+  ])
+  await world.settle()
+  world.send(exchange, mule, 900_000n * TRX)
+  world.send(mule, sdn, 890_000n * TRX)
+  await world.settle()
+  const before = await world.ask({ customer_id, address: mule.address })
+  assert.deepEqual([before.risk_score, before.risk_level], ['10.0', 'low'], 'the first policy')
+  assert.deepEqual(before.sent_factors, [])
+  await begin(world)
+  const after = await world.ask({ customer_id, address: mule.address })
+  assert.deepEqual([after.risk_score, after.risk_level], ['75.0', 'high'])
+  assert.deepEqual((await world.evidence(after.id)).floors, [
+    { category: 'sanctions', points: '75.0', rule: 'destination' },
+  ])
+  for (const { id } of [before, after]) assert.equal((await replayCheck(world.sql, id)).same, true)
+})
+
+test('what was sent is followed to where it ended, each night, and can be done again', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  await begin(world)
+  const [exchange, payer, first, second, sdn] = [
+    world.person(),
+    world.person(),
+    world.person(),
+    world.person(),
+    world.person(),
+  ]
+  await world.publish('operator', [
+    { address: exchange.address, category: 'exchange_licensed' },
+    { address: sdn.address, category: 'sanctions' },
+  ])
+  await world.settle()
+  world.send(exchange, payer, 100_000n * TRX)
+  world.send(payer, first, 40_000n * TRX)
+  world.send(first, second, 40_000n * TRX)
+  world.send(second, sdn, 30_000n * TRX)
+  world.send(payer, exchange, 20_000n * TRX)
+  await world.settle()
+  const { address } = payer
+  const early = await world.ask({ customer_id, address })
+  assert.deepEqual((await world.evidence(early.id)).sent!.ended, {}, 'read before it was sent')
+  await nextNight(world)
+  const check = await world.ask({ customer_id, address })
+  assert.deepEqual(sharesOf(check.sent_factors), {
+    sanctions: 0.5,
+    exchange_licensed: 0.3333,
+    unidentified: 0.1667,
+  })
+  assert.deepEqual([check.risk_score, check.risk_level], ['70.0', 'high'])
+  const { sent, floors } = await world.evidence(check.id)
+  assert.equal(sent!.ended.sanctions!.usd, '9000.00')
+  assert.ok(floors.some(({ rule }) => rule === 'destination_indirect'))
+  world.send(payer, sdn, 1n * TRX)
+  await world.publish('operator', [{ address: exchange.address, category: 'exchange_licensed' }])
+  await world.settle()
+  const later = await world.ask({ customer_id, address })
+  assert.equal((await world.evidence(later.id)).sent!.last_block, sent!.last_block)
+  for (const { id } of [early, check, later])
+    assert.equal((await replayCheck(world.sql, id)).same, true)
+  const other = world.startProcess(world.connect())
+  await world.drain(other)
+  const again = await world.ask({ customer_id, address }, other)
+  assert.deepEqual(again.sent_factors, later.sent_factors, 'another process reads the same')
+})
+
+test('an address that only forwards to a service is its deposit address', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  await begin(world)
+  const [mixer, deposit, other] = [world.person(), world.person(), world.person()]
+  const [payer, buyer, spender] = [world.person(), world.person(), world.person()]
+  await world.publish('operator', [{ address: mixer.address, category: 'mixer', entity: 'Blend' }])
+  await world.settle()
+  for (let sweep = 0; sweep < 2; sweep++) {
+    world.send(payer, deposit, 5_000n * TRX)
+    world.send(deposit, mixer, 5_000n * TRX)
+    world.send(buyer, spender, 5_000n * TRX)
+    world.send(spender, mixer, 2_000n * TRX)
+    world.send(spender, other, 3_000n * TRX)
+  }
+  await nextNight(world)
+  const before = await world.ask({ customer_id, address: payer.address })
+  assert.ok(!(await world.evidence(before.id)).floors.some(({ rule }) => rule === 'destination'))
+  const [found] = await world.sql<{ address: string; entity: string; sweeps: number }>`
+    select address, entity, sweeps from flow_deposit_found`
+  assert.deepEqual(
+    [found!.address, found!.entity, found!.sweeps],
+    [deposit.hex.slice(2), 'Blend', 2],
+  )
+  await world.publish('operator', [
+    { address: mixer.address, category: 'mixer', entity: 'Blend' },
+    { address: world.person().address, category: 'payment' },
+  ])
+  await world.settle()
+  const after = await world.ask({ customer_id, address: payer.address })
+  assert.ok((await world.evidence(after.id)).floors.some(({ rule }) => rule === 'destination'))
+  assert.equal(after.risk_level, 'high')
+  for (const { id } of [before, after]) assert.equal((await replayCheck(world.sql, id)).same, true)
+})
+
+test('an index of the first rules has no deposit addresses and reads nothing back', async (t) => {
+  const world = await makeScreeningWorld(t)
+  await begin(world, SHIPPED_POLICY)
+  await world.settle()
+  const rows = await world.sql`select rules from flow_generation where active_at is not null`
+  assert.deepEqual(
+    rows.map(({ rules }) => rules),
+    [1],
+  )
+  assert.deepEqual([...(await world.sql`select from flow_sent`)], [])
+})
