@@ -96,6 +96,7 @@ create table aml_check (
   index_number bigint,
   evidence_sha256 text,
   supersedes text,
+  sent_factors jsonb default '[]'::jsonb not null,
   constraint aml_check_pkey primary key (id),
   constraint aml_check_idempotency_once unique (customer_id, idempotency_key),
   constraint aml_check_supersedes foreign key (supersedes) references aml_check(id),
@@ -772,6 +773,35 @@ create table flow_checkpoint_part (
   constraint flow_checkpoint_part_pkey primary key (generation, number, part)
 );
 
+create table flow_deposit (
+  generation integer not null,
+  address text not null,
+  service text not null,
+  entity text not null,
+  category text not null,
+  sweeps integer not null,
+  constraint flow_deposit_pkey primary key (generation, address),
+  constraint flow_deposit_of_generation foreign key (generation) references flow_generation(number)
+);
+
+create table flow_deposit_found (
+  address text not null,
+  service text not null,
+  entity text not null,
+  category text not null,
+  sweeps integer not null,
+  height bigint not null,
+  constraint flow_deposit_found_pkey primary key (address)
+);
+
+create table flow_deposit_revoked (
+  address text not null,
+  reason text not null,
+  revoked_by text not null,
+  revoked_at timestamptz not null,
+  constraint flow_deposit_revoked_pkey primary key (address)
+);
+
 create table flow_freeze (
   token text not null,
   address text not null,
@@ -787,8 +817,9 @@ create table flow_generation (
   active_at timestamptz,
   reach integer default 0 not null,
   first_number bigint not null,
+  rules smallint not null,
   constraint flow_generation_pkey primary key (number),
-  constraint flow_generation_once unique (label_set, reach),
+  constraint flow_generation_once unique (label_set, reach, rules),
   constraint flow_generation_of_set foreign key (label_set) references label_set(number)
 );
 
@@ -807,6 +838,15 @@ create table flow_reach (
   made_by text not null,
   reason text not null,
   constraint flow_reach_pkey primary key (number)
+);
+
+create table flow_sent (
+  number integer generated always as identity not null,
+  generation integer not null,
+  height bigint not null,
+  begun_at timestamptz not null,
+  constraint flow_sent_pkey primary key (number),
+  constraint flow_sent_of_generation foreign key (generation) references flow_generation(number)
 );
 
 create table holding (
@@ -1779,6 +1819,15 @@ CREATE OR REPLACE FUNCTION entry_text(of transfer)
 AS $function$
   select concat_ws(' ', of.number, of.kind, of.amount_sun, encode(timestamptz_send(of.made_at), 'hex'), length(of.id),
                    length(of.debit), length(of.credit), coalesce(length(of.hold_id), -1), of.id, of.debit, of.credit, of.hold_id)
+$function$;
+
+CREATE OR REPLACE FUNCTION index_rules_in_force()
+ RETURNS smallint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(
+    (select (body->>'index_rules')::smallint from policy order by version desc limit 1), 1)::smallint
 $function$;
 
 CREATE OR REPLACE FUNCTION is_priced(o orders)

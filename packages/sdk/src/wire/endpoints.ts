@@ -1044,6 +1044,16 @@ export type Endpoints = {
         /** Share of the money, 0 to 1; the shares sum to 1 */
         score: number
       }[]
+      /** Of what the address sent, by where that has ended: as of the last night, under a policy
+       *  that looks at it, for an address itself; else none */
+      sent_factors: {
+        /** Category */
+        name: string
+        label: string
+        group: 'low' | 'medium' | 'high' | (string & {})
+        /** Share of the money, 0 to 1; the shares sum to 1 */
+        score: number
+      }[]
       /** When the check was created */
       checked_at: string
     }
@@ -1071,6 +1081,16 @@ export type Endpoints = {
       blacklist: boolean
       /** The largest first */
       risk_factors: {
+        /** Category */
+        name: string
+        label: string
+        group: 'low' | 'medium' | 'high' | (string & {})
+        /** Share of the money, 0 to 1; the shares sum to 1 */
+        score: number
+      }[]
+      /** Of what the address sent, by where that has ended: as of the last night, under a policy
+       *  that looks at it, for an address itself; else none */
+      sent_factors: {
         /** Category */
         name: string
         label: string
@@ -1112,6 +1132,16 @@ export type Endpoints = {
         blacklist: boolean
         /** The largest first */
         risk_factors: {
+          /** Category */
+          name: string
+          label: string
+          group: 'low' | 'medium' | 'high' | (string & {})
+          /** Share of the money, 0 to 1; the shares sum to 1 */
+          score: number
+        }[]
+        /** Of what the address sent, by where that has ended: as of the last night, under a
+         *  policy that looks at it, for an address itself; else none */
+        sent_factors: {
           /** Category */
           name: string
           label: string
@@ -1178,6 +1208,16 @@ export type Endpoints = {
             /** Share of the money, 0 to 1; the shares sum to 1 */
             score: number
           }[]
+          /** Of what the address sent, by where that has ended: as of the last night, under a
+           *  policy that looks at it, for an address itself; else none */
+          sent_factors: {
+            /** Category */
+            name: string
+            label: string
+            group: 'low' | 'medium' | 'high' | (string & {})
+            /** Share of the money, 0 to 1; the shares sum to 1 */
+            score: number
+          }[]
           /** When the check was created */
           checked_at: string
         } | null
@@ -1237,6 +1277,16 @@ export type Endpoints = {
         blacklist: boolean
         /** The largest first */
         risk_factors: {
+          /** Category */
+          name: string
+          label: string
+          group: 'low' | 'medium' | 'high' | (string & {})
+          /** Share of the money, 0 to 1; the shares sum to 1 */
+          score: number
+        }[]
+        /** Of what the address sent, by where that has ended: as of the last night, under a
+         *  policy that looks at it, for an address itself; else none */
+        sent_factors: {
           /** Category */
           name: string
           label: string

@@ -681,6 +681,16 @@ export type EventData = {
       /** Share of the money, 0 to 1; the shares sum to 1 */
       score: number
     }[]
+    /** Of what the address sent, by where that has ended: as of the last night, under a policy
+     *  that looks at it, for an address itself; else none */
+    sent_factors: {
+      /** Category */
+      name: string
+      label: string
+      group: 'low' | 'medium' | 'high' | (string & {})
+      /** Share of the money, 0 to 1; the shares sum to 1 */
+      score: number
+    }[]
     /** When the check was created */
     checked_at: string
     /** Of the answer that this one supersedes */
@@ -754,6 +764,16 @@ export type EventData = {
       /** Share of the money, 0 to 1; the shares sum to 1 */
       score: number
     }[]
+    /** Of what the address sent, by where that has ended: as of the last night, under a policy
+     *  that looks at it, for an address itself; else none */
+    sent_factors: {
+      /** Category */
+      name: string
+      label: string
+      group: 'low' | 'medium' | 'high' | (string & {})
+      /** Share of the money, 0 to 1; the shares sum to 1 */
+      score: number
+    }[]
     /** When the check was created */
     checked_at: string
   }
@@ -776,6 +796,16 @@ export type EventData = {
     blacklist: boolean
     /** The largest first */
     risk_factors: {
+      /** Category */
+      name: string
+      label: string
+      group: 'low' | 'medium' | 'high' | (string & {})
+      /** Share of the money, 0 to 1; the shares sum to 1 */
+      score: number
+    }[]
+    /** Of what the address sent, by where that has ended: as of the last night, under a policy
+     *  that looks at it, for an address itself; else none */
+    sent_factors: {
       /** Category */
       name: string
       label: string
