@@ -94,13 +94,14 @@ test('a thief of a session who guesses keeps its user from no proof elsewhere', 
   world.wait(30)
   const typed = { sign_in_name: 'anna', password: PASSWORD, code: codeAt(secret, world.now) }
   await owner.ask('/session/password', typed)
-  const guesses: number[] = []
+  const guess = { password: 'a guess of somebody', code: '123456' }
   for (let i = 0; i < 12; i++) {
-    const guess = { password: 'a guess of somebody', code: '123456' }
-    guesses.push((await thief.call('/session/step-up', guess)).status)
+    assert.equal((await thief.call('/session/step-up', guess)).status, 200)
+    world.wait(300)
   }
-  assert.deepEqual([guesses.slice(0, 5), guesses.at(-1)], [Array(5).fill(200), 429])
+  assert.equal((await thief.call('/session/step-up', guess)).status, 200)
   world.wait(30)
+  assert.equal((await thief.call('/session/step-up', guess)).status, 429)
   const code = codeAt(secret, world.now)
   assert.equal((await owner.call('/session/step-up', { password: PASSWORD, code })).code, 0)
 })
