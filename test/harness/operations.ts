@@ -1,7 +1,7 @@
 // Calls of the operators' operations, on a world where each finds something: of all that need no
 // file, index or node of their own.
 
-import { signingTerms } from 'penstock-service/chain/signing/signing_terms.ts'
+import { signingTerms } from 'penstock-service/chain/wallets/signing_terms.ts'
 import { insertLoss } from 'penstock-service/health/monitoring/database_losses.ts'
 import { watchAlertsStep } from 'penstock-service/health/monitoring/watch_alerts.ts'
 import { insertWorker } from './process_rows.ts'

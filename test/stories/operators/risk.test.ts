@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
-import { signingTerms } from 'penstock-service/chain/signing/signing_terms.ts'
+import { signingTerms } from 'penstock-service/chain/wallets/signing_terms.ts'
 import type { Risk } from 'penstock-service/health/risk/risk.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { insertWorker } from '../../harness/process_rows.ts'
@@ -23,8 +23,8 @@ test('the amounts are those of the floats, limits, prices and balances there are
   ])
   const limits = { refund_trx_day: 700, delegated_trx_day: 48_000_000 }
   await insertWorker(world.sql, { signing: signingTerms({ ...world.wallets, limits }, stakes) })
-  type Told = Omit<Risk, 'most_sun'> & { most_sun: number | null; says: string }
-  const ask = () => at.json<Told[]>('risk', '--node-url', 'https://devchain')
+  type PrintedRisk = Omit<Risk, 'most_sun'> & { most_sun: number | null; says: string }
+  const ask = () => at.json<PrintedRisk[]>('risk', '--node-url', 'https://devchain')
   const found = await ask()
   const of = (thief: Risk['thief'], takes: Risk['takes'], list = found) =>
     list.find((one) => one.thief === thief && one.takes === takes)

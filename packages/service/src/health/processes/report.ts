@@ -1,7 +1,7 @@
 // What processes say of themselves, in their rows: what only each of them knows. Read by whoever
 // wants to know of all of them; a process of another version may say less.
 
-import type { SigningTerms } from '../../chain/signing/signing_terms.ts'
+import type { SigningTerms } from '../../chain/wallets/signing_terms.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { GuardedProvider } from '../../screening/providers/guard.ts'
 import type { IndexMemory } from '../../screening/tracing/generations.ts'

@@ -1,8 +1,9 @@
 // What each thief can take at most, by what lies in the hot wallets now, the limits of signing,
-// prices and what customers have: the amounts of docs/threats.md, worked out from what runs.
+// prices and what customers have: the amounts of docs/guarantees/threats.md, worked out from what
+// runs.
 
 import type { Node } from '../../chain/node/node.ts'
-import type { SigningTerms } from '../../chain/signing/signing_terms.ts'
+import type { SigningTerms } from '../../chain/wallets/signing_terms.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { readApprovalRule } from '../../treasury/corrections/approvals.ts'

@@ -106,7 +106,7 @@ export function flowGenerations(needs: Needs): Generations {
   let current: Generation | undefined
   let next: Generation | undefined
   /** The next one while it is begun, and its number. */
-  let beginning: { number: number; work: Beginning } | undefined
+  let beginning: { number: number; work: GenerationStart } | undefined
 
   /** After a start, what was in use before goes on answering until what is newer has caught up. */
   async function takeUpUsed(input: Input): Promise<boolean> {
@@ -131,7 +131,7 @@ export function flowGenerations(needs: Needs): Generations {
         and reach = coalesce((select max(number) from flow_reach), 0))`
 
   /** Goes on with the beginning of the next one. What fails is begun anew. */
-  async function begun(work: Beginning): Promise<Generation | undefined> {
+  async function begun(work: GenerationStart): Promise<Generation | undefined> {
     let done = true
     try {
       const portion = await work.next()
@@ -322,7 +322,7 @@ function hasNewAsset({ assets }: Generation, blocks: readonly RecordedBlock[]): 
 }
 
 /** It goes on by portions of a few milliseconds, and the generation in use with it. */
-type Beginning = AsyncGenerator<undefined, Generation>
+type GenerationStart = AsyncGenerator<undefined, Generation>
 
 /** Begins a generation: from its own newest checkpoint, or from what the generation in use and this
  *  one have in common, or from its first block. */
@@ -330,7 +330,7 @@ async function* beginGeneration(
   needs: Needs,
   number: number,
   used: Generation | undefined,
-): Beginning {
+): GenerationStart {
   const { sql } = needs
   const basis = await readBasis(sql, number)
   const changes = used && (yield* labelChanges(sql, used, basis))

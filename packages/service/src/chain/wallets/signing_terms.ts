@@ -1,8 +1,8 @@
 // What a process signs with, and how much: its wallets and the limits in force, as it tells others.
 
 import type { Address } from 'penstock-tron/address.ts'
-import type { Wallets } from '../wallets/wallet_file.ts'
-import { limitsInForce, type Stakes } from './signing_limits.ts'
+import { limitsInForce, type Stakes } from '../signing/signing_limits.ts'
+import type { Wallets } from './wallet_file.ts'
 
 /** Sums of sun are texts: a JSON number may not hold them. */
 export type SigningTerms = {
