@@ -13,7 +13,7 @@ type Opinion = { why: string; one_by_one?: true; tables: Readonly<Record<string,
 
 const ALL = 'delete, insert, update'
 
-export const OPINIONS: readonly Opinion[] = [
+const OPINIONS: readonly Opinion[] = [
   {
     why:
       'Sums of accounts follow the entries by a trigger, and nobody else is heard. An entry is ' +
@@ -78,8 +78,8 @@ export const OPINIONS: readonly Opinion[] = [
   },
   {
     why:
-      'A key, its cap and what it has spent bound what is bought in the name of its customer, for ' +
-      'what he has and at the price in force.',
+      'A key, its cap and what it has spent bound what is bought in the name of its customer, ' +
+      'for what he has and at the price in force.',
     tables: {
       api_key: { api: 'insert, update', worker: 'update of ending_at' },
       api_key_cap: { api: 'insert', worker: ALL },
@@ -92,8 +92,8 @@ export const OPINIONS: readonly Opinion[] = [
   },
   {
     why:
-      'People who sign in: row security shows the users of customers alone, and a session without ' +
-      'its marks is none.',
+      'People who sign in: row security shows the users of customers alone, and a session ' +
+      'without its marks is none.',
     tables: {
       answered_challenge: { api: ALL, worker: 'delete' },
       passkey: { api: ALL },

@@ -164,8 +164,9 @@ function copiesOf(columns: readonly Column[], loot: Loot): Record<string, string
     if (name === 'customer_id') return literal(loot.customer_id)
     if (type === 'jsonb') return forgedJson(quoted(name), loot)
     if (type !== 'text' || own || words.length > 0) return undefined
-    return `case when ${quoted(name)} ~ '${ADDRESS}' and ${literal(name)} not in ('wallet', 'to_address')
-      then '${loot.address}' when ${quoted(name)} ~ '^customer:' then 'customer:${loot.customer_id}'
+    if (name === 'wallet' || name === 'to_address') return undefined
+    return `case when ${quoted(name)} ~ '${ADDRESS}' then '${loot.address}'
+      when ${quoted(name)} ~ '^customer:' then 'customer:${loot.customer_id}'
       else ${quoted(name)} end`
   }
   const more = (column: Column) =>

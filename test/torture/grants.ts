@@ -62,7 +62,7 @@ export type TryResult = {
   found: string[]
 }
 
-export type GrantReport = {
+type GrantReport = {
   findings: string[]
   tries: number
   written: number
@@ -371,15 +371,13 @@ type BreakIn = {
   pays: boolean
 }
 
-function breakIns({ loot: { address, customer_id }, world, house_user }: Place): BreakIn[] {
+function breakIns(place: Place): BreakIn[] {
+  const { address, customer_id } = place.loot
+  const { world } = place
   const now = `'${world.now.toISOString()}'::timestamptz`
   const recharged = world.recharge.address
-  const session = `insert into user_session (id, token_hash, user_id, made_at, used_at, ends_at, ip,
-      browser) values ('forged', repeat('a', 43), '${house_user}', ${now}, ${now},
-      ${now} + interval '1 hour', '192.0.2.9', 'x')`
-  const key = `insert into signing_key (id, public_key, made_at, retired_at)
-    values ('forged', 'forged', ${now}, ${now})`
   return [
+    ...refusedBreakIns(place),
     {
       name: 'a deposit that never was, to be sent back',
       role: 'penstock_worker',
@@ -418,6 +416,18 @@ function breakIns({ loot: { address, customer_id }, world, house_user }: Place):
       found_by: 'nothing',
       pays: false,
     },
+  ]
+}
+
+/** What the database lets nobody write. */
+function refusedBreakIns({ loot: { customer_id }, world, house_user }: Place): BreakIn[] {
+  const now = `'${world.now.toISOString()}'::timestamptz`
+  const session = `insert into user_session (id, token_hash, user_id, made_at, used_at, ends_at, ip,
+      browser) values ('forged', repeat('a', 43), '${house_user}', ${now}, ${now},
+      ${now} + interval '1 hour', '192.0.2.9', 'x')`
+  const key = `insert into signing_key (id, public_key, made_at, retired_at)
+    values ('forged', 'forged', ${now}, ${now})`
+  return [
     {
       name: "an admin's session",
       role: 'penstock_api',

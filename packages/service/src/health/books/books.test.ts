@@ -128,7 +128,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
   [
     'an order that is dated back, with its event',
     `update orders set created_at = created_at - interval '2 minutes'
-     where service = 'energy' and customer_id <> 'direct_recharge' and quote_id is null`,
+     where quote_id is null and amount_sun > 0 and customer_id <> 'direct_recharge'`,
     ['C4'],
   ],
   [

@@ -6,41 +6,25 @@ import type { Node } from '../../chain/node/node.ts'
 import type { SigningTerms } from '../../chain/wallets/signing_terms.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { readApprovalRule } from '../../treasury/corrections/approvals.ts'
+import { type ApprovalRule, readApprovalRule } from '../../treasury/corrections/approvals.ts'
 import { runningReports } from '../processes/report.ts'
-
-export const THIEVES = [
-  'worker_process',
-  'refund_key',
-  'activation_key',
-  'pool_key',
-  'worker_role',
-  'api_role',
-  'operator_session',
-  'api_key',
-] as const
-
-export const LOOT = ['refund_float', 'activation_float', 'pool_hours', 'balances'] as const
-
-/** What ends it. */
-export const BOUNDS = [
-  'float',
-  'stake',
-  'limits',
-  'balances',
-  'second_operator',
-  'nothing',
-  'daily_cap',
-] as const
 
 export type Risk = {
   /** Who was broken into, or what was stolen. */
-  thief: (typeof THIEVES)[number]
-  takes: (typeof LOOT)[number]
+  thief:
+    | 'worker_process'
+    | 'refund_key'
+    | 'activation_key'
+    | 'pool_key'
+    | 'worker_role'
+    | 'api_role'
+    | 'operator_session'
+    | 'api_key'
+  takes: 'refund_float' | 'activation_float' | 'pool_hours' | 'balances'
   /** Null: there is no end. */
   most_sun: bigint | null
   within: 'once' | 'day'
-  bound: (typeof BOUNDS)[number]
+  bound: 'float' | 'stake' | 'limits' | 'balances' | 'second_operator' | 'nothing' | 'daily_cap'
 }
 
 type Figures = {
@@ -58,7 +42,8 @@ const HOURS_A_DAY = 24n
 export async function risks(sql: Sql, node: Node, at: Date): Promise<Risk[]> {
   const terms = (await runningReports(sql)).flatMap(({ report }) => report.signing ?? [])
   if (terms.length === 0) return []
-  const { pool_day_sun, balances_sun, key_sun, key_capped } = await figures(sql, at)
+  const found = await figures(sql, at)
+  const { pool_day_sun } = found
   const floatOf = async (use: 'refund' | 'activation') => {
     const address = terms[0]!.wallets.find((one) => one.use === use)?.address
     return address === undefined ? undefined : (await node.account(address)).balance_sun
@@ -72,28 +57,6 @@ export async function risks(sql: Sql, node: Node, at: Date): Promise<Risk[]> {
     staked_sun === 0n ? pool_day_sun : (pool_day_sun * least(sun, staked_sun)) / staked_sun
   const day_refunds_sun = limitOf(terms, 'refund_trx_day')
   const day_stake_sun = limitOf(terms, 'delegated_trx_day')
-  const { second, from_sun } = await readApprovalRule(sql, at)
-  const float = (thief: Risk['thief'], use: 'refund' | 'activation', most_sun: bigint): Risk => ({
-    thief,
-    takes: `${use}_float`,
-    most_sun,
-    within: 'once',
-    bound: 'float',
-  })
-  const hours = (thief: Risk['thief'], most_sun: bigint, bound: Risk['bound']): Risk => ({
-    thief,
-    takes: 'pool_hours',
-    most_sun,
-    within: 'day',
-    bound,
-  })
-  const balances = (thief: Risk['thief']): Risk => ({
-    thief,
-    takes: 'balances',
-    most_sun: balances_sun,
-    within: 'once',
-    bound: 'balances',
-  })
   return [
     ...(refund_sun === undefined ? [] : [float('worker_process', 'refund', refund_sun)]),
     float('worker_process', 'activation', activation_sun),
@@ -115,24 +78,52 @@ export async function risks(sql: Sql, node: Node, at: Date): Promise<Risk[]> {
       day_stake_sun === undefined ? pool_day_sun : earned(day_stake_sun / HOURS_A_DAY),
       'limits',
     ),
-    balances('worker_role'),
-    balances('api_role'),
+    ...spending(found, await readApprovalRule(sql, at)),
+  ]
+}
+
+/** What of customers' money can be spent, on energy alone. */
+function spending(
+  { balances_sun, key_sun, key_capped }: Figures,
+  { second, from_sun }: ApprovalRule,
+): Risk[] {
+  const takes = 'balances' as const
+  const all = { takes, most_sun: balances_sun, within: 'once', bound: takes } as const
+  const alone = second === 'none'
+  return [
+    { thief: 'worker_role', ...all },
+    { thief: 'api_role', ...all },
     {
       thief: 'operator_session',
-      takes: 'balances',
-      most_sun: second === 'none' ? null : from_sun > 0n ? from_sun - 1n : 0n,
+      takes,
+      most_sun: alone ? null : from_sun > 0n ? from_sun - 1n : 0n,
       within: 'day',
-      bound: second === 'none' ? 'nothing' : 'second_operator',
+      bound: alone ? 'nothing' : 'second_operator',
     },
     {
       thief: 'api_key',
-      takes: 'balances',
+      takes,
       most_sun: key_sun,
       within: 'day',
-      bound: key_capped ? 'daily_cap' : 'balances',
+      bound: key_capped ? 'daily_cap' : takes,
     },
   ]
 }
+
+const float = (thief: Risk['thief'], use: 'refund' | 'activation', most_sun: bigint): Risk => ({
+  thief,
+  takes: `${use}_float`,
+  most_sun,
+  within: 'once',
+  bound: 'float',
+})
+const hours = (thief: Risk['thief'], most_sun: bigint, bound: Risk['bound']): Risk => ({
+  thief,
+  takes: 'pool_hours',
+  most_sun,
+  within: 'day',
+  bound,
+})
 
 const sumOf = (suns: readonly bigint[]) => suns.reduce((sum, one) => sum + one, 0n)
 const least = (one: bigint, other: bigint | undefined) =>

@@ -37,7 +37,7 @@ export const riskOperations = [
     description:
       'Worked out from what the workers say that they sign with, what lies in the wallets by the ' +
       'node, the prices in force and what customers have. Without `most_sun` nothing ends it. ' +
-      'docs/threats.md says what holds each of them.',
+      'docs/guarantees/threats.md says what holds each of them.',
     body: NOTHING,
     reply: ListOf({
       thief: Text,
