@@ -104,7 +104,7 @@ export function isNode(value: unknown): value is Tree {
 /** The file that a specifier names; undefined for what is not ours. */
 export function importedFile(from: string, specifier: string): string | undefined {
   if (/^\.\.?\//.test(specifier)) return join(dirname(from), specifier)
-  const [, name, path] = /^penstock-(\w+)\/(.+)$/.exec(specifier) ?? []
+  const [, name, path] = /^penstock-([\w-]+)\/(.+)$/.exec(specifier) ?? []
   if (name === undefined) return undefined
   if (name === 'test') return `test/${path}`
   return name === 'service' ? `packages/service/src/${path}` : `packages/${name}/${path}`
