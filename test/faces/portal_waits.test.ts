@@ -38,6 +38,24 @@ portal.test('a page that cannot be loaded now takes nothing away, and comes late
   await page.getByText(/No invoices yet/).waitFor()
 })
 
+portal.test('while the hours of a first day are asked for, nothing untrue is said', async () => {
+  const { page } = portal
+  let goOn = () => {}
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  await page.route('**/v1/summary', async (route) => {
+    if (route.request().postData()?.includes('hour')) await held
+    await route.continue()
+  })
+  await visit('/portal')
+  await page.getByRole('heading', { name: 'Balance, 30 days' }).waitFor()
+  assert.equal(await page.getByText('No money yet').count(), 0)
+  await page.getByText(/TRX now\. The chart begins/).waitFor()
+  goOn()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
 portal.test('what was typed is there again after signing in again', async () => {
   const { context, page } = portal
   await visit('/portal/buy')

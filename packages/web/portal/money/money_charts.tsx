@@ -39,15 +39,17 @@ function sinceFirst(buckets: readonly Bucket[]): readonly Bucket[] {
 export function useSummary(): Summary {
   const days = useQuestion('/v1/summary', {}, { patch: patchByMoney })
   const lived = sinceFirst(days.answer.value?.buckets ?? [])
-  const by_hour = lived.length > 0 && lived.length < DAYS_MIN
+  const is_short = lived.length > 0 && lived.length < DAYS_MIN
   const since = lived[0]?.at
   const hours = useQuestion(
     '/v1/summary',
     { bucket: 'hour', ...(since !== undefined && { since }) },
-    { patch: patchByMoney, off: !by_hour },
+    { patch: patchByMoney, off: !is_short },
   )
-  const buckets = by_hour ? sinceFirst(hours.answer.value?.buckets ?? []) : lived
-  return { days, drawn: { buckets, by_hour } }
+  // Until the hours are there, the days say what is true.
+  const known = is_short ? hours.answer.value?.buckets : undefined
+  const buckets = known === undefined ? lived : sinceFirst(known)
+  return { days, drawn: { buckets, by_hour: known !== undefined } }
 }
 
 type ChartData = Summary['drawn']
