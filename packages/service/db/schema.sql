@@ -982,7 +982,13 @@ create table list (
   url text,
   licence text not null,
   refresh_hours integer,
+  kind text default 'curated' not null,
+  read_at timestamptz,
+  failing_since timestamptz,
+  error text,
   constraint list_pkey primary key (code),
+  constraint list_failing_says_why check ((failing_since is null) = (error is null)),
+  constraint list_kind check (kind in ('authority', 'curated')),
   constraint list_refresh_positive check (refresh_hours > 0)
 );
 

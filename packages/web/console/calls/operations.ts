@@ -177,17 +177,17 @@ export type Operations = {
     last_set: number | null }[] }
   'lists preview': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
     limit?: number; file: { name: string; text: string } }; reply: { list: string; entries: number;
-    entries_before: number; added: number; removed: number; passed_over: number; watched: number;
-    refused: string | null; differences: { list: string; change: string; address: string;
-    category: string; entity: string; kind: string; confidence: number; reference: string;
-    valid_from: string | null; valid_to: string | null }[] } }
+    entries_before: number; added: number; removed: number; passed_over: number; misspelt: number;
+    watched: number; refused: string | null; differences: { list: string; change: string;
+    address: string; category: string; entity: string; kind: string; confidence: number;
+    reference: string; valid_from: string | null; valid_to: string | null }[] } }
   'lists import': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
     shrink?: boolean; reason: string; file: { name: string; text: string } }; reply: { list: string;
     label_set: number; added: number; removed: number; changed: boolean; entries: number;
-    passed_over: number }[] }
+    passed_over: number; misspelt: number }[] }
   'lists revert': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
     version: number; reason: string }; reply: { list: string; label_set: number; added: number;
-    removed: number; changed: boolean; entries: number; passed_over: number } }
+    removed: number; changed: boolean; entries: number; passed_over: number; misspelt: number } }
   'aml status': { body: object; reply: { policy: string; label_set: number;
     generation: number | null; first_block: number | null; last_block: number | null;
     behind: number | null; hubs: number; lists: string | string[] } }

@@ -101,7 +101,8 @@ const Effect = (preview: Preview) => (
         removed: count(preview.removed),
         passed_over: count(preview.passed_over),
       })}{' '}
-      {say('lists.watched', { n: preview.watched })}
+      {say('lists.watched', { n: preview.watched })}{' '}
+      {preview.misspelt > 0 && say('lists.misspelt', { count: count(preview.misspelt) })}
     </p>
     {preview.refused !== null && (
       <p class="note warn">

@@ -3,11 +3,15 @@
 // and when it is over, and `status` has it in between.
 
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { type Operator, worldOperator } from 'penstock-test/harness/operator.ts'
 import { keepMore } from 'penstock-test/harness/without_triggers.ts'
 import { type Customer, makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { HOUSE, listEvents } from '../../events/log/events.ts'
+import { Outage } from '../../lib/fault.ts'
+import { idMaker, systemRandom } from '../../lib/ids.ts'
+import { type Download, refreshStep } from '../../screening/labels/lists.ts'
 import { ALERTS } from './alerts.ts'
 import { watchAlertsStep } from './watch_alerts.ts'
 
@@ -166,6 +170,79 @@ const CASES: Record<string, Case> = {
       insert into issuer_word (address, token, asked_at, said, nodes)
       values ('T', 'U', ${world.now}::timestamptz + interval '1 second', 'not_frozen', 1)`,
   },
+  'checks are answered and no list is loaded': {
+    raises: ['lists_none'],
+    cause: ({ world, anna }) => insertCheck(world, anna.id, 'completed', null),
+    async end({ world }) {
+      await world.sql`insert into label_set (number, sha256, note, published_at, published_by)
+        values (1, ${'0'.repeat(64)}, 'test', ${world.now}, 'test')`
+      await world.sql`insert into list_version (list, origin, sha256, entries, passed_over,
+        loaded_at, loaded_by)
+        values ('operator', 'test', ${'0'.repeat(64)}, 0, 0, ${world.now}, 'test')`
+      await world.sql`insert into label_set_version (label_set, version_id)
+        select 1, id from list_version`
+    },
+  },
+  'an official list was not read for eight days, another not for two of its turns': {
+    raises: ['list_old'],
+    cause: ({ world }) => world.sql`
+      update list set read_at = ${world.now}::timestamptz - interval '8 days',
+        refresh_hours = case when code = 'tagpacks' then 95 end
+      where code in ('nbctf', 'tagpacks')`,
+    end: ({ world }) => world.sql`update list set read_at = ${world.now} where read_at is not null`,
+  },
+  'a publisher does not answer': {
+    raises: ['list_failing'],
+    cause: ({ world }) => refresh(world, async () => Promise.reject(new Outage('no answer'))),
+    async end({ world }) {
+      const bytes = Readable.from([Buffer.from(`address,category\n${HOUSE_ADDRESS},mixer\n`)])
+      await refresh(world, async () => ({ bytes, bytes_expected: undefined }))
+    },
+  },
+  'the index of a worker stands still': {
+    raises: ['index_behind'],
+    cause: ({ world }) => world.sql`
+      insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+        clock_offset_ms, unreplicated_commits, report)
+      select 'slow', 'worker', 'other', '1', 1, ${world.now}::timestamptz - interval '2 minutes',
+        clock_timestamp(), 1, 0, 0, 0, jsonb_build_object('indexes', jsonb_build_array(
+          jsonb_build_object('in_use', true, 'block_number', max(number) - 21)))
+      from flow_block`,
+    end: ({ world }) => world.sql`
+      update process set report = jsonb_build_object('indexes', jsonb_build_array(
+        jsonb_build_object('in_use', true, 'block_number', (select max(number) from flow_block))))
+      where id = 'slow'`,
+  },
+  'checks fail that could have been answered': {
+    raises: ['checks_failing'],
+    async cause({ world, anna }) {
+      for (let i = 0; i < 15; i++) await insertCheck(world, anna.id, 'completed', null)
+      await insertCheck(world, anna.id, 'failed', 'tx_not_found')
+      await insertCheck(world, anna.id, 'failed', 'index_stale')
+    },
+    async end({ world, anna }) {
+      for (let i = 0; i < 2; i++) await insertCheck(world, anna.id, 'completed', null)
+    },
+  },
+  'an answer waits for a decision for more than a day': {
+    raises: ['review_waits'],
+    cause: ({ world, anna }) => world.sql`
+      insert into aml_review (check_id, customer_id, address, risk_score, opened_at)
+      select id, ${anna.id}, address, 100, ${world.now}::timestamptz - interval '25 hours'
+      from aml_check order by id limit 1`,
+    end: ({ world }) => world.sql`delete from aml_review`,
+  },
+  'a provider fails whatever it is asked': {
+    raises: ['provider_down'],
+    cause: ({ world }) => world.sql`
+      insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
+      select id, 'amlbot', 'transient', '', ${'0'.repeat(64)}, ${world.now}
+      from aml_check order by id limit 3`,
+    end: ({ world }) => world.sql`
+      insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
+      select id, 'amlbot', 'answered', '', ${'0'.repeat(64)}, ${world.now}
+      from aml_check order by id limit 1`,
+  },
   'a reader of blocks stands still': {
     raises: ['reader_behind'],
     cause: ({ world }) => world.sql`update cursor set number = number - 1000`,
@@ -253,6 +330,25 @@ const CASES: Record<string, Case> = {
 /** More than any pool has, and than any wallet carries. */
 const MUCH = 1_000_000_000_000n
 const TX_ID = '0'.repeat(64)
+
+const HOUSE_ADDRESS = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
+
+/** A check that has ended. */
+const insertCheck = (world: World, customer_id: string, state: string, error: string | null) =>
+  world.sql`
+    insert into aml_check (id, customer_id, type, network, address, state, price_sun, solid_number,
+      due_at, created_at, ended_at, error, risk_score, risk_level)
+    values (${idMaker({ now: () => world.now }, systemRandom)()}, ${customer_id}, 'address', 'TRX', 'T', ${state}, 0, 1, ${world.now},
+      ${world.now}, ${world.now}, ${error}, ${state === 'completed' ? '1.0' : null},
+      ${state === 'completed' ? 'low' : null})`
+
+async function refresh(world: World, download: Download): Promise<void> {
+  const { sql } = world
+  await sql`update list set url = 'http://127.0.0.1/', refresh_hours = 1 where code = 'operator'`
+  const step = refreshStep({ sql, clock: { now: () => world.now }, download })
+  await step.run().catch(() => {})
+  await sql`update list set url = null, refresh_hours = null where code = 'operator'`
+}
 
 let webhook_id = ''
 let chain = ''

@@ -1,5 +1,6 @@
 // What a person should look at. docs/operators/alerts.md says for each alert what it means.
 
+import { firstIdAt } from '../../lib/ids.ts'
 import {
   type Fragment,
   joinFragments,
@@ -7,6 +8,7 @@ import {
   writeFragment,
 } from '../../platform/database/fragments.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import { PROVIDERS } from '../../screening/providers/configured.ts'
 import { DUST_SUN } from '../../treasury/deposits/arrivals.ts'
 import { GONE_SECONDS } from './processes.ts'
 
@@ -22,6 +24,17 @@ const BLOCKS_FOR_RECLAIM = 20
 
 /** A backup is made every day, and takes its time. */
 const BACKUP_HOURS_MAX = 25
+
+/** Blocks of a minute: checks that are asked for now wait as long. */
+const INDEX_BLOCKS_MAX = 20
+
+/** Why a check fails that nobody could answer. */
+const QUESTIONS_FAULTS = ['tx_not_found', 'no_transfer', 'not_in_transaction', 'not_covered']
+
+/** A provider that fails so often is left alone soon. */
+const PROVIDER_FAILURES = 3
+
+const daysBefore = (now: Date, days: number) => new Date(now.getTime() - days * 86_400_000)
 
 /** What is looked for, by the name of the alert: lines with `since` and `what`. */
 export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragment> = {
@@ -166,6 +179,68 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
         where later.said <> 'not_asked' and later.token = issuer_word.token
           and later.asked_at > issuer_word.asked_at)
     order by asked_at limit 1`,
+  lists_none: ({ sql, now }) => sql`
+    select null as since, 'checks are answered, and no list is loaded: nothing is known of who '
+      'addresses belong to' as what
+    where not exists (select 1 from label_set_version
+        where label_set = (select max(number) from label_set))
+      and exists (select 1 from aml_check where id >= ${firstIdAt(daysBefore(now, 1))}
+        and state = 'completed')`,
+  list_old: ({ sql, now }) => sql`
+    select min(read_at) as since, format('lists that were not read for too long: %s',
+      string_agg(code, ', ' order by code)) as what
+    from list
+    where read_at < ${now}::timestamptz - case
+        when refresh_hours is not null then make_interval(hours => 2 * refresh_hours)
+        when kind = 'authority' then interval '7 days' end
+    having count(*) > 0`,
+  list_failing: ({ sql }) => sql`
+    select min(failing_since) as since, string_agg(format('%s is not loaded: %s', code, error), '; '
+      order by code) as what
+    from list where failing_since is not null having count(*) > 0`,
+  // Of each process the last it said of itself, some seconds old.
+  index_behind: ({ sql, now }) => sql`
+    select null as since, format('the index of %s (%s) lacks %s blocks of the log', host, role,
+      newest.number - coalesce(known.block_number, newest.first_number - 1)) as what
+    from (select (select number from flow_block order by number desc limit 1) as number,
+        (select number from flow_block order by number limit 1) as first_number) as newest,
+      process as p left join lateral (
+        select (i ->> 'block_number')::bigint as block_number
+        from jsonb_array_elements(p.report -> 'indexes') as i
+        where (i ->> 'in_use')::boolean) as known on true
+    where p.role in ('all', 'worker') and p.report ? 'indexes'
+      and p.seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+      and p.started_at < ${now}::timestamptz - interval '1 minute'
+      and newest.number - coalesce(known.block_number, newest.first_number - 1)
+        > ${INDEX_BLOCKS_MAX}::bigint
+    order by host, id limit 1`,
+  checks_failing: ({ sql, now }) => sql`
+    select min(ended_at) filter (where failing) as since,
+      format('checks that failed within 10 minutes, by no fault of the question: %s of %s',
+        count(*) filter (where failing), count(*)) as what
+    from (
+      select ended_at, state = 'failed' and error <> all(${QUESTIONS_FAULTS}::text[]) as failing
+      from aml_check
+      where id >= ${firstIdAt(daysBefore(now, 1 / 72))} and state in ('completed', 'failed')
+        and ended_at > ${now}::timestamptz - interval '10 minutes') as ended
+    having count(*) filter (where failing) * 20 > count(*)`,
+  review_waits: ({ sql, now }) => sql`
+    select min(opened_at) as since, format('answers that have waited for a decision for a day: %s',
+      count(*)) as what
+    from aml_review where state = 'open' and opened_at < ${now}::timestamptz - interval '1 day'
+    having count(*) > 0`,
+  provider_down: ({ sql, now }) => sql`
+    select failed.since, format('%s was asked within 10 minutes, failed %s times and answered '
+      'nothing', provider, failed.times) as what
+    from unnest(${PROVIDERS}::text[]) as p (provider)
+    cross join lateral (
+      select count(*) as times, min(received_at) as since from aml_answer as a
+      where a.provider = p.provider and received_at > ${now}::timestamptz - interval '10 minutes'
+        and outcome in ('transient', 'permanent', 'auth', 'quota')) as failed
+    where failed.times >= ${PROVIDER_FAILURES}::integer and not exists (
+      select 1 from aml_answer as a where a.provider = p.provider and outcome = 'answered'
+        and received_at > ${now}::timestamptz - interval '10 minutes')
+    order by provider limit 1`,
   webhooks_failing: ({ sql, now }) => sql`
     select min(failing_since) as since,
       format('webhooks that are not called any more, or fail for an hour: %s, the first %s',

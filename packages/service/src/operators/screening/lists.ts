@@ -78,7 +78,7 @@ type LoadNeeds = Pick<Needs, 'progress'> & {
 }
 
 async function load(source: Source, loading: LoadNeeds) {
-  const { entries, passed_over } = await read(loading, source)
+  const { entries, passed_over, misspelt } = await read(loading, source)
   const { list, origin } = source
   const { by, may_shrink, record } = loading
   return record(async (tx, loaded_at) => {
@@ -89,7 +89,7 @@ async function load(source: Source, loading: LoadNeeds) {
     const { version_id, ...published } = await publishing
     const after = { version: version_id, label_set: published.label_set, origin }
     return {
-      result: { list, ...published, passed_over },
+      result: { list, ...published, passed_over, misspelt },
       actions: published.changed ? [{ subject: `list:${list}`, before: null, after }] : [],
     }
   })
@@ -99,7 +99,22 @@ const CHANGED =
   'The running service follows the new labels as soon as its index has caught up with them.'
 
 function loaded(rows: Awaited<ReturnType<typeof load>>[]) {
-  return { value: rows, note: rows.some((one) => one.changed) ? CHANGED : 'No change.' }
+  const change = rows.some((one) => one.changed) ? CHANGED : 'No change.'
+  const note = rows
+    .flatMap((one) => misspeltNote(one.list, one.misspelt))
+    .concat(change)
+    .join('\n')
+  const value = rows.map(({ misspelt, ...one }) => ({ ...one, misspelt: misspelt.length }))
+  return { value, note }
+}
+
+const MISSPELT_SHOWN = 10
+
+/** What somebody should look at in the publisher's file. */
+function misspeltNote(list: string, misspelt: readonly string[]): string[] {
+  if (misspelt.length === 0) return []
+  const shown = misspelt.slice(0, MISSPELT_SHOWN).join('; ')
+  return [`${list}: texts that look like addresses and are none: ${misspelt.length}: ${shown}.`]
 }
 
 /** A list in a file, of those who type. */
@@ -126,6 +141,7 @@ const LoadedLists = ListOf({
   changed: Flag,
   entries: Count,
   passed_over: Count,
+  misspelt: Count,
 })
 const State = {
   list: Text,
@@ -232,6 +248,7 @@ export const listOperations = [
       added: Count,
       removed: Count,
       passed_over: Count,
+      misspelt: Count,
       watched: Count,
       refused: OrNull(Text),
       differences: ListOf(Difference),
@@ -239,12 +256,23 @@ export const listOperations = [
     takes: 'upload',
     cli: FROM_FILE,
     async handle({ sql, body: { list, limit = LIMIT }, upload, progress }) {
-      const { entries, passed_over } = await read({ progress }, { list, ...requireUpload(upload) })
+      const contents = await read({ progress }, { list, ...requireUpload(upload) })
+      const { entries, passed_over, misspelt } = contents
       const all = await previewList(sql, list, entries)
       const { differences, ...counts } = all
       const watched = await watchedAmong(sql, new Set(differences.map(({ address }) => address)))
       const shown = differences.slice(0, limit)
-      return { value: { list, ...counts, passed_over, watched, differences: shown } }
+      return {
+        value: {
+          list,
+          ...counts,
+          passed_over,
+          misspelt: misspelt.length,
+          watched,
+          differences: shown,
+        },
+        note: misspeltNote(list, misspelt)[0],
+      }
     },
   }),
   undertaking({
@@ -273,7 +301,7 @@ export const listOperations = [
       const restored = await restoreVersion(tx, { list, version_id, by, at })
       const { version_before, version_id: _, ...counts } = restored
       const { label_set } = counts
-      const value = { list, ...counts }
+      const value = { list, ...counts, misspelt: 0 }
       const before = version_before === undefined ? null : { version: version_before }
       const after = { version: version_id, label_set }
       return {

@@ -59,6 +59,10 @@ export async function publishList(
 ): Promise<PublishOutcome> {
   const distinct = await distinctEntries(entries, requireSound)
   await tx`lock table label_set in exclusive mode`
+  // Also when it says what it said before: it is known to be up to date.
+  await tx`
+    update list set read_at = ${loading.loaded_at}, failing_since = null, error = null
+    where code = ${loading.list}`
   const { before, same, newest } = await versionInForce(tx, loading.list)
   // Where the one in force is not the newest, an operator has gone back to it.
   const difference = await comparedWith(tx, newest, distinct)

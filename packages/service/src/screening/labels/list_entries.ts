@@ -26,7 +26,9 @@ export type ListEntry = {
   valid_to: Date | undefined
 }
 
-export type ListContents = { entries: ListEntry[]; passed_over: number }
+/** `misspelt`: the places and texts that look like addresses of this network and are none: one with
+ *  a letter that is another, or two in one field. They are not among those passed over. */
+export type ListContents = { entries: ListEntry[]; passed_over: number; misspelt: string[] }
 
 /** Reads a list. Throws Refused with the place when the bytes are not in the publisher's
  *  format. */
@@ -35,14 +37,22 @@ export type ListReader = (bytes: AsyncIterable<Uint8Array>) => Promise<ListConte
 /** Some ten times the largest list there is. */
 const ENTRIES_MAX = 5_000_000
 
+/** Of a letter T and about as many of the alphabet as an address has; other networks' begin
+ *  otherwise or are shorter. */
+const LOOKS_LIKE_ONE = /(?<![A-Za-z0-9])T[A-Za-z0-9]{30,35}(?![A-Za-z0-9])/
+const TEXT_SHOWN = 100
+
 /** Collects entries; what is not an address of this network is counted. */
 export class Collected {
   readonly entries: ListEntry[] = []
+  readonly misspelt: string[] = []
   passed_over = 0
 
-  add(text: string, rest: Omit<ListEntry, 'address'>): void {
-    const address = text.trim()
+  add(text: string, rest: Omit<ListEntry, 'address'>, where: string): void {
+    const address: string = text.trim()
+    const shown = address.slice(0, TEXT_SHOWN)
     if (isAddress(address)) this.put({ address, ...rest })
+    else if (LOOKS_LIKE_ONE.test(text)) this.misspelt.push(`${where}: ${shown}`)
     else this.passed_over += 1
   }
 

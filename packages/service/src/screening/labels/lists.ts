@@ -89,8 +89,7 @@ const TRY_AGAIN_MS = 600_000
 /** Loads lists from their publishers when their time has come. */
 export function refreshStep(needs: Needs): Step {
   const { sql, clock } = needs
-  /** When a list may be tried again in this process: one that has not changed has no newer version
-   *  to tell by. */
+  /** When a list that could not be loaded may be tried again in this process. */
   const rests = new Map<string, number>()
   return {
     name: 'refresh_lists',
@@ -98,28 +97,39 @@ export function refreshStep(needs: Needs): Step {
     duty: 'upkeep',
     async run() {
       const now_ms = clock.now().getTime()
-      const rows = await sql<{ code: string; refresh_hours: number; loaded_at: Date | null }>`
-        select code, refresh_hours, (select max(loaded_at) from list_version
-          where list = code) as loaded_at
-        from list where refresh_hours is not null and url is not null order by code`
-      const due = rows.filter(({ code, refresh_hours, loaded_at }) => {
-        const due_ms = (loaded_at?.getTime() ?? 0) + refresh_hours * 3_600_000
+      const rows = await sql<{ code: string; refresh_hours: number; read_at: Date | null }>`
+        select code, refresh_hours, read_at from list
+        where refresh_hours is not null and url is not null order by code`
+      const due = rows.filter(({ code, refresh_hours, read_at }) => {
+        const due_ms = (read_at?.getTime() ?? 0) + refresh_hours * 3_600_000
         return now_ms >= Math.max(rests.get(code) ?? 0, due_ms)
       })
       return eachRow(
         due,
-        async ({ code, refresh_hours }) => {
-          const { changed } = await importList(needs, {
-            ...(await openList(needs, code)),
-            loaded_by: 'schedule',
-          })
-          rests.set(code, now_ms + refresh_hours * 3_600_000)
-          return changed
+        async ({ code }) => {
+          try {
+            const source = await openList(needs, code)
+            return (await importList(needs, { ...source, loaded_by: 'schedule' })).changed
+          } catch (thrown) {
+            await noteFailure(sql, { code, thrown, at: clock.now() })
+            throw thrown
+          }
         },
         async ({ code }) => rests.set(code, now_ms + TRY_AGAIN_MS),
       )
     },
   }
+}
+
+/** Somebody should look at it (`list_failing`). */
+async function noteFailure(
+  sql: Sql,
+  { code, thrown, at }: { code: string; thrown: unknown; at: Date },
+): Promise<void> {
+  const error = thrown instanceof Error ? thrown.message : String(thrown)
+  await sql`
+    update list set failing_since = coalesce(failing_since, ${at}), error = ${error}
+    where code = ${code}`
 }
 
 const DOWNLOAD_MS_MAX = 600_000

@@ -13,7 +13,7 @@ const PROGRAMME_TYPE = '1'
 
 class Listing {
   private readonly feature_types = new Set<string>()
-  private readonly found: { profile: string; address: string }[] = []
+  private readonly found: { profile: string; address: string; line: number }[] = []
   private readonly programmes = new Map<string, Set<string>>()
   private readonly path: SaxesTagPlain[] = []
   private text = ''
@@ -35,14 +35,15 @@ class Listing {
     this.text += text
   }
 
-  close(): void {
+  /** `line`: where the parser is. */
+  close(line: number): void {
     const tag = this.path.pop()
     const text = this.text.trim()
     this.text = ''
     if (tag?.name === 'FeatureType' && FEATURE.test(text))
       this.feature_types.add(tag.attributes.ID ?? '')
     else if (tag?.name === 'VersionDetail' && text !== '' && this.isAddress()) {
-      this.found.push({ profile: this.profile, address: text })
+      this.found.push({ profile: this.profile, address: text, line })
     } else if (tag?.name === 'Comment' && text !== '' && this.isProgramme())
       this.noteProgramme(text)
   }
@@ -68,8 +69,8 @@ class Listing {
 
   collected(): Collected {
     const collected = new Collected()
-    for (const { profile, address } of this.found) {
-      collected.add(address, {
+    for (const { profile, address, line } of this.found) {
+      const entry = {
         category: 'sanctions',
         entity: `SDN ${profile}`,
         kind: 'authority',
@@ -77,7 +78,8 @@ class Listing {
         reference: [...(this.programmes.get(profile) ?? [])].sort().join(' '),
         valid_from: undefined,
         valid_to: undefined,
-      })
+      } as const
+      collected.add(address, entry, `line ${line}`)
     }
     return collected
   }
@@ -97,7 +99,7 @@ export const readSdn: ListReader = async (bytes) => {
   parser.on('opentag', (tag) => listing.open(tag as SaxesTagPlain))
   parser.on('text', (text) => listing.write(text))
   parser.on('cdata', (text) => listing.write(text))
-  parser.on('closetag', () => listing.close())
+  parser.on('closetag', () => listing.close(parser.line))
   for await (const chunk of bytes) {
     parser.write(decoder.decode(chunk, { stream: true }))
     if (broken) throw notTheList(broken)

@@ -15,7 +15,8 @@ export const readOpenSanctions: ListReader = async (bytes) => {
     if (line.trim() === '') continue
     const wallet = walletOf(line, line_number)
     if (!wallet) continue
-    for (const address of wallet.addresses) collected.add(address, entryOf(wallet))
+    for (const address of wallet.addresses)
+      collected.add(address, entryOf(wallet), `line ${line_number}`)
   }
   if (line_number === 0) throw refusal('This is not a file of OpenSanctions: it is empty.')
   return collected

@@ -75,6 +75,21 @@ test("the SDN list gives this network's addresses, with profile and programmes",
   assert.deepEqual([entries[0]!.valid_from, entries[0]!.valid_to], [undefined, undefined])
 })
 
+test('what looks like an address and is none is told apart, with its place', async () => {
+  const wrong = `${A.slice(0, -1)}${A.endsWith('z') ? 'y' : 'z'}`
+  const sdn = await read(readSdn, SDN.replace(A, wrong).replace(B, `${B} ${C}`))
+  const line = (text: string) => SDN.slice(0, SDN.indexOf(text)).split('\n').length
+  assert.deepEqual(
+    [sdn.entries.length, sdn.passed_over, sdn.misspelt],
+    [0, 1, [`line ${line(A)}: ${wrong}`, `line ${line(B)}: ${B} ${C}`]],
+  )
+  const orders = await read(readSeizureOrders, `order,address\n1,${A}\n2,${wrong}\n3,0xabc\n`)
+  assert.deepEqual(
+    [orders.entries.length, orders.passed_over, orders.misspelt],
+    [1, 1, [`line 3: ${wrong}`]],
+  )
+})
+
 test('it does not matter how the SDN list is cut into chunks', async () => {
   const whole = await read(readSdn, SDN)
   await fc.assert(

@@ -97,7 +97,7 @@ export const readSeizureOrders: ListReader = async (bytes) => {
       throw refusal(`there is none of the columns ${WALLET_COLUMNS.join(', ')}.`)
     const wallets = field(row, ...WALLET_COLUMNS).split(/[\s;,]+/)
     for (const address of wallets) {
-      collected.add(address, {
+      const entry = {
         category: 'terrorism_financing',
         valid_to,
         entity: order === '' ? 'NBCTF order' : `NBCTF order ${order}`,
@@ -105,7 +105,8 @@ export const readSeizureOrders: ListReader = async (bytes) => {
         confidence: 100,
         reference: order,
         valid_from: undefined,
-      })
+      } as const
+      collected.add(address, entry, where)
     }
   }
   return collected

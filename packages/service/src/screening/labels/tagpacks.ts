@@ -61,7 +61,7 @@ function noteTag(collected: Collected, tag: Tag, where: string): void {
   const confidence = CONFIDENCES[String(tag.confidence ?? 'unknown')]
   if (confidence === undefined)
     throw refusal(`${where}: there is no confidence "${String(tag.confidence)}".`)
-  collected.add(tag.address, {
+  const entry = {
     category,
     confidence,
     entity: String(tag.actor ?? tag.label ?? 'unnamed'),
@@ -69,7 +69,8 @@ function noteTag(collected: Collected, tag: Tag, where: string): void {
     reference: String(tag.source ?? tag.uri ?? ''),
     valid_from: undefined,
     valid_to: readInstant(String(tag.valid_to ?? ''), where),
-  })
+  } as const
+  collected.add(tag.address, entry, where)
 }
 
 /** The category of the first name that has one: what is abused, then concepts, then the kind of
