@@ -24,8 +24,8 @@ const TABLES: Record<string, string> = {
   'people/customers': 'customer api_key_cap api_key_spending',
   'people/keys': 'api_key api_key_nonce',
   'screening/tracing':
-    'flow_asset flow_block flow_carried flow_carried_from flow_checkpoint flow_checkpoint_part flow_freeze ' +
-    'flow_generation flow_hub flow_reach',
+    'flow_asset flow_block flow_carried flow_carried_from flow_checkpoint flow_checkpoint_part ' +
+    'flow_freeze flow_generation flow_hub flow_reach',
   'market/pool': 'pool pool_wallet delegation activation activation_float',
   'market/prices': 'price fee service aml_price aml_service',
   'market/orders': 'orders',

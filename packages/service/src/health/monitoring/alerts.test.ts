@@ -333,12 +333,15 @@ const TX_ID = '0'.repeat(64)
 
 const HOUSE_ADDRESS = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
 
+/** Makes an id as a process would, at that moment. */
+const idAt = ({ now }: World) => idMaker({ now: () => now }, systemRandom)()
+
 /** A check that has ended. */
 const insertCheck = (world: World, customer_id: string, state: string, error: string | null) =>
   world.sql`
     insert into aml_check (id, customer_id, type, network, address, state, price_sun, solid_number,
       due_at, created_at, ended_at, error, risk_score, risk_level)
-    values (${idMaker({ now: () => world.now }, systemRandom)()}, ${customer_id}, 'address', 'TRX', 'T', ${state}, 0, 1, ${world.now},
+    values (${idAt(world)}, ${customer_id}, 'address', 'TRX', 'T', ${state}, 0, 1, ${world.now},
       ${world.now}, ${world.now}, ${error}, ${state === 'completed' ? '1.0' : null},
       ${state === 'completed' ? 'low' : null})`
 
