@@ -9,6 +9,10 @@ import {
   SHIPPED_NEWEST,
   SHIPPED_POLICY,
 } from 'penstock-service/screening/engine/policy.ts'
+import {
+  listDeposits,
+  revokeDeposit,
+} from 'penstock-service/screening/tracing/deposit_addresses.ts'
 import { makeScreeningWorld, type ScreeningWorld, TRX } from '../../harness/screening_world.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -54,7 +58,7 @@ test('nearly all that came from an exchange goes straight to a sanctioned addres
   for (const { id } of [before, after]) assert.equal((await replayCheck(world.sql, id)).same, true)
 })
 
-test('what was sent is followed to where it ended, each night, and can be done again', async (t) => {
+test('what was sent is followed to where it ended, and can be done again', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   await begin(world)
@@ -135,8 +139,64 @@ test('an address that only forwards to a service is its deposit address', async 
   const after = await world.ask({ customer_id, address: payer.address })
   assert.ok((await world.evidence(after.id)).floors.some(({ rule }) => rule === 'destination'))
   assert.equal(after.risk_level, 'high')
-  for (const { id } of [before, after]) assert.equal((await replayCheck(world.sql, id)).same, true)
+  const [listed] = await listDeposits(world.sql, 10)
+  assert.deepEqual([listed!.address, listed!.revoked_at], [deposit.hex.slice(2), null])
+  const said = { address: listed!.address, reason: 'a person', by: 'test', at: world.clock.now() }
+  const revoke = () => world.sql.begin((tx) => revokeDeposit(tx, said))
+  assert.deepEqual([await revoke(), await revoke()], [true, false])
+  await world.publish('operator', [{ address: mixer.address, category: 'mixer', entity: 'Blend' }])
+  await world.settle()
+  assert.deepEqual(await listDeposits(world.sql, 10), [])
+  const revoked = await world.ask({ customer_id, address: payer.address })
+  assert.ok(!(await world.evidence(revoked.id)).floors.some(({ rule }) => rule === 'destination'))
+  for (const { id } of [before, after, revoked])
+    assert.equal((await replayCheck(world.sql, id)).same, true)
 })
+
+test('stolen tokens that a pool turns into TRX are stolen TRX', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  const [thief, mule, pool] = [world.person(), world.person(), world.person()]
+  await world.publish('operator', [
+    { address: thief.address, category: 'stolen_coins' },
+    { address: pool.address, category: 'liquidity_pools' },
+  ])
+  await world.settle()
+  world.sendToken(thief, mule, 9_000_000_000n)
+  await world.settle()
+  const buyer = world.person()
+  // The development chain has no pools: the log is told that both legs are of one transaction.
+  world.sendToken(mule, pool, 9_000_000_000n)
+  world.send(pool, mule, 30_000n * TRX)
+  world.send(mule, buyer, 30_000n * TRX)
+  world.mine(20)
+  await world.drainWithout('index')
+  await joinLegs(world)
+  await world.drain()
+  const { address } = buyer
+  const under_first = await world.ask({ customer_id, address })
+  assert.deepEqual([under_first.risk_score, under_first.risk_level], ['50.0', 'medium'])
+  await begin(world)
+  await world.drain()
+  const under_second = await world.ask({ customer_id, address })
+  assert.deepEqual([under_second.risk_score, under_second.risk_level], ['100.0', 'high'])
+  for (const { id } of [under_first, under_second])
+    assert.equal((await replayCheck(world.sql, id)).same, true)
+})
+
+/** Puts the newest token's transfer and the one after it into one transaction. */
+async function joinLegs({ sql }: ScreeningWorld) {
+  const rows = await sql<{ number: bigint; transfers: Uint8Array; tx_ids: Uint8Array }>`
+    select number, transfers, tx_ids from flow_block where octet_length(transfers) > 0
+    order by number desc limit 3`
+  const [given, paid] = [rows[2]!, rows[1]!]
+  await sql`
+    update flow_block set transfers = ${Buffer.concat([given.transfers, paid.transfers])},
+      tx_ids = ${Buffer.concat([given.tx_ids, given.tx_ids])} where number = ${given.number}`
+  await sql`
+    update flow_block set transfers = ''::bytea, tx_ids = ''::bytea,
+      first_sequence = first_sequence + 1 where number = ${paid.number}`
+}
 
 test('an index of the first rules has no deposit addresses and reads nothing back', async (t) => {
   const world = await makeScreeningWorld(t)

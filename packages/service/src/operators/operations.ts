@@ -36,6 +36,7 @@ import { findOperations } from './people/find.ts'
 import { keyOperations } from './people/keys.ts'
 import { operatorOperations, sessionOperations, userOperations } from './people/users.ts'
 import { checkOperations } from './screening/checks.ts'
+import { depositAddressOperations } from './screening/deposits.ts'
 import { entryOperations } from './screening/entries.ts'
 import { indexOperations } from './screening/index_reach.ts'
 import { listOperations } from './screening/lists.ts'
@@ -78,6 +79,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...listOperations,
   ...checkOperations,
   ...entryOperations,
+  ...depositAddressOperations,
   ...reviewOperations,
   ...watchOperations,
   ...policyOperations,

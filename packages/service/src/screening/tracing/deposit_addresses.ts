@@ -177,6 +177,28 @@ export async function takeOverDeposits(tx: Tx, generation: number): Promise<void
     where not exists (select from flow_deposit_revoked as r where r.address = f.address)`
 }
 
+/** The deposit addresses that the index in use has as labels, and those revoked since or before. */
+export async function listDeposits(sql: Sql | Tx, limit: number) {
+  return sql<Deposit & { revoked_at: Date | null }>`
+    select d.address, d.service, d.entity, d.category, d.sweeps, r.revoked_at
+    from flow_deposit as d left join flow_deposit_revoked as r using (address)
+    where d.generation = (
+      select max(number) from flow_generation where active_at is not null)
+    order by d.entity, d.address limit ${limit}`
+}
+
+/** Says that an address is no deposit address, whatever it does. False: that was said before. */
+export async function revokeDeposit(
+  tx: Tx,
+  said: { address: string; reason: string; by: string; at: Date },
+): Promise<boolean> {
+  const { address, reason, by, at } = said
+  const made = await tx`
+    insert into flow_deposit_revoked (address, reason, revoked_by, revoked_at)
+    values (${address}, ${reason}, ${by}, ${at}) on conflict do nothing returning 1`
+  return made.length > 0
+}
+
 export async function depositsOf(sql: Sql | Tx, generation: number): Promise<Deposit[]> {
   return sql<Deposit>`
     select address, service, entity, category, sweeps from flow_deposit
