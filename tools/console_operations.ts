@@ -15,10 +15,10 @@ export const CONSOLE_FILE = fileURLToPath(
   new URL('../packages/web/console/calls/operations.ts', import.meta.url),
 )
 
-const HEADER = `// Printed by \`npm run print\` from the table of operations of the service, those that a page
-// names; a test says that it is fresh.
+const HEADER = `// Printed by \`npm run print\` from the table of operations of the service, for those
+// that a page names; a test says that it is fresh.
 
-/** What each operation takes, and what it answers. */
+/** The body and the reply of each operation. */
 export type Operations = {`
 
 /** The whole file. */
@@ -43,8 +43,8 @@ function entry({ cli, body, reply, changes, takes }: Operation): string[] {
     ...(changes ? ['reason: string'] : []),
     ...(takes === 'upload' ? ['file: { name: string; text: string }'] : []),
   ]
-  const text = `  '${cli.words}': { body: ${objectOf(body as Schema, more)}; reply: ${typeOf(reply as Schema)} }`
-  return broken(text)
+  const types = `body: ${objectOf(body as Schema, more)}; reply: ${typeOf(reply as Schema)}`
+  return broken(`  '${cli.words}': { ${types} }`)
 }
 
 function typeOf({ enum: words, anyOf, type, items, ...schema }: Schema): string {

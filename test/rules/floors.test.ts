@@ -265,7 +265,7 @@ test('the service loads no file of the development chain or of the playground', 
   const loaded = [...closure(sources, 'packages/service/src/main.ts')]
   assert.ok(loaded.length > 100, `${loaded.length} files are loaded`)
   assert.deepEqual(
-    loaded.filter((path) => !/^packages\/(service|tron|web)\//.test(path)),
+    loaded.filter((path) => !/^packages\/(command-line|service|tron|web)\//.test(path)),
     [],
   )
 })

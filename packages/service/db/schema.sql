@@ -1833,7 +1833,8 @@ CREATE OR REPLACE FUNCTION index_rules_in_force()
  STABLE
 AS $function$
   select coalesce(
-    (select (body->>'index_rules')::smallint from policy order by version desc limit 1), 1)::smallint
+    (select (body->>'index_rules')::smallint from policy order by version desc limit 1),
+    1)::smallint
 $function$;
 
 CREATE OR REPLACE FUNCTION is_priced(o orders)

@@ -1,7 +1,7 @@
-// Printed by `npm run print` from the table of operations of the service, those that a page
-// names; a test says that it is fresh.
+// Printed by `npm run print` from the table of operations of the service, for those
+// that a page names; a test says that it is fresh.
 
-/** What each operation takes, and what it answers. */
+/** The body and the reply of each operation. */
 export type Operations = {
   'status': { body: object; reply: { database: string; orders_open: number; attempts_open: number;
     delegations_live: number; deposits_held: number; customers: number; chain: {

@@ -31,7 +31,7 @@ const counter = measure('counter')
 const gauge = measure('gauge')
 const histogram = measure('histogram')
 
-export const MEASURES = {
+const MEASURES = {
   http_requests_total: counter(
     'Requests answered, by endpoint and by the code of the answer.',
     'endpoint',

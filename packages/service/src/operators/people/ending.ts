@@ -1,5 +1,5 @@
-// What ends with a key or a user that the operator ends: open invitations always, and all that it has
-// made when that is asked for.
+// Ends what belongs to a key or a user that an operator ends: open invitations always, and all that
+// it has made when that is asked for.
 
 import type { Action } from '../../ledger/accounts/actions.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'

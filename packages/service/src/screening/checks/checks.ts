@@ -202,13 +202,13 @@ export async function completeChecks(
         ${results.map((one) => one.index?.number ?? null)}::bigint[],
         ${results.map((one) => one.evidence)}::text[],
         ${results.map((one) => sha256Of(one.evidence))}::text[])
-        as r (id, score, level, blacklist, factors, sent_factors, provider, policy, label_set, generation,
-          number, evidence, sha256)
+        as r (id, score, level, blacklist, factors, sent_factors, provider, policy, label_set,
+          generation, number, evidence, sha256)
     ), ended as (
       update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = r.score,
         risk_level = r.level,
-        blacklist = r.blacklist, risk_factors = r.factors, sent_factors = r.sent_factors, provider = r.provider,
-        policy = r.policy,
+        blacklist = r.blacklist, risk_factors = r.factors, sent_factors = r.sent_factors,
+        provider = r.provider, policy = r.policy,
         label_set = r.label_set, generation = r.generation, index_number = r.number,
           evidence_sha256 = r.sha256
       from result as r where c.id = r.id and c.state = 'processing'

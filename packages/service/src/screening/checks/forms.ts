@@ -114,8 +114,8 @@ export const CheckForm = Type.Object({
   risk_factors: Type.Array(FactorForm, { description: 'The largest first' }),
   sent_factors: Type.Array(FactorForm, {
     description:
-      'Of what the address sent, by where that has ended: as of the last night, under a policy that ' +
-      'looks at it, for an address itself; else none',
+      'Of what the address sent, by where that has ended: as of the last night, under a policy ' +
+      'that looks at it, for an address itself; else none',
   }),
   checked_at: Type.String({ description: 'When the check was created' }),
 })

@@ -38,8 +38,8 @@ export type Basis = {
   /** Reads what bars an address by the newest rows; undefined: the generation's labels and freezes
    *  say that, as they did in answers of the engine before. */
   bars: ((party: Party) => Promise<Bars>) | undefined
-  /** Where what addresses sent has ended, as far as the last night; undefined: that is not known, or
-   *  not looked at under the policy. */
+  /** Where what addresses sent has ended, as far as the last night; undefined: that is not known,
+   *  or not looked at under the policy. */
   sent?: SentIndex | undefined
 }
 

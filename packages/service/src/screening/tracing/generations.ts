@@ -7,6 +7,7 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import { finished } from '../../lib/portions.ts'
+import type { WriteFragment } from '../../platform/database/fragments.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { categoryNumber } from '../flow/categories.ts'
@@ -119,16 +120,7 @@ export function flowGenerations(needs: Needs): Generations {
 
   const hasMore = () =>
     (next ?? beginning) !== undefined || (current !== undefined && isUnsaved(needs, current))
-  const due: Step['due'] = (sql) => sql`
-    select where ${hasMore()}::boolean
-    union all
-    select from flow_block where number > ${current ? lastApplied(current) : -1}
-    union all
-    select where not exists (
-      select from flow_generation where number = ${current?.number ?? null}
-        and label_set = (select max(number) from label_set)
-        and rules = index_rules_in_force()
-        and reach = coalesce((select max(number) from flow_reach), 0))`
+  const due: Step['due'] = (sql) => dueFor(sql, current, hasMore())
 
   /** Goes on with the beginning of the next one. What fails is begun anew. */
   async function begun(work: GenerationStart): Promise<Generation | undefined> {
@@ -176,6 +168,18 @@ export function flowGenerations(needs: Needs): Generations {
     step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], due, run },
   }
 }
+
+/** Finds a row where a block waits, or another generation is asked for, or work is under way. */
+const dueFor = (sql: WriteFragment, current: Generation | undefined, has_more: boolean) => sql`
+  select where ${has_more}::boolean
+  union all
+  select from flow_block where number > ${current ? lastApplied(current) : -1}
+  union all
+  select where not exists (
+    select from flow_generation where number = ${current?.number ?? null}
+      and label_set = (select max(number) from label_set)
+      and rules = index_rules_in_force()
+      and reach = coalesce((select max(number) from flow_reach), 0))`
 
 const memoryOf = ({ number, label_set, index }: Generation, in_use: boolean): IndexMemory => ({
   generation: number,
