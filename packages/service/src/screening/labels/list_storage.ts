@@ -91,15 +91,24 @@ export async function comparedWith(
   version: bigint,
   distinct: Distinct,
 ): Promise<{ added: ListEntry[]; removed: EntryKey[] }> {
-  const left = new Map(distinct)
+  // A copy of what is left would be made in one turn.
+  const had = new Set<ListEntry>()
   const removed: EntryKey[] = []
   for await (const { entry_version, digests } of digestsOf(sql, version)) {
     for (let at = 0; at < digests.length; at += 4 + DIGEST_BYTES) {
       const digest = digests.toString('latin1', at + 4, at + 4 + DIGEST_BYTES)
-      if (!left.delete(digest)) removed.push({ entry_version, n: digests.readInt32BE(at) })
+      const same = distinct.get(digest)
+      if (same) had.add(same)
+      else removed.push({ entry_version, n: digests.readInt32BE(at) })
     }
   }
-  return { added: [...left.values()], removed }
+  const added: ListEntry[] = []
+  let seen = 0
+  for (const entry of distinct.values()) {
+    if (!had.has(entry)) added.push(entry)
+    if (++seen % (10 * PORTION) === 0) await turnOfLoop()
+  }
+  return { added, removed }
 }
 
 /** Of each entry of a version its number and its digest, in one run of bytes a portion. */
