@@ -21,7 +21,7 @@ type Column = {
   words: string[]
 }
 
-/** More rows of a table than this are not told apart. */
+/** No more rows of a table than this are tried. */
 const KINDS_MAX = 6
 const KIND = /^(state|kind|type|resource|name|rule|service|debit|credit)$/
 const YEAR = `interval '1 year'`
@@ -78,7 +78,7 @@ const textsFor = (it: string, words: readonly string[], { address, customer_id }
            when ${it} ~ '^customer:' then 'customer:${customer_id}' else 'forged' end`,
       ]
 
-/** One row of each kind: by its state, kind and the like, as far as there are few. */
+/** One row of each kind, by its state, kind and the like, and then more, as far as there are few. */
 async function keysOf(client: pg.Client, table: string, columns: readonly Column[]) {
   const { rows } = await client.query<{ name: string }>(
     `select attname as name from pg_index join pg_attribute on attrelid = indrelid
@@ -96,9 +96,10 @@ async function keysOf(client: pg.Client, table: string, columns: readonly Column
       .map(({ name }) => name),
   )
   const found = await client.query<{ key: string }>(
-    `select key from (select distinct on (${kind}) ${key} as key, ${kind} as kind
-       from ${quoted(table)} order by ${kind}, ${key} desc) as one
-     order by md5(kind) limit ${KINDS_MAX}`,
+    `select key from (select ${key} as key, md5(${kind}) as kind,
+         row_number() over (partition by ${kind} order by ${key} desc) as nth
+       from ${quoted(table)}) as one
+     order by nth, kind limit ${KINDS_MAX}`,
   )
   return { key, keys: found.rows.map((one) => one.key) }
 }
