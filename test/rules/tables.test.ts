@@ -25,7 +25,8 @@ const TABLES: Record<string, string> = {
   'people/keys': 'api_key api_key_nonce',
   'screening/tracing':
     'flow_asset flow_block flow_carried flow_carried_from flow_checkpoint flow_checkpoint_part ' +
-    'flow_deposit flow_deposit_found flow_freeze flow_generation flow_hub flow_reach flow_sent',
+    'flow_deposit flow_deposit_found flow_deposit_revoked flow_freeze flow_generation flow_hub ' +
+    'flow_reach flow_sent',
   'market/pool': 'pool pool_wallet delegation activation activation_float',
   'market/prices': 'price fee service aml_price aml_service',
   'market/orders': 'orders',
