@@ -15,8 +15,8 @@ export const CONSOLE_FILE = fileURLToPath(
   new URL('../packages/web/console/calls/operations.ts', import.meta.url),
 )
 
-const HEADER = `// Printed by \`npm run print\` from the table of operations of the service, for those
-// that a page names; a test says that it is fresh.
+const HEADER = `// Printed by \`npm run print\` from the table of operations, for those that a
+// page names; a test says that it is fresh.
 
 /** The body and the reply of each operation. */
 export type Operations = {`

@@ -50,7 +50,6 @@ export async function runMostOperations(
     ['find', address],
     ...[
       'status',
-      'risk',
       'figures show',
       'alerts list',
       'processes list',
@@ -67,9 +66,14 @@ export async function runMostOperations(
     ...['subscriptions list', 'pool show', 'pool forecast', 'chain show', 'signer status'].map(
       split,
     ),
-    ...['lists list', 'lists show operator', 'lists diff 0', 'aml status', 'aml entries'].map(
-      split,
-    ),
+    ...[
+      'lists list',
+      'lists show operator',
+      'lists diff 0',
+      'aml status',
+      'aml entries',
+      'aml deposits',
+    ].map(split),
     ...[
       'aml reviews list',
       'aml policy',
@@ -128,6 +132,7 @@ export async function runMostOperations(
     ['attempts', 'show', attempt!.id],
     ['subscriptions', 'show', subscription],
     ['subscriptions', 'stop', subscription],
+    ['aml', 'revoke-deposit', address, 'a person'],
     ['aml', 'allow', address, 'a friend', '--customer', anna.id],
     ['aml', 'withdraw', entry],
     ['aml', 'watch', anna.id, address],

@@ -12,6 +12,6 @@ export async function insertWorker(
   await sql`
     insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
       clock_offset_ms, unreplicated_commits, report)
-    values (${id}, 'worker', 'machine-1', '1.2.3', 1, now(), now() + interval '1 hour', 1, 0, 0,
-      0, ${JSON.stringify(report)}::jsonb)`
+    values (${id}, 'worker', 'machine-1', '1.2.3', 1, '2026-01-01T00:00:00Z',
+      now() + interval '1 hour', 1, 0, 0, 0, ${JSON.stringify(report)}::jsonb)`
 }

@@ -78,7 +78,7 @@ const textsFor = (it: string, words: readonly string[], { address, customer_id }
            when ${it} ~ '^customer:' then 'customer:${customer_id}' else 'forged' end`,
       ]
 
-/** One row of each kind, by its state, kind and the like, and then more, as far as there are few. */
+/** One row of each kind, by its state, kind and the like, and then more where there are few. */
 async function keysOf(client: pg.Client, table: string, columns: readonly Column[]) {
   const { rows } = await client.query<{ name: string }>(
     `select attname as name from pg_index join pg_attribute on attrelid = indrelid

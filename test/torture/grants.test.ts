@@ -39,7 +39,9 @@ test('what a grant too many would be worth is found by trying it', async () => {
     const { findings } = await tryGrants(place, { only: 'price' })
     const nothing = 'and the opinion is on nothing'
     assert.ok(findings.includes(`penstock_api price: update of price_sun is granted, ${nothing}`))
-    assert.ok(findings.some((text) => /^penstock_api price, .* = 1: .*sold for 20000 sun/.test(text)))
+    assert.ok(
+      findings.some((text) => /^penstock_api price, .* = 1: .*sold for 20000 sun/.test(text)),
+    )
   } finally {
     await closePlace(place)
   }

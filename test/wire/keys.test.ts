@@ -81,9 +81,13 @@ test('each mistake with a key has its own refusal', async (t) => {
     const [absent, other] = await Promise.all(
       ['01m7xps0ca8ksnnfg71x89vdp6', foreign!.id].map((id) => anna.call(`/v1/key/${path}`, { id })),
     )
-    const { request_id: _, headers: __, ...rest } = other!
+    // The sentence names the id that was asked for.
+    const without_id = ({ request_id: _, headers: __, error, ...rest }: Reply) => ({
+      ...rest,
+      error: error?.replace(/"\w{26}"/, '"…"'),
+    })
     assert.equal(said(other!), '70.key')
-    assert.deepEqual(rest, { ...rest, code: absent!.code, key: absent!.key, error: absent!.error })
+    assert.deepEqual(without_id(other!), without_id(absent!))
   }
 })
 

@@ -375,11 +375,12 @@ const notices = ({ id: webhook_id, number }: { id: string; number: number }) => 
 })
 
 /** The same answer, no matter who asks and whenever. */
+/** The sentence names the id that was asked for. */
 const answerOf = ({ status, code, key, error, result }: Reply) => ({
   status,
   code,
   key,
-  error,
+  error: error?.replace(/"\w{26}"/, '"…"'),
   result,
 })
 

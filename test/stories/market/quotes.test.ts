@@ -106,7 +106,9 @@ test('each mistake with a quote has its own refusal', async (t) => {
   world.wait(5)
   const absent = await accept(anna, { id: '01m7xps0ca8ksnnfg71x89vdp6' })
   const foreign = await accept(bob, { id: quote.id })
-  assert.deepEqual([foreign.code, foreign.key, foreign.error], [70, absent.key, absent.error])
+  const without_id = (error?: string) => error?.replace(/"\w{26}"/, '"…"')
+  assert.deepEqual([foreign.code, foreign.key], [70, absent.key])
+  assert.equal(without_id(foreign.error), without_id(absent.error))
   const accepts: [who: Customer, body: object, expected: string][] = [
     [anna, { id: 7 }, '2.id'],
     [anna, { id: quote.id, external_id: 'x'.repeat(129) }, '2.external_id'],

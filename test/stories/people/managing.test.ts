@@ -121,7 +121,7 @@ test("another customer's user and session answer as if there were none", async (
   const without_id = ({ code, key, error, result }: Awaited<ReturnType<Visitor['call']>>) => ({
     code,
     key,
-    error,
+    error: error?.replace(/"\w{26}"/, '"…"'),
     result,
   })
   const users = [foreign.user_id, of_house.user_id]

@@ -106,6 +106,7 @@ test('a check is held, answered and charged; without lists it says so', async (t
     risk_level: null,
     blacklist: false,
     risk_factors: [],
+    sent_factors: [],
     checked_at: `${world.now.toISOString().slice(0, 19)}Z`,
   })
   assert.equal(await anna.balance(), 99)
@@ -131,7 +132,13 @@ test('a check is held, answered and charged; without lists it says so', async (t
     placed.id,
   )
   assert.match(evidence.notes[0]!, /No list is loaded/)
-  const status = await operator.json<{ screening: { lists: string } }>('status')
+  const { code, out } = await operator.type('status', '--json')
+  const status = JSON.parse(out) as { screening: { lists: string }; alerts: { alert: string }[] }
+  assert.equal(code, 1, 'somebody should look')
+  assert.deepEqual(
+    status.alerts.map(({ alert }) => alert),
+    ['lists_none'],
+  )
   assert.match(status.screening.lists, /^none/)
   assert.match((await operator.type('lists', 'show')).out, /Nothing is loaded/)
 })

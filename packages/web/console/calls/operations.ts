@@ -1,5 +1,5 @@
-// Printed by `npm run print` from the table of operations of the service, for those
-// that a page names; a test says that it is fresh.
+// Printed by `npm run print` from the table of operations, for those that a
+// page names; a test says that it is fresh.
 
 /** The body and the reply of each operation. */
 export type Operations = {

@@ -308,7 +308,9 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
       room - reserved, resource, least_sold) as what
     from pool join (select resource, min(min_amount) as least_sold from price where until is null
       group by resource) as p using (resource)
-    where room - reserved < least_sold order by resource`,
+    -- Before the first survey nothing is known of it, and a start raises no alert.
+    where room - reserved < least_sold and exists (select from pool_wallet)
+    order by resource`,
 }
 
 /** All in one statement: somebody looks every few seconds. */

@@ -19,7 +19,7 @@ const CAREFUL = `
   users invite, users change, users recover, users remove, sessions end
   operators invite, operators change, operators recover, operators remove
   database accept, restore begin, restore reconcile, roles apply
-  brand set`
+  brand set, aml revoke-deposit`
 
 /** They take something away, which must be quick; or change only what is told or shown; or can be
  *  put back as quickly, with both in the record. */

@@ -50,6 +50,7 @@ const WORDS: Record<string, string> = {
   lists: 'list show update preview import revert diff schedule',
   aml:
     'status show replay report state days changes allow deny withdraw entries ' +
+    'deposits revoke-deposit ' +
     'reviews/list reviews/show reviews/decide watch unwatch ' +
     'import-watches watches ' +
     'policy policies publish providers index backfill rebuild',
@@ -165,6 +166,7 @@ test('what each operation prints as JSON is what it documents', async (t) => {
 /** Those that the tests before have run, and those that need files, an index or a node of their
  *  own: each is printed with --json by a story of its own. */
 const RUN_ELSEWHERE = [
+  'risk',
   'nodes list',
   'customers create',
   'keys issue',

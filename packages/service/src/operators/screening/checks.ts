@@ -51,6 +51,7 @@ const CheckShown = Type.Object({
   risk_level: OrNull(Text),
   blacklist: Flag,
   risk_factors: Anything,
+  sent_factors: Anything,
   error: OrNull(Text),
   provider: OrNull(Text),
   policy: OrNull(Count),

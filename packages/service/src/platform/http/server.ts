@@ -37,7 +37,14 @@ import {
 } from './calls.ts'
 import { type Counter, type Gate, type KnownTokens, makeGate, tooMany } from './gate.ts'
 import { healthReader } from './health.ts'
-import { type AnswerToSend, addEndpoints, addMounts, type Mount, type Send } from './mounts.ts'
+import {
+  ANSWER_HEADERS,
+  type AnswerToSend,
+  addEndpoints,
+  addMounts,
+  type Mount,
+  type Send,
+} from './mounts.ts'
 import type { Page } from './pages.ts'
 import { uuidMaker } from './request_ids.ts'
 import { requestLog } from './request_log.ts'
@@ -269,7 +276,8 @@ function lookAfter(
 function passGate(gate: Gate, send: Send, by: Counter): onRequestHookHandler {
   return (request, reply, done) => {
     const answer = gate.refusal(request, reply, by)
-    if (answer) send(request, reply, answer)
+    // As every other answer to a call, so that nothing tells them apart.
+    if (answer) send(request, reply.headers(ANSWER_HEADERS), answer)
     else done()
   }
 }

@@ -173,6 +173,7 @@ type CheckRow = {
   risk_level: string | null
   blacklist: boolean
   risk_factors: unknown
+  sent_factors: unknown
   error: string | null
   provider: string | null
   policy: number | null
