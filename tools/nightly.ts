@@ -4,8 +4,8 @@
 // failure can be run again, and the shorter tortures. One after the other; all are run, those that
 // fail are named at the end with what they said, and the exit code is 1. `not run` says what a job
 // lacks here.
-//   --short       the smallest settings, of ten minutes at most together: .ci/run does it after the
-//                 tests
+//   --short       the smallest settings, of half an hour at most together: .ci/run does it
+//                 after the tests
 //   --only NAME   these alone; may be given more than once
 //   --list        what would be run, and how long each may take at most
 
@@ -37,11 +37,11 @@ export const jobsOf = (seed: number): Job[] => [
 
 /** Of the same kinds, as short as they can be. */
 export const shortJobsOf = (seed: number): Job[] => [
-  job('bench mixed --seconds 5', 2),
-  job(`torture sim --runs 20 --seed ${seed}`, 1),
-  job('torture kill --cycles 1 --pause-seconds 10', 2),
-  job('torture failover --cycles 1', 2),
-  job('torture upgrade --minutes 1', 3),
+  job('bench mixed --seconds 5', 4),
+  job(`torture sim --runs 20 --seed ${seed}`, 4),
+  job('torture kill --cycles 1 --pause-seconds 10', 5),
+  job('torture failover --cycles 1', 5),
+  job('torture upgrade --minutes 1', 8),
 ]
 
 export const commandOf = ({ args }: Job) => ['npm', 'run', ...args].join(' ')

@@ -142,7 +142,8 @@ def verify(file, root, key):
 args = argparse.ArgumentParser(description="Verifies proofs of orders, offline.")
 args.add_argument("--root", help="the sum of the root of that day, as you have noted it")
 args.add_argument("--key", help="the public key of the service (x), as you have noted it")
-args.add_argument("file", nargs="+", help="what `penstock orders prove ORDER --json` has printed")
+args.add_argument("file", nargs="+",
+                      help="what `penstock-admin orders prove ORDER --json` has printed")
 given = args.parse_args()
 right = [verify(file, given.root, given.key) for file in given.file]
 print("Not looked at: whether the chain has those transactions in those blocks; ask a node."

@@ -52,7 +52,7 @@ export function sortTyped<One extends Option>(
     const { rawName: name, value, inlineValue } = token
     const plain = known.get(`--${token.name}`)
     const denied = known.get(`--${token.name.replace(/^no-/, '')}`)
-    const one = plain ?? (denied?.with_no ? denied : undefined)
+    const one = plain ?? (denied?.with_no && denied.value === '' ? denied : undefined)
     if (one === undefined)
       throw new Misuse(`${words} has no option ${name}${nearest(name, [...known.keys()])}.`)
     if (one.value === '' && value !== undefined) throw new Misuse(`${name} takes no value.`)

@@ -228,6 +228,34 @@ test('auditors change nothing, operators nothing of admins, nobody without a pro
   assert.deepEqual(row, { actions: 0n })
 })
 
+test('an empty text takes away what was set, and only where that is a value', async (t) => {
+  const world = await makeWorld(t)
+  const { post, signIn } = await worldConsole(t, world)
+  const admin = await signIn('olga', 'admin')
+  const set = async (body: object) => {
+    const { code, result } = await post('/console/run/brand/set', { reason: 'x', ...body }, admin)
+    assert.equal(code, 0)
+    return result as { name: string; accent: string | null }
+  }
+  assert.equal((await set({ name: 'Example Energy', accent: '#cc8800' })).accent, '#cc8800')
+  const left = await set({ accent: '' })
+  assert.deepEqual([left.name, left.accent], ['Example Energy', null])
+})
+
+test('a key is ended at once, but what it has made only with a proof', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const { key_id: key } = await (await worldOperator(world)).json<{ key_id: string }>(
+    ...['keys', 'issue', anna.id],
+  )
+  const { post, signIn } = await worldConsole(t, world)
+  const away = await signIn('away', 'operator', { is_there: false })
+  const revoke = (more: object) =>
+    post('/console/run/keys/revoke', { reason: 'x', key, ...more }, away)
+  assert.equal((await revoke({ with_made: true })).key, 'forbidden.step_up')
+  assert.equal((await revoke({})).code, 0)
+})
+
 test('what a page asks for all at once is answered in turns', async (t) => {
   const world = await makeWorld(t)
   const { post, signIn } = await worldConsole(t, world)

@@ -56,9 +56,13 @@ export function requireAllowed(operation: Operation, by: OperatorSession, now: D
   const { role, careful, cli } = operation
   if (!(RANK[by.role] >= RANK[role]))
     throw Forbidden('role', `${cli.words} needs the role ${role}: yours is ${by.role}`)
-  const { stepped_up_until } = by.session
+  if (careful) requirePresence(cli.words, by, now)
+}
+
+function requirePresence(words: string, { session }: OperatorSession, now: Date): void {
+  const { stepped_up_until } = session
   const is_there = stepped_up_until !== null && stepped_up_until > now
-  if (careful && !is_there) throw Forbidden('step_up', `${cli.words} needs a proof that it is you`)
+  if (!is_there) throw Forbidden('step_up', `${words} needs a proof that it is you`)
 }
 
 /** What runs operations, a few of each person at once; more of them wait for their turn. Throws
@@ -85,6 +89,9 @@ async function answerOf(
   const by = await admit()
   requireAllowed(operation, by, clock.now())
   const { body, reason, ...attached } = readCall(operation, given)
+  const { careful_with, cli } = operation
+  if (careful_with !== undefined && (body as Record<string, unknown>)[careful_with] === true)
+    requirePresence(`${cli.words} with ${careful_with}`, by, clock.now())
   const operator = { made_by: by.by, reason }
   const needs = { ...operation_needs, progress } as OperationNeeds
   const answer = await operation.run(needs, { body, operator, ...attached })

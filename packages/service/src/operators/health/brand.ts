@@ -2,7 +2,7 @@
 
 import { Type } from 'typebox'
 import { misuse } from '../../lib/fault.ts'
-import { NOTHING, OrNull, optional, Text, text } from '../../platform/wire/schemas.ts'
+import { clearable, NOTHING, OrNull, optional, Text } from '../../platform/wire/schemas.ts'
 import { changeBrand, showBrand } from '../../web/brand.ts'
 import { change, look } from '../table/operation.ts'
 
@@ -31,12 +31,12 @@ export const brandOperations = [
       'lightened on the dark one, until it has a contrast of 4.5:1. The explorer overrides ' +
       'PENSTOCK_EXPLORER.',
     body: Type.Object({
-      name: optional(text('NAME', 'how pages call the house; empty: Penstock')),
-      accent: optional(text('COLOUR', 'of links and main buttons, like #0b5cad')),
-      support: optional(text('TEXT', 'one line below every page: whom to ask, and how')),
-      terms_url: optional(text('URL', 'where the terms are')),
+      name: optional(clearable('NAME', 'how pages call the house; empty: Penstock')),
+      accent: optional(clearable('COLOUR', 'of links and main buttons, like #0b5cad')),
+      support: optional(clearable('TEXT', 'one line below every page: whom to ask, and how')),
+      terms_url: optional(clearable('URL', 'where the terms are')),
       explorer: optional(
-        text('URLS', 'https://one.example/tx/{tx_id} https://one.example/address/{address}'),
+        clearable('URLS', 'https://one.example/tx/{tx_id} https://one.example/address/{address}'),
       ),
     }),
     reply: BrandForm,

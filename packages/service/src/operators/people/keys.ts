@@ -392,6 +392,7 @@ export const keyOperations = [
   }),
   change({
     path: '/operator/keys/revoke',
+    careful_with: 'with_made',
     summary: 'end a key for good; servers refuse it within a second',
     description:
       'The subscriptions that it has started end with it, since a key is mostly revoked because ' +

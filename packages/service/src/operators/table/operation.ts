@@ -149,6 +149,8 @@ export type Operation = Entry & {
   readonly changes: boolean
   /** Wants a proof that the person is there, where people sign in. */
   readonly careful: boolean
+  /** A field that makes it careful where it is true. */
+  readonly careful_with: string | undefined
   readonly cli: CommandLine
   /** What must come along with the body. */
   readonly takes: keyof Attachments | undefined
@@ -179,6 +181,7 @@ type Description<Body extends TObject, Reply extends TSchema, Extras extends TOb
   path: `/operator/${string}`
   role?: HouseRole
   careful?: boolean
+  careful_with?: string
   /** `upload`: a file, typed as the operand FILE; `secret`: standard input. */
   takes?: keyof Attachments
   summary: string
@@ -361,6 +364,7 @@ function entry<Body extends TObject, Reply extends TSchema, Extras extends TObje
     role,
     changes,
     careful,
+    careful_with: spec.careful_with,
     takes,
     summary,
     description,

@@ -165,13 +165,16 @@ function objectReader(node: Node, path: string | undefined, fails: () => Fault):
     name,
     read: reader(property, path === undefined ? name : `${path}.${name}`),
     optional: !node.required?.includes(name),
+    // Where an empty text is a value, a schema says so: it takes away what was set.
+    takes_empty: property.minLength === 0,
   }))
   return (value) => {
     if (!isObject(value)) throw fails()
     const result: Record<string, unknown> = {}
-    for (const { name, read, optional } of properties) {
+    for (const { name, read, optional, takes_empty } of properties) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined
-      if (optional && (given === undefined || given === null || given === '')) continue
+      const is_absent = given === undefined || given === null || (given === '' && !takes_empty)
+      if (optional && is_absent) continue
       result[name] = read(given)
     }
     return result

@@ -25,6 +25,9 @@ export const ListOf = <Properties extends TProperties>(properties: Properties) =
 /** Fields of a body. `title` stands for the value in a command's help, `description` says what it
  *  is. */
 export const text = (title: string, description: string) => Type.String({ title, description })
+/** A text that may be empty, which takes away what was set. */
+export const clearable = (title: string, description: string) =>
+  Type.String({ title, description, minLength: 0 })
 export const address = (description: string) =>
   Type.String({ title: 'ADDRESS', format: 'address', description })
 /** A day (`2026-11-01`, its beginning in UTC) or a time (`2026-11-01T12:00:00Z`). */

@@ -221,6 +221,8 @@ function requireWhole(value: unknown, max: number, what: string): void {
 function requireNothingOdd(policy: Policy): void {
   requireKnown('The policy', policy, SHIPPED_POLICY)
   requireKnown('The policy, in its weights,', policy.weights, SHIPPED_POLICY.weights)
+  if (policy.sent && policy.index_rules < 2)
+    throw refusal('A policy that looks at what was sent needs "index_rules": 2.')
   requireOnce('severe', policy.severe)
   requireOnce('counts', policy.counts)
   for (const [key, route] of Object.entries(policy.routes)) {

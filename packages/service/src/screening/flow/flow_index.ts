@@ -323,11 +323,13 @@ export class FlowIndex {
     if (this.given.length > 0) this.given = []
   }
 
-  /** What the receiver of a transfer from a pool gave at one before, in the same transaction. */
+  /** What the receiver of a transfer from a pool gave at one before, in the same transaction. Of
+   *  one who gave several things it cannot be said which of them bought this. */
   private givenBy(from: number, to: number): GivenLeg | undefined {
     if (this.given.length === 0 || !this.isPool(from)) return undefined
     const { slots } = this.memory
-    return this.given.findLast(({ slot }) => isSameAddress(slots, slot, to))
+    const given = this.given.filter(({ slot }) => isSameAddress(slots, slot, to))
+    return given.length === 1 ? given[0] : undefined
   }
 
   private isPool(slot: number): boolean {

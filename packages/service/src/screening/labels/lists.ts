@@ -64,7 +64,9 @@ export async function importList(
   progress: Progress = () => {},
 ): Promise<LoadOutcome> {
   const { list, origin, loaded_by } = from
-  const { entries, passed_over } = await readList(from, progress)
+  const { entries, passed_over: others, misspelt } = await readList(from, progress)
+  // What is misspelt is not used either: nothing is dropped without being counted.
+  const passed_over = others + misspelt.length
   const loading = { list, origin, passed_over, loaded_at: clock.now(), loaded_by }
   const published = await sql.begin((tx) => publishList(tx, loading, entries))
   return { ...published, passed_over }

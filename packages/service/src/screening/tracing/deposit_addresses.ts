@@ -53,6 +53,17 @@ export class SweepTally {
   private readonly dealings = new Map<string, Dealings>()
   /** Labelled addresses of services, and their categories. */
   private readonly services = new Map<string, number>()
+  /** Addresses with dealings, and those of them that sent something else, of which no verdict is:
+   *  two sweeps of dust would make a thief's address a service's. */
+  private readonly candidates = new Set<string>()
+  private readonly elsewhere = new Set<string>()
+  /** Deposit addresses that the generation has as labels already: they are judged again each time,
+   *  or the next generation would have them no more. */
+  private readonly known: ReadonlySet<string>
+
+  constructor(known: readonly string[] = []) {
+    this.known = new Set(known)
+  }
 
   addLabel({ address, kind, category, confidence }: Label): void {
     if (kind !== 'heuristic' && confidence >= TERMINAL_CONFIDENCE && WITH_DEPOSITS.has(category))
@@ -67,11 +78,13 @@ export class SweepTally {
       const base = slot * SLOT
       const asset = slots[base + ASSET]! & 255
       if (asset === LABEL_ASSET || slots[base + LAST_BLOCK] === 0) continue
-      if (slots[base + ASSET]! >>> 16 !== 0 || slots[base + COUNT_OUT]! < SWEEPS_MIN) continue
-      if (!sendsToServices(readSlot(index, slot))) continue
+      if (slots[base + COUNT_OUT]! < SWEEPS_MIN || !sendsToServices(readSlot(index, slot))) continue
       const bytes = Buffer.alloc(20)
       writeAddress(slots, slot, bytes, 0)
-      this.dealings.set(`${asset} ${bytes.toString('hex')}`, { sent: 0n, to: new Map() })
+      const address = bytes.toString('hex')
+      if (slots[base + ASSET]! >>> 16 !== 0 && !this.known.has(address)) continue
+      this.candidates.add(address)
+      this.dealings.set(`${asset} ${address}`, { sent: 0n, to: new Map() })
     }
   }
 
@@ -91,7 +104,7 @@ export class SweepTally {
           with_service.units += amount
           with_service.sweeps += 1
         }
-      }
+      } else if (this.candidates.has(sender)) this.elsewhere.add(sender)
       const got = this.services.has(sender) && this.dealings.get(`${asset} ${receiver}`)
       if (got) dealingsWith(got, sender).back += amount
     }
@@ -108,6 +121,7 @@ export class SweepTally {
     const verdicts = new Map<string, Deposit | undefined>()
     for (const [key, dealings] of this.dealings) {
       const address = key.split(' ')[1]!
+      if (this.elsewhere.has(address)) continue
       const deposit = this.judge(address, dealings, entity_of)
       const other = verdicts.get(address)
       const agrees = !verdicts.has(address) || other?.entity === deposit?.entity

@@ -14,7 +14,7 @@ import { LabelTable } from '../flow/label_table.ts'
 import { applyBlock, countTransfers } from '../flow/log.ts'
 import { type ReadingStart, reversedBlock, reversedLabels } from '../flow/reversed.ts'
 import { namedLabels } from '../labels/label_sets.ts'
-import { SweepTally, storeFound } from './deposit_addresses.ts'
+import { depositsOf, SweepTally, storeFound } from './deposit_addresses.ts'
 import { type Asset, addressOfBare, bareAddress, bareHex, blocksBefore } from './flow_log.ts'
 import { describeGeneration, type Generation, type Generations } from './generations.ts'
 
@@ -115,7 +115,8 @@ async function generationOf(sql: Sql, plan: Plan, used: Generation): Promise<Gen
 async function beginReading(sql: Sql, plan: Plan, of: Generation): Promise<Reading | undefined> {
   const start = await startAt(sql, plan.height, of)
   if (!start) return undefined
-  const tally = new SweepTally()
+  const known = await depositsOf(sql, of.number)
+  const tally = new SweepTally(known.map(({ address }) => address))
   const index = await reversedIndex(of, start, tally)
   return { plan, of, start, index, tally, slot: 0, before: plan.height + 1 }
 }
