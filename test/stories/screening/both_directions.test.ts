@@ -113,6 +113,7 @@ test('an address that only forwards to a service is its deposit address', async 
   await begin(world)
   const [mixer, deposit, other] = [world.person(), world.person(), world.person()]
   const [payer, buyer, spender] = [world.person(), world.person(), world.person()]
+  const dusty = world.person()
   await world.publish('operator', [{ address: mixer.address, category: 'mixer', entity: 'Blend' }])
   await world.settle()
   for (let sweep = 0; sweep < 2; sweep++) {
@@ -121,12 +122,16 @@ test('an address that only forwards to a service is its deposit address', async 
     world.send(buyer, spender, 5_000n * TRX)
     world.send(spender, mixer, 2_000n * TRX)
     world.send(spender, other, 3_000n * TRX)
+    // Dust of another asset makes no service's address of one that sends its money elsewhere.
+    world.sendToken(dusty, mixer, 1n)
+    world.send(dusty, other, 5_000n * TRX)
   }
   await nextNight(world)
   const before = await world.ask({ customer_id, address: payer.address })
   assert.ok(!(await world.evidence(before.id)).floors.some(({ rule }) => rule === 'destination'))
-  const [found] = await world.sql<{ address: string; entity: string; sweeps: number }>`
+  const [found, ...more] = await world.sql<{ address: string; entity: string; sweeps: number }>`
     select address, entity, sweeps from flow_deposit_found`
+  assert.deepEqual(more, [])
   assert.deepEqual(
     [found!.address, found!.entity, found!.sweeps],
     [deposit.hex.slice(2), 'Blend', 2],
@@ -139,6 +144,13 @@ test('an address that only forwards to a service is its deposit address', async 
   const after = await world.ask({ customer_id, address: payer.address })
   assert.ok((await world.evidence(after.id)).floors.some(({ rule }) => rule === 'destination'))
   assert.equal(after.risk_level, 'high')
+  // It is found again each night, so that the generation after the next has it, too.
+  await nextNight(world)
+  await world.publish('operator', [
+    { address: mixer.address, category: 'mixer', entity: 'Blend' },
+    { address: world.person().address, category: 'wallet' },
+  ])
+  await world.settle()
   const [listed] = await listDeposits(world.sql, 10)
   assert.deepEqual([listed!.address, listed!.revoked_at], [deposit.hex.slice(2), null])
   const said = { address: listed!.address, reason: 'a person', by: 'test', at: world.clock.now() }

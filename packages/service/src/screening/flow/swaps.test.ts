@@ -97,6 +97,12 @@ test('what a pool pays in another transaction, or to another, is its own', () =>
   })
 })
 
+test('of one who gave several things nobody knows which of them bought it', () => {
+  const dust = move(2, OWNER, POOL, 1n)
+  const both = [...loot, [move(2, EXCHANGE_AT, OWNER, 1n)], [swap[0]!, dust, swap[1]!]]
+  assert.deepEqual(received(both, { asset: 0, who: OWNER }), { [LIQUIDITY_POOLS]: 1_000n })
+})
+
 test('a swap may go over several pools', () => {
   const route = [
     move(1, OWNER, POOL, 400n),
