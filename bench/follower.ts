@@ -14,12 +14,12 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pruneStep } from 'penstock-service/chain/follow/blocks.ts'
 import { contentsOf } from 'penstock-service/chain/follow/contents.ts'
+import { joinReaders } from 'penstock-service/chain/follow/cursors.ts'
 import { followStep } from 'penstock-service/chain/follow/follower.ts'
 import { parseNodeJson } from 'penstock-service/chain/node/answers.ts'
 import { httpTransport, type Transport, tronNode } from 'penstock-service/chain/node/node.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import { priceReader } from 'penstock-service/market/prices/prices.ts'
 import { useStep } from 'penstock-service/market/subscriptions/uses.ts'
 import { migrate } from 'penstock-service/platform/database/migrate.ts'
 import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
@@ -319,10 +319,10 @@ async function withReaders(bench: Bench, follow: Step, blocks: number) {
     generations.step,
     creditStep(deposits),
     arriveStep(deposits),
-    useStep({ sql, clock: systemClock, prices: priceReader({ sql, clock: systemClock }) }),
+    useStep({ sql, clock: systemClock }),
     pruneStep({ sql }),
   ]
-  const running = startSteps(steps, silentLog)
+  const running = startSteps(joinReaders(sql, steps), silentLog)
   const behindMost = async () => {
     const cursors = await sql<{ number: bigint }>`select number from cursor`
     const indexed = generations.current()?.index.block_number ?? 0

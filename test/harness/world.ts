@@ -13,6 +13,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { FaultKind } from 'penstock-devchain/http/faults.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { type App, buildApp } from 'penstock-service/app.ts'
+import { joinReaders } from 'penstock-service/chain/follow/cursors.ts'
 import {
   type Node,
   type Resource,
@@ -34,7 +35,7 @@ import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
 import { buildServer } from 'penstock-service/platform/http/server.ts'
 import { sealWith } from 'penstock-service/platform/seal/seal.ts'
 import { dueAsker } from 'penstock-service/platform/steps/due.ts'
-import { type AskDue, drain } from 'penstock-service/platform/steps/step.ts'
+import { type AskDue, drain, type Step } from 'penstock-service/platform/steps/step.ts'
 import { keyV2, signature, signatureV2 } from 'penstock-service/platform/wire/signature.ts'
 import {
   type Policy,
@@ -121,6 +122,8 @@ export type NetworkFaults = {
 
 /** `reads`: what stands between the API and the nodes; `names`: the nodes that it knows; `again`:
  *  how it tries again what the database could not do. */
+type Runner = { steps: readonly Step[]; ask: AskDue }
+
 type ProcessOptions = {
   reads?: (node: Node) => Reads
   names?: readonly string[]
@@ -217,7 +220,7 @@ export class World {
   private now_ms = 0
   /** When each step of a process was last run by the clock. */
   private readonly last_runs = new Map<App, Map<string, number>>()
-  private readonly askers = new Map<App, AskDue>()
+  private readonly runners = new Map<App, Runner>()
   private due_sql: Sql | undefined
   /** Drains that were begun, and those that are under way. */
   private drains = 0
@@ -449,32 +452,35 @@ export class World {
     const runs = this.last_runs.get(app) ?? new Map<string, number>()
     this.last_runs.set(app, runs)
     const woken = new Set<string>()
-    for (const { name, rest_ms } of app.steps) {
+    const { steps, ask } = this.runnerOf(app)
+    for (const { name, rest_ms } of steps) {
       const rests = rest_ms > BLOCK_MS && this.now_ms < (runs.get(name) ?? 0) + rest_ms
       if (rests) continue
       woken.add(name)
       runs.set(name, this.now_ms)
     }
-    const ask = this.askerOf(app)
     const number = ++this.drains
     this.draining += 1
     const isAlone = () => this.draining === 1 && this.drains === number
     try {
-      await drain(app.steps, { woken, ask })
-      await sampleNotDue(this.sql, app.steps, { ask, isAlone })
+      await drain(steps, { woken, ask })
+      await sampleNotDue(this.sql, steps, { ask, isAlone })
     } finally {
       this.draining -= 1
     }
   }
 
-  private askerOf(app: App): AskDue {
-    const known = this.askers.get(app)
+  /** The steps as a process runs them, and what says which are due. */
+  private runnerOf(app: App): Runner {
+    const known = this.runners.get(app)
     if (known) return known
     const role = 'penstock_worker'
     this.due_sql ??= this.database.connect({ connections_max: 1, role, plans_once: true })
-    const asker = dueAsker(this.due_sql, app.steps)
-    this.askers.set(app, asker)
-    return asker
+    const { pools } = this.opened.find((one) => one.app === app)!
+    const steps = joinReaders(pools.at(-1)!, app.steps)
+    const runner = { steps, ask: dueAsker(this.due_sql, steps) }
+    this.runners.set(app, runner)
+    return runner
   }
 
   /** Makes blocks and drains until every order is settled and every transaction of ours is in a

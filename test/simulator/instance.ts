@@ -3,6 +3,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from 'penstock-service/app.ts'
+import { joinReaders } from 'penstock-service/chain/follow/cursors.ts'
 import { tronNode } from 'penstock-service/chain/node/node.ts'
 import { memoryLog, type SignatureRecord } from 'penstock-service/chain/signing/signature_log.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
@@ -28,6 +29,8 @@ export type Surroundings = {
   clock: Clock
   /** How many nodes the service knows; all of them are the one chain. */
   nodes: number
+  /** Whether its readers of blocks read together. */
+  joined: boolean
   recharge_at: 'inclusion' | 'solid'
   /** What was signed on its machine, which outlives it. */
   signed: SignatureRecord[]
@@ -107,6 +110,7 @@ export class Instance {
       wake: (step) => this.woken.add(step),
       tellStreams: () => {},
     })
+    if (settings.joined) this.app.steps = joinReaders(held, this.app.steps)
     this.wakes = wakesOf(this.app.steps)
     this.askDue = dueAsker(sql, this.app.steps)
     const needs = { sql: held, clock, random, log, authenticate: this.app.authenticate }

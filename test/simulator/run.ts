@@ -52,7 +52,7 @@ const FOLLOW_MS = 2_000
 /** Steps that are needed only where there are such things: while everything comes to rest they run
  *  there, and at the end. */
 const BYWAYS = {
-  subscriptions: ['use', 'supply', 'withdraw_supply'],
+  subscriptions: ['use', 'confirm_uses', 'supply', 'withdraw_supply'],
   checks: ['record', 'index', 'screen', 'ask_providers', 'fold_counts'],
 } as const
 /** Steps that may rest for longer clean up: until the end they run in the time of troubles only. */
@@ -122,11 +122,14 @@ class Run {
   private first_block = 0
   private readonly outside: Outside
   private readonly byways: Set<string>
+  /** Whether blocks are read in one transaction for all, as in production, or by each alone. */
+  private readonly joined: boolean
 
   constructor(database: RunDatabase, seed: string, emphasis?: Emphasis) {
     this.database = database
     this.dice = new Dice(seed)
     this.plan = drawPlan(this.dice.fork('plan'), emphasis)
+    this.joined = this.dice.fork('readers').chance(0.5)
     this.trace = new Trace(`${this.plan.instances} instances, ${this.plan.name}`)
     this.gate = new Gate(database.countBlocked)
     this.scenario = buildScenario(this.dice.fork('town'))
@@ -256,6 +259,7 @@ class Run {
       receiver: this.receiver,
       scenario: this.scenario,
       nodes: this.plan.nodes,
+      joined: this.joined,
       recharge_at: this.plan.recharge_at,
       signed,
       onBug: (what) => this.findings.push(`a mistake of ours: ${what}`),

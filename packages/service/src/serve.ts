@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { USDT } from 'penstock-tron/tokens.ts'
 import about from '../package.json' with { type: 'json' }
 import { type App, buildApp } from './app.ts'
+import { joinReaders } from './chain/follow/cursors.ts'
 import { httpTransport, type Node, tronNode } from './chain/node/node.ts'
 import type { FollowedBlocks } from './chain/reads/followed.ts'
 import { readBudget, readLimits } from './chain/reads/read_budget.ts'
@@ -254,7 +255,7 @@ async function startWorker(
   const { clock, process_id } = watching
   const { direct_url = database_url } = config
   const needs = { sql, clock, process_id, wakeOthers: wakeOthers(sql) }
-  const duties = holdDuties(needs, watching.steps(app.steps))
+  const duties = holdDuties(needs, watching.steps(joinReaders(sql, app.steps)))
   await duties.hold()
   const running = startSteps(duties.steps, log, dueAsker(due_sql, duties.steps))
   const listening = listenForWakes(direct_url, running.wake, watching.whenLost)

@@ -6,6 +6,7 @@ import type { Common } from '../platform/wing.ts'
 import { judgeStep, sendStep, signStep } from './follow/attempts.ts'
 import { pruneStep } from './follow/blocks.ts'
 import { confirmStep } from './follow/confirm.ts'
+import { READ_STEPS } from './follow/cursors.ts'
 import { followStep } from './follow/follower.ts'
 import type { Node } from './node/node.ts'
 import type { FollowedBlocks } from './reads/followed.ts'
@@ -46,6 +47,7 @@ export type ChainSetup = {
 }
 
 export const CHAIN_STEPS = {
+  ...READ_STEPS,
   follow: 'Stores the next blocks, marks our transactions in them, and takes a fork back',
   confirm: 'Asks a second node whether solid blocks are what the first one said',
   check_wallets: 'Compares what keys may do, and what wallets have staked, with their lines',

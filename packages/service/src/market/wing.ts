@@ -26,7 +26,7 @@ import { withdrawSupplyStep } from './subscriptions/ending.ts'
 import { subscriptionKinds } from './subscriptions/forms.ts'
 import { routes as subscriptionRoutes, useRoutes } from './subscriptions/routes.ts'
 import { supplyStep } from './subscriptions/supply.ts'
-import { useStep } from './subscriptions/uses.ts'
+import { confirmUsesStep, useStep } from './subscriptions/uses.ts'
 
 type Needs = Common & {
   node: Node
@@ -50,6 +50,7 @@ export const MARKET_STEPS = {
   solidify: 'Tells of orders of which every part is irreversible',
   remind_endings: 'Tells of orders whose hour is over soon',
   use: 'Counts what the addresses of subscriptions have used, block by block',
+  confirm_uses: 'Looks at what was used again when its block is confirmed',
   supply: 'Orders for the addresses of subscriptions what they lack',
   withdraw_supply: 'Takes back what subscriptions have that have ended or rest',
   prune_quotes: 'Forgets quotes that were not used, an hour after their end',
@@ -99,7 +100,8 @@ export function marketWing({ sql: long_sql, steps_sql, api_sql: sql, ...needs }:
       remindStep(delivering),
       solidifyStep(delivering),
       endingStep(delivering),
-      useStep({ sql: steps_sql, clock, prices }),
+      useStep({ sql: steps_sql, clock }),
+      confirmUsesStep({ sql: steps_sql, clock }),
       supplyStep({ sql: steps_sql, clock, node, tryOrder }),
       withdrawSupplyStep({ sql: steps_sql, clock }),
       pruneQuotesStep({ sql: long_sql, clock }),

@@ -15,7 +15,7 @@ import type { Block, BlockHead, Node } from '../node/node.ts'
 import { makeAttemptsSolid } from './attempts.ts'
 import { storeBlock, takeBack } from './blocks.ts'
 import { contentsOf, type ReadBlock } from './contents.ts'
-import { type ChainState, chainState } from './progress.ts'
+import { CHAIN_COLUMNS, type ChainRow, type ChainState, chainOf } from './progress.ts'
 
 /** `tokens`: the TRC20 contracts whose events are kept. */
 export type Needs = { sql: Sql; clock: Clock; node: Node; tokens: ReadonlySet<Address> }
@@ -50,16 +50,28 @@ export function followStep(needs: Needs): Step {
     duty: 'chain',
     async run() {
       rest_ms = LOOK_MS
-      if (await follow(needs)) return true
-      const [chain] = await needs.sql<{ head_number: bigint; waits: boolean }>`
-        select head_number, exists (
-          select 1 from attempt where state in ('signed', 'sent')) as waits from chain`
-      if (!chain) return false
-      const due_ms = pace(Number(chain.head_number))
-      if (!chain.waits) rest_ms = Math.max(LOOK_MS, due_ms)
+      const reading = readProgress(needs.sql)
+      if (await followFrom(needs, reading)) return true
+      const before = await reading
+      if (!before) return false
+      const due_ms = pace(before.head_number)
+      if (!before.waits) rest_ms = Math.max(LOOK_MS, due_ms)
       return false
     },
   }
+}
+
+/** `waits`: a transaction of ours has not been seen in a block; `included`: one is in a block that
+ *  is not confirmed. */
+type Progress = ChainState & { waits: boolean; included: boolean }
+
+async function readProgress(sql: Sql): Promise<Progress | undefined> {
+  const [row] = await sql<ChainRow & { waits: boolean; included: boolean }>`
+    select ${CHAIN_COLUMNS},
+      exists (select from attempt where state in ('signed', 'sent')) as waits,
+      exists (select from attempt where state = 'included') as included
+    from chain`
+  return row && { ...chainOf(row), waits: row.waits, included: row.included }
 }
 
 /** Told the number of the newest block, again and again, says in how many milliseconds the next one
@@ -82,9 +94,11 @@ export function chainPace(clock: Clock): (head_number: number) => number {
 
 /** Reads what the node has beyond the stored head. True when blocks were stored, taken back, or
  *  became solid. */
-export async function follow(needs: Needs): Promise<boolean> {
+export const follow = (needs: Needs) => followFrom(needs, readProgress(needs.sql))
+
+async function followFrom(needs: Needs, reading: Promise<Progress | undefined>): Promise<boolean> {
   const { sql, clock, node } = needs
-  const [before, head] = await Promise.all([chainState(sql), node.head()])
+  const [before, head] = await Promise.all([reading, node.head()])
   if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS)
     return false
   const [solid, newest] = await Promise.all([
@@ -100,34 +114,36 @@ export async function follow(needs: Needs): Promise<boolean> {
   if ((forked || disagreeing) && !taken_back)
     throw new Outage('the nodes are on different branches')
   return sql.begin(async (tx) => {
-    // The fence against another process that follows too: the one that finds the head moved has
-    // read in vain.
-    const [same] = await tx`select 1 from chain where head_id = ${before.head_id} for update`
-    if (!same) return true
     if (taken_back) {
-      await takeBack(tx, keep)
+      const [same] = await tx`select 1 from chain where head_id = ${before.head_id} for update`
+      if (same) await takeBack(tx, keep)
       return true
     }
-    for (const block of portion) storeBlock(tx, block)
     const last = portion.at(-1)
     const head_number = last?.number ?? before.head_number
     // A head that the solid side has passed, and has not shown to be its own, stays unproven.
     const unproven = solid.number > before.head_number && last === undefined
     const reached = unproven ? before.solid_number : Math.min(solid.number, head_number)
     const solid_number = Math.max(before.solid_number, reached)
-    tx.send`
+    // The fence against another process that follows too: the one that finds the head moved has
+    // read in vain.
+    const [same] = await tx`
       update chain set head_number = ${head_number}, head_id = ${last?.id ?? before.head_id},
         head_time = ${last?.time ?? before.head_time},
-          solid_number = greatest(solid_number, ${solid_number}::bigint),
+        solid_number = greatest(solid_number, ${solid_number}::bigint),
         behind = ${Math.max(0, head.number - head_number)}, seen_at = ${clock.now()},
-        head_seen_at = ${last ? clock.now() : before.head_seen_at}`
+        head_seen_at = ${last ? clock.now() : before.head_seen_at}
+      where head_id = ${before.head_id} returning 1`
+    if (!same) return true
+    for (const block of portion) storeBlock(tx, block)
     // With one node nobody else is there to be asked, unless it was another that gave the blocks.
     if (node.names.length === 1 && solid_number > before.confirmed_number) {
       tx.send`
         update chain set confirmed_number = greatest(confirmed_number, least(solid_number, (
           select min(number) - 1 from block where number > confirmed_number
             and not read_from <@ ${[...node.names]}::text[])))`
-      makeAttemptsSolid(tx)
+      const solid_at_once = portion[0] !== undefined && portion[0].number <= solid_number
+      if (before.included || solid_at_once) makeAttemptsSolid(tx)
     }
     return portion.length > 0 || solid_number > before.solid_number
   })

@@ -107,8 +107,11 @@ test('a wrong clock, another sealing key and an older database make it not ready
   await sql`delete from chain`
   clock.ahead_ms = 0
   await sql.begin((tx) => issueElsewhere(tx))
+  // Which secret is the newest is read every ten seconds.
+  clock.ahead_ms = 10_000
   assert.deepEqual((await look()).reasons, ['sealing_key'])
   await sql`update api_key set revoked_at = now()`
+  clock.ahead_ms = 20_000
   assert.deepEqual((await look()).reasons, [])
   const old = await watched(t, { known_schema: known_schema + 1 })
   old.watch.enter('serving')

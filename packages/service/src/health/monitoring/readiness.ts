@@ -15,6 +15,7 @@ import {
   isStale,
 } from '../../chain/follow/progress.ts'
 import type { Clock, CorrectedClock } from '../../lib/clock.ts'
+import { recently } from '../../lib/recent.ts'
 import { missingFor } from '../../market/receipts/signing_keys.ts'
 import { newestSecret, sealContext } from '../../people/keys/keys.ts'
 import { lookout } from '../../platform/database/lookout.ts'
@@ -68,6 +69,8 @@ type Observation = {
 
 const LOOK_EVERY_MS = 1_000
 const SAY_EVERY_MS = 60_000
+/** Which secret is the newest is read again after this long. */
+const NEWEST_SECRET_MS = 10_000
 /** Looks take milliseconds; a machine that is busy may leave some out. */
 const LOOK_AGE_MS_MAX = 5_000
 /** What is decided goes by the database's clock; beyond this, something is wrong with a machine. */
@@ -77,6 +80,10 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
   const { sql, clock, corrected, known_schema, loosened = [], drop = () => {} } = needs
   const { memory } = needs
   const lookAtServer = lookout({ sql, clock, corrected, drop })
+  const { credentials_sql } = needs
+  const newestLately =
+    credentials_sql &&
+    recently(NEWEST_SECRET_MS, { clock, read: () => newestSecret(credentials_sql) })
   let said_at_ms = 0
   let phase: Phase = 'starting'
   let last: Observation | undefined
@@ -86,7 +93,7 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
       rest_ms: LOOK_EVERY_MS,
       async run() {
         const { standby, identity } = await lookAtServer()
-        const { beat, ...seen } = await lookAt(needs)
+        const { beat, ...seen } = await lookAt(needs, await newestLately?.())
         await memory?.compare(sql, identity, beat)
         last = { ...seen, standby, at_ms: clock.now().getTime() }
         if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
@@ -122,16 +129,11 @@ const readKnown = (sql: Sql, process_id: string | undefined) => sql<KnownRow>`
   from (values (1)) as one left join chain as c on true
     left join signing_key as k on k.sealed_private_key is not null`
 
-async function lookAt({
-  sql,
-  seal,
-  credentials_sql,
-  memory,
-}: Needs): Promise<Omit<Observation, 'standby' | 'at_ms'> & { beat: BeatRow }> {
-  const [newest, rows] = await Promise.all([
-    credentials_sql && newestSecret(credentials_sql),
-    readKnown(sql, memory?.process_id),
-  ])
+async function lookAt(
+  { sql, seal, memory }: Needs,
+  newest: Awaited<ReturnType<typeof newestSecret>>,
+): Promise<Omit<Observation, 'standby' | 'at_ms'> & { beat: BeatRow }> {
+  const rows = await readKnown(sql, memory?.process_id)
   const { schema, on_sale, beat, open, id: _, sealed_private_key: _key, ...chain_row } = rows[0]!
   const missing = missingFor(seal, rows)
   const secrets_open = missing === undefined && (newest === undefined || opens(seal, newest))

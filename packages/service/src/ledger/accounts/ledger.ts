@@ -46,6 +46,7 @@ export async function lockAccounts(
   tx: Tx,
   account_ids: readonly string[],
 ): Promise<Map<string, bigint>> {
+  if (account_ids.length === 0) return new Map()
   const rows = await tx<{ id: string; free_sun: bigint }>`
     select id, posted_sun - held_sun as free_sun from account
     where id = any(${account_ids}) and not may_go_negative

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { type Fault, type FaultKind, fault } from '../../lib/fault.ts'
 import { least } from '../../lib/least.ts'
 import { recently } from '../../lib/recent.ts'
-import type { Sql } from '../../platform/database/sql.ts'
+import type { Query, Sql } from '../../platform/database/sql.ts'
 import { ServiceUnavailable } from '../../platform/wire/endpoint.ts'
 
 export const InvalidEnergyAmount: FaultKind = fault(
@@ -126,7 +126,7 @@ export function leastPriceOf(prices: Prices, amount: bigint): bigint | undefined
   return largest && charge(largest.price_sun, amount)
 }
 
-export async function readPrices(sql: Sql): Promise<Prices> {
+export async function readPrices(sql: Query): Promise<Prices> {
   const tiers = await sql<Record<'min_amount' | 'max_amount', bigint> & Tier>`
     select resource, duration_hours, min_amount, max_amount, price_sun from price
     where until is null order by resource desc, min_amount`

@@ -11,7 +11,12 @@
 
 import { blocksAt, type StoredBlock } from '../../chain/follow/blocks.ts'
 import type { EnergyUse } from '../../chain/follow/contents.ts'
-import { readBlocks } from '../../chain/follow/cursors.ts'
+import {
+  type BlockReader,
+  isBehind,
+  type ReadStep,
+  readBlocks,
+} from '../../chain/follow/cursors.ts'
 import {
   customerAccount,
   lockAccounts,
@@ -24,7 +29,7 @@ import { money } from '../../lib/json.ts'
 import { addSpending, noteRefusedByCap } from '../../people/customers/spending.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import type { Prices } from '../prices/prices.ts'
+import { type Prices, readPrices } from '../prices/prices.ts'
 import { countUse, countUseSun, isUsedUp, ownEnergyOf } from './charges.ts'
 import { SUBSCRIPTION_COLUMNS } from './forms.ts'
 import { coveredOf, leftOfCap, openHolds, releaseHolds } from './holds.ts'
@@ -39,40 +44,53 @@ import {
 } from './subscriptions.ts'
 import { nextDay } from './supply.ts'
 
-export type Needs = { sql: Sql; clock: Clock; prices: () => Promise<Prices> }
+export type Needs = { sql: Sql; clock: Clock }
 
 const AT_ONCE = 100
 
-export function useStep(needs: Needs): Step {
-  const { sql } = needs
+/** Reads blocks of the head: counts and charges what subscribed addresses have sent. */
+export function useStep(needs: Needs): ReadStep {
+  const reads: BlockReader = {
+    name: 'subscriptions',
+    side: 'head',
+    work: (tx, blocks) => noteUses(tx, nowOf(tx, needs), blocks),
+  }
   return {
     name: 'use',
     rest_ms: 3_000,
-    due: (sql) => sql`
-      select from subscription_use where not solid
-      union all
-      select from chain left join cursor on cursor.name = 'subscriptions'
-      where cursor.number is null or cursor.number < head_number`,
-    after: ['follow', 'confirm'],
+    due: (sql) => isBehind(sql, reads),
+    duty: 'blocks',
+    after: ['follow'],
     before: ['publish'],
-    async run() {
-      const known = await needs.prices()
-      const reader = { name: 'subscriptions', side: 'head' } as const
-      const read = await readBlocks(sql, reader, (tx, blocks) =>
-        noteUses(tx, { clock: needs.clock, prices: known }, blocks),
-      )
-      if (read) return true
-      const open = await sql`select from subscription_use where not solid limit 1`
-      return (
-        open.length > 0 && sql.begin((tx) => confirmUses(tx, { clock: needs.clock, prices: known }))
-      )
-    },
+    reads,
+    run: () => readBlocks(needs.sql, reads, reads.work),
+  }
+}
+
+/** Looks at uses again when their blocks are confirmed. */
+export function confirmUsesStep(needs: Needs): Step {
+  return {
+    name: 'confirm_uses',
+    rest_ms: 3_000,
+    due: (sql) => sql`
+      select from subscription_use, chain, cursor
+      where not solid and cursor.name = 'subscriptions'
+        and block_number <= least(confirmed_number, cursor.number)`,
+    after: ['use', 'follow', 'confirm'],
+    before: ['publish'],
+    run: () => needs.sql.begin((tx) => confirmUses(tx, nowOf(tx, needs))),
   }
 }
 
 type SubscribedAddress = { id: string; customer_id: string; address: string }
 
-type Now = { clock: Clock; prices: Prices }
+/** `prices`: read at the first use that is charged. */
+type Now = { clock: Clock; prices: () => Promise<Prices> }
+
+function nowOf(tx: Tx, { clock }: Needs): Now {
+  let prices: Promise<Prices> | undefined
+  return { clock, prices: () => (prices ??= readPrices(tx)) }
+}
 
 async function noteUses(tx: Tx, known: Now, blocks: StoredBlock[]): Promise<void> {
   const owners = new Set(
@@ -170,7 +188,7 @@ async function noteUse(
     of_energy: use.energy,
   })
   const { energy, transactions, priced } = counted
-  const { due_sun, by_orders_sun } = countUseSun(served, prices, counted)
+  const { due_sun, by_orders_sun } = countUseSun(served, await prices(), counted)
   const charge_id = `${chargeOf(id, tx_id, block.number)}${corrected ? '-solid' : ''}`
   const { charged_sun, short } = await charge(tx, {
     served,

@@ -5,10 +5,9 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { StoredBlock } from '../../chain/follow/blocks.ts'
 import type { Move } from '../../chain/follow/contents.ts'
-import { isBehind, readSolidBlocks } from '../../chain/follow/cursors.ts'
+import { isBehind, type ReadStep, readSolidBlocks } from '../../chain/follow/cursors.ts'
 import { noteEvents } from '../../events/log/notes.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import type { Step } from '../../platform/steps/step.ts'
 import { severeTerminals } from '../engine/barred.ts'
 import { valueIn } from '../engine/findings.ts'
 import { currentPolicy, type Policy } from '../engine/policy.ts'
@@ -21,24 +20,28 @@ type BlockFreeze = { address: Address; token: string; frozen: boolean; block: St
 
 /** Reads what confirmed blocks say of watched addresses, each block once: tells of freezes and of
  *  their ends, and notes that money moved, for which an address is screened again. */
-export function watchBlocksStep({ sql }: { sql: Sql }): Step {
+export function watchBlocksStep({ sql }: { sql: Sql }): ReadStep {
+  const reads = { name: 'freezes', side: 'solid', work: noteBlocks } as const
   return {
     name: 'watch_blocks',
     rest_ms: 3_000,
-    due: (sql) => isBehind(sql, { name: 'freezes', side: 'solid' }),
+    due: (sql) => isBehind(sql, reads),
+    duty: 'blocks',
     after: ['follow', 'confirm'],
     before: ['publish'],
-    run: () =>
-      readSolidBlocks(sql, 'freezes', async (tx, blocks) => {
-        const freezes = blocks.flatMap((block) =>
-          block.contents.freezes.flatMap(({ kind, token, address }) =>
-            kind === 'destroyed' ? [] : [{ address, token, frozen: kind === 'added', block }],
-          ),
-        )
-        await noteMoves(tx, blocks)
-        await noteFreezes(tx, freezes)
-      }),
+    reads,
+    run: () => readSolidBlocks(sql, reads.name, noteBlocks),
   }
+}
+
+async function noteBlocks(tx: Tx, blocks: readonly StoredBlock[]): Promise<void> {
+  const freezes = blocks.flatMap((block) =>
+    block.contents.freezes.flatMap(({ kind, token, address }) =>
+      kind === 'destroyed' ? [] : [{ address, token, frozen: kind === 'added', block }],
+    ),
+  )
+  await noteMoves(tx, blocks)
+  await noteFreezes(tx, freezes)
 }
 
 type BlockMove = Move & { block: StoredBlock }

@@ -97,7 +97,12 @@ export const onThisNetwork = (addresses: readonly Address[]): Address[] => [
   ...new Set(addresses.filter((address) => isAddress(address))),
 ]
 
-function unaskedPairs(sql: Sql | Tx, addresses: readonly Address[], now: Date): Promise<Pair[]> {
+async function unaskedPairs(
+  sql: Sql | Tx,
+  addresses: readonly Address[],
+  now: Date,
+): Promise<Pair[]> {
+  if (addresses.length === 0) return []
   const since = new Date(now.getTime() - ASK_AGAIN_MS)
   return sql<Pair>`
     select a.address, t.contract as token

@@ -5,11 +5,10 @@
 
 import { type Address, addressFromBytes, addressToBytes } from 'penstock-tron/address.ts'
 import type { StoredBlock } from '../../chain/follow/blocks.ts'
-import { isBehind, readSolidBlocks } from '../../chain/follow/cursors.ts'
+import { isBehind, type ReadStep, readSolidBlocks } from '../../chain/follow/cursors.ts'
 import type { Node } from '../../chain/node/node.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import type { Step } from '../../platform/steps/step.ts'
 import type { Freeze } from '../flow/flow_index.ts'
 import { type LoggedBlock, type LoggedTransfer, packTransfers } from '../flow/log.ts'
 
@@ -29,28 +28,38 @@ export const addressOfBare = (bytes: Uint8Array): Address =>
   addressFromBytes(Uint8Array.of(0x41, ...bytes))
 
 /** Records solid blocks. */
-export function recordStep(needs: Needs): Step {
+export function recordStep(needs: Needs): ReadStep {
   const { sql } = needs
   const supplies = new Map<Address, bigint>()
   let assets: ReadonlyMap<string, Asset> | undefined
+  async function prepare() {
+    assets ??= await assetsOf(needs)
+    for (const token of needs.tokens)
+      if (!supplies.has(token)) supplies.set(token, await supplyOf(needs.node, token))
+  }
+  const recordUnless = (doubtful: Set<Address> | undefined) => (tx: Tx, blocks: StoredBlock[]) =>
+    recordBlocks(tx, blocks, { assets: assets!, supplies, doubtful })
   return {
     name: 'record',
     rest_ms: 3_000,
     due: (sql) => isBehind(sql, { name: 'flow', side: 'solid' }),
     duty: 'blocks',
     after: ['follow', 'confirm'],
+    reads: {
+      name: 'flow',
+      side: 'solid',
+      prepare,
+      work: (tx, blocks) => recordUnless(new Set())(tx, blocks),
+    },
     async run() {
-      assets ??= await assetsOf(needs)
-      const known = assets
-      for (const token of needs.tokens)
-        if (!supplies.has(token)) supplies.set(token, await supplyOf(needs.node, token))
+      await prepare()
       const doubtful = new Set<Address>()
-      const moved = await readSolidBlocks(sql, 'flow', (tx, blocks) =>
-        recordBlocks(tx, blocks, { assets: known, supplies, doubtful }),
-      ).catch((thrown: unknown) => {
-        if (doubtful.size > 0) return 'doubtful' as const
-        throw thrown
-      })
+      const moved = await readSolidBlocks(sql, 'flow', recordUnless(doubtful)).catch(
+        (thrown: unknown) => {
+          if (doubtful.size > 0) return 'doubtful' as const
+          throw thrown
+        },
+      )
       if (moved !== 'doubtful') return moved
       // More was moved than there was when we last asked: a token may have been issued since. What
       // was destroyed since was real when it moved, so the largest supply ever seen counts.
@@ -58,9 +67,7 @@ export function recordStep(needs: Needs): Step {
         const supply = await supplyOf(needs.node, token)
         supplies.set(token, supply > supplies.get(token)! ? supply : supplies.get(token)!)
       }
-      return readSolidBlocks(sql, 'flow', (tx, blocks) =>
-        recordBlocks(tx, blocks, { assets: known, supplies, doubtful: undefined }),
-      )
+      return readSolidBlocks(sql, 'flow', recordUnless(undefined))
     },
   }
 }
@@ -91,6 +98,7 @@ async function recordBlocks(
   }
   await insertRows(tx, rows)
   const changes = latestFreezes(rows)
+  if (changes.length === 0) return
   await tx`
     insert into flow_freeze (token, address, frozen, number)
     select * from unnest(${changes.map((one) => one.token)}::text[],
@@ -115,6 +123,7 @@ export async function recordEarlier(
   }
   await insertRows(tx, rows)
   const changes = latestFreezes(rows)
+  if (changes.length === 0) return
   // What later blocks said is known already.
   await tx`
     insert into flow_freeze (token, address, frozen, number)

@@ -12,7 +12,13 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { blocksAt, type StoredBlock } from '../../chain/follow/blocks.ts'
 import type { Move } from '../../chain/follow/contents.ts'
-import { isBehind, readBlocks, readSolidBlocks } from '../../chain/follow/cursors.ts'
+import {
+  type BlockReader,
+  isBehind,
+  type ReadStep,
+  readBlocks,
+  readSolidBlocks,
+} from '../../chain/follow/cursors.ts'
 import {
   customerAccount,
   HELD_DEPOSITS,
@@ -28,7 +34,6 @@ import {
   DIRECT_RECHARGE,
 } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import type { Step } from '../../platform/steps/step.ts'
 import type { HeldSenders } from '../../screening/engine/barred.ts'
 import type { Issuers } from '../../screening/engine/issuers.ts'
 import { BLOCKED, type Deposit, forgetMissing, noteArrived, placeOf } from './deposits.ts'
@@ -55,7 +60,7 @@ const TOKEN_DUST = 1_000_000n
 export const WORTHLESS_ROWS = 10
 
 /** Reads solid blocks: credits customers, and books what arrived for direct recharge. */
-export function creditStep(needs: Needs): Step {
+export function creditStep(needs: Needs): ReadStep {
   const { sql } = needs
   return {
     name: 'credit',
@@ -64,6 +69,11 @@ export function creditStep(needs: Needs): Step {
     duty: 'blocks',
     after: ['follow', 'confirm'],
     before: ['publish'],
+    reads: {
+      name: 'deposits',
+      side: 'solid',
+      work: (tx, blocks) => credit(tx, needs, { blocks, unasked: new Set() }),
+    },
     async run() {
       const unasked = new Set<Address>()
       const moved = await readSolidBlocks(sql, 'deposits', (tx, blocks) =>
@@ -186,25 +196,30 @@ const accountOf = ({ customer_id }: Pick<Deposit, 'customer_id'>) =>
   customerAccount(customer_id ?? DIRECT_RECHARGE)
 
 /** Reads blocks of the head: notes what they bring. */
-export function arriveStep(needs: Needs): Step {
+export function arriveStep(needs: Needs): ReadStep {
   const { sql } = needs
+  const reads: BlockReader = {
+    name: 'arrivals',
+    side: 'head',
+    async work(tx, blocks) {
+      const now = needs.clock.now()
+      const present = blocks.flatMap(arrivalsOf).map((one) => one.tx_id)
+      const numbers = blocks.map((block) => block.number)
+      await forgetMissing(tx, numbers, { present, now })
+      const arrivals = await arrivalsForUs(tx, needs, blocks)
+      const fated = await withFates(tx, needs, arrivals, false)
+      await noteArrived(tx, fated, { solid: false, now })
+    },
+  }
   return {
     name: 'arrive',
     rest_ms: 3_000,
-    due: (sql) => isBehind(sql, { name: 'arrivals', side: 'head' }),
+    due: (sql) => isBehind(sql, reads),
     duty: 'blocks',
     after: ['follow'],
     before: ['publish'],
-    run: () =>
-      readBlocks(sql, { name: 'arrivals', side: 'head' }, async (tx, blocks) => {
-        const now = needs.clock.now()
-        const present = blocks.flatMap(arrivalsOf).map((one) => one.tx_id)
-        const numbers = blocks.map((block) => block.number)
-        await forgetMissing(tx, numbers, { present, now })
-        const arrivals = await arrivalsForUs(tx, needs, blocks)
-        const fated = await withFates(tx, needs, arrivals, false)
-        await noteArrived(tx, fated, { solid: false, now })
-      }),
+    reads,
+    run: () => readBlocks(sql, reads, reads.work),
   }
 }
 
