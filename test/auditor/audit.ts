@@ -99,6 +99,8 @@ export class Auditor {
       for (const { state } of list)
         counts[`${what} ${state}`] = (counts[`${what} ${state}`] ?? 0) + 1
     }
+    const unbegun = subscriptions.filter((one) => one.state === 'stopped' && !one.started_at)
+    if (unbegun.length > 0) counts['subscriptions stopped before they began'] = unbegun.length
     return counts
   }
 

@@ -127,16 +127,27 @@ async function readTogether(
 ): Promise<{ moved: boolean; apart: readonly ReadStep[] }> {
   for (const { reads } of members) await reads.prepare?.()
   return sql.begin(async (tx) => {
-    const cursors = await tx<{ name: string; number: bigint }>`
-      select name, number from cursor where name = any(${members.map(({ reads }) => reads.name)})
-      order by name for update`
-    const at = new Map(cursors.map(({ name, number }) => [name, number]))
-    const furthest = cursors.reduce((most, { number }) => (number > most ? number : most), -1n)
-    const isThere = ({ reads }: ReadStep) => at.get(reads.name) === furthest
+    const rows = await tx<{ furthest: string[] } & (BlockRow | { number: null })>`
+      with cursors as (
+        select name, number from cursor
+        where name = any(${members.map(({ reads }) => reads.name)}) order by name for update)
+      select furthest, b.number, b.id, b.time, b.contents
+      from (
+        select max(number) as number,
+          array_agg(name) filter (where number = (select max(number) from cursors)) as furthest
+        from cursors) as at
+      left join lateral (
+        select number, id, time, contents from block
+        where number > at.number and number <= (
+          select case when ${side} = 'head' then head_number else confirmed_number end from chain)
+        order by number limit ${PORTION}) as b on true
+      order by b.number`
+    const furthest = new Set(rows[0]?.furthest)
+    const isThere = ({ reads }: ReadStep) => furthest.has(reads.name)
     const apart = members.filter((step) => !isThere(step))
-    const blocks = await blocksAfter(tx, side, furthest)
+    const blocks = rows.flatMap((row) => (row.number === null ? [] : [unpackRow(row)]))
     const last = blocks.at(-1)
-    if (!last || cursors.length === 0) return { moved: false, apart }
+    if (!last) return { moved: false, apart }
     const together = members.filter(isThere)
     for (const { reads } of together) await reads.work(tx, blocks)
     tx.send`

@@ -3,6 +3,7 @@
 //
 //   (found) -> alert: raised -> seen -> (not found any more)
 
+import { isDeepStrictEqual } from 'node:util'
 import { type Static, Type } from 'typebox'
 import { HOUSE } from '../../events/log/events.ts'
 import { type EventKind, eventKind } from '../../events/log/kinds.ts'
@@ -49,6 +50,11 @@ function byName(found: readonly Alert[]): Alert[] {
   })
 }
 
+const sorted = (alerts: readonly Alert[]) =>
+  alerts
+    .map(({ alert, what, since }) => ({ alert, what, since }))
+    .sort((one, other) => (one.alert < other.alert ? -1 : 1))
+
 /** (found) -> alert -> (not found any more) */
 export function watchAlertsStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
   return {
@@ -58,6 +64,8 @@ export function watchAlertsStep({ sql, clock }: { sql: Sql; clock: Clock }): Ste
     async run() {
       const now = clock.now()
       const found = byName(await alerts({ sql, now }))
+      const written = await sql<Alert>`select alert, what, since from alert`
+      if (isDeepStrictEqual(sorted(written), sorted(found))) return false
       const names = found.map(({ alert }) => alert)
       return sql.begin(async (tx) => {
         const raised = await tx<Alert>`

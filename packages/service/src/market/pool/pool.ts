@@ -154,19 +154,31 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
 /** It is asked again after ten blocks, by their times, although nothing of ours has moved. */
 const SURVEY_MS = 30_000
 
-/** Whether the pool may be otherwise than it was at that block: a transaction of ours came later,
- *  the branch is another, or it is long ago. */
-async function isSurveyDue(sql: Sql, last: BlockHead): Promise<boolean> {
-  const due_at = new Date(last.time.getTime() + SURVEY_MS)
-  const [chain] = await sql<{ due: boolean }>`
-    select head_time >= ${due_at}
-      -- What came later may be solid by now.
-      or confirmed_number > ${last.number}
-      or exists (select 1 from block where number = ${last.number} and id <> ${last.id})
-      or exists (
-        select 1 from attempt where state = 'included' and block_number > ${last.number}) as due
-    from chain`
-  return chain?.due ?? true
+/** `live`: how many delegations each wallet has to take back, counted before anything is locked,
+ *  since there may be very many. `due`: the pool may be otherwise than it was at that block: a
+ *  transaction of ours came later, the branch is another, or it is long ago. */
+async function lookAtPool(
+  sql: Sql,
+  last: BlockHead | undefined,
+): Promise<{ live: Map<Address, bigint>; due: boolean }> {
+  const due_at = last && new Date(last.time.getTime() + SURVEY_MS)
+  const { number = -1, id = '' } = last ?? {}
+  const [row] = await sql<{ live: Record<Address, number> | null; due: boolean | null }>`
+    select (
+      select jsonb_object_agg(wallet, count) from (
+        select wallet, count(*) from delegation where state = 'active' group by wallet) as w) as live,
+      (select head_time >= ${due_at ?? null}
+          -- What came later may be solid by now.
+          or confirmed_number > ${number}
+          or exists (select 1 from block where number = ${number} and id <> ${id})
+          or exists (
+            select 1 from attempt where state = 'included' and block_number > ${number})
+        from chain) as due`
+  const counts = Object.entries(row!.live ?? {}) as [Address, number][]
+  return {
+    live: new Map(counts.map(([wallet, count]) => [wallet, BigInt(count)])),
+    due: last === undefined || (row!.due ?? true),
+  }
 }
 
 /** Asks the chain about every wallet, that of the activations included, after each block that may
@@ -189,9 +201,8 @@ export function surveyStep({
     duty: 'chain',
     after: ['follow', 'reclaimed'],
     async run() {
-      const live = await countActive(sql)
-      if (last && isDeepStrictEqual(live, last.live) && !(await isSurveyDue(sql, last.head)))
-        return false
+      const { live, due } = await lookAtPool(sql, last?.head)
+      if (last && isDeepStrictEqual(live, last.live) && !due) return false
       const head = await node.head()
       const parameters = await node.parameters()
       const price_sun = parameters.get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
@@ -222,14 +233,6 @@ export function surveyStep({
       return grew
     },
   }
-}
-
-/** How many delegations each wallet has to take back. Counted before anything is locked: there may
- *  be very many. */
-async function countActive(sql: Sql): Promise<Map<Address, bigint>> {
-  const rows = await sql<{ wallet: Address; count: bigint }>`
-    select wallet, count(*) from delegation where state = 'active' group by wallet`
-  return new Map(rows.map(({ wallet, count }) => [wallet, count]))
 }
 
 /** Sun that is burned for a unit of bandwidth, where the node does not say. */

@@ -96,6 +96,7 @@ async function noteUses(tx: Tx, known: Now, blocks: StoredBlock[]): Promise<void
   const owners = new Set(
     blocks.flatMap(({ contents }) => contents.energy_uses.map((use) => use.owner)),
   )
+  if (owners.size === 0) return
   const subscribed = await tx<SubscribedAddress>`
     select id, customer_id, address from subscription where address = any(${[...owners]})
       and state in ('pending', 'active')

@@ -120,6 +120,7 @@ export async function customersOfAddresses(
   sql: Sql | Tx,
   addresses: readonly Address[],
 ): Promise<Map<Address, AddressOwner>> {
+  if (addresses.length === 0) return new Map()
   const rows = await sql<AddressOwner & { deposit_address: Address }>`
     select id, state, deposit_address from customer where deposit_address = any(${addresses})`
   return new Map(rows.map(({ id, state, deposit_address }) => [deposit_address, { id, state }]))

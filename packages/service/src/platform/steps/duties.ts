@@ -1,6 +1,6 @@
 // What only one process need do is a duty: its steps would ask the node, or the database, the same
 // things again in every worker. One process at a time holds it, by a row and the clock of the
-// database: it says so every second, and when it has not for some, another takes it.
+// database: it says so every two seconds, and when it has not for five, another takes it.
 //
 // Nothing is right because of a duty. Each step of one is safe beside itself, by the locks and
 // fences that its rows have: two holders, or one that has not heard yet that it is none any more,
@@ -11,7 +11,7 @@ import type { Sql } from '../database/sql.ts'
 import { DUTIES, type Duty, type Step, wakesOf } from './step.ts'
 
 /** A holder says so this often, and who is none asks whether a duty is free. */
-const ASK_MS = 1_000
+const ASK_MS = 2_000
 /** So long after it last said so, a holder is none any more. */
 const TERM_MS = 5_000
 

@@ -283,10 +283,8 @@ async function advance({ sql, carried_blocks }: Needs, generation: Generation): 
   const blocks = await blocksAfter(sql, after, { limit: PORTION, base })
   const last = blocks.at(-1)
   if (!last) return left
-  const newest = await sql<{
-    number: bigint
-  }>`select number from flow_block order by number desc limit 1`
-  const kept_from = Number(newest[0]!.number) - carried_blocks
+  const newest = blocks.length < PORTION ? last.number : await newestRecorded(sql)
+  const kept_from = newest - carried_blocks
   // Before any block that has a new asset: a screening between the two would not see it.
   if (generation.assets.length === 0 || hasNewAsset(generation, blocks))
     generation.assets = await readAssets(sql)
@@ -327,6 +325,13 @@ function hasNewAsset({ assets }: Generation, blocks: readonly RecordedBlock[]): 
 
 /** It goes on by portions of a few milliseconds, and the generation in use with it. */
 type GenerationStart = AsyncGenerator<undefined, Generation>
+
+/** The number of the newest block of the log; 0 while there is none. */
+async function newestRecorded(sql: Sql): Promise<number> {
+  const [newest] = await sql<{ number: bigint }>`
+    select number from flow_block order by number desc limit 1`
+  return Number(newest?.number ?? 0)
+}
 
 /** Begins a generation: from its own newest checkpoint, or from what the generation in use and this
  *  one have in common, or from its first block. */
@@ -642,10 +647,8 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
       const used = await sql<{ number: number }>`
         select number from flow_generation where active_at is not null order by number desc limit 2`
       const oldest = used.at(-1)
-      const [newest] = await sql<{
-        number: bigint
-      }>`select number from flow_block order by number desc limit 1`
-      if (!oldest || !newest) return false
+      if (!oldest) return false
+      const newest = await newestRecorded(sql)
       const live = await sql<{ number: number }>`
         select number from flow_generation where number >= ${oldest.number}`
       const ranges = await carriedRanges(
@@ -664,7 +667,7 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
               and number > coalesce(k.until, -1) order by number limit 2000)
             union all
             (select generation, number from flow_carried where generation = g.number
-              and number < ${Number(newest.number) - WINDOWS_KEPT * carried_blocks}
+              and number < ${newest - WINDOWS_KEPT * carried_blocks}
               order by number limit 2000)) as c
           limit 2000)
         returning 1`
