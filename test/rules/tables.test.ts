@@ -12,7 +12,7 @@ const TABLES: Record<string, string> = {
   'platform/steps': 'duty',
   'chain/follow': 'attempt block chain cursor node_dispute node_hiding',
   'chain/wallets': 'wallet_check',
-  'chain/signing': 'signing',
+  'chain/signing': 'signing signing_amount',
   'screening/labels':
     'aml_entry label_set label_set_version list list_entry list_removal list_version',
   'events/log': 'event event_counter event_note event_publisher',

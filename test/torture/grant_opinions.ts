@@ -45,6 +45,13 @@ const OPINIONS: readonly Opinion[] = [
     },
   },
   {
+    why:
+      'What all signers have signed is a second bound: each is bound by its own file as well, so ' +
+      'a row more can stop signing, and nothing else.',
+    one_by_one: true,
+    tables: { signing_amount: { worker: 'delete, insert of attempt type wallet sun at' } },
+  },
+  {
     why: 'What of the chain was read: money is booked from it, and compared with a node again.',
     one_by_one: true,
     tables: {

@@ -1470,6 +1470,18 @@ create table signing (
 );
 
 create table signing_key (
+create table signing_amount (
+  number bigint generated always as identity not null,
+  attempt text not null,
+  type text not null,
+  wallet text not null,
+  sun bigint not null,
+  at timestamptz not null,
+  constraint signing_amount_pkey primary key (number),
+  constraint signing_amount_adds check (sun >= 0)
+);
+create index signing_amount_at on signing_amount (at);
+
   id text not null,
   public_key text not null,
   sealed_private_key text,

@@ -15,6 +15,7 @@ import { followedBlocks } from './receivers/followed_blocks.ts'
 import { receiverReader } from './receivers/receivers.ts'
 import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner } from './signing/signer.ts'
+import { forgetAmountsStep } from './signing/signing_amounts.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import { signingTerms } from './wallets/signing_terms.ts'
 import { ownAddresses, type Wallets } from './wallets/wallet_file.ts'
@@ -52,6 +53,7 @@ export const CHAIN_STEPS = {
   confirm: 'Asks a second node whether solid blocks are what the first one said',
   check_wallets: 'Compares what keys may do, and what wallets have staked, with their lines',
   sign: 'Signs what was asked for, and stores the bytes before anything is sent',
+  forget_amounts: 'Forgets what was signed so long ago that no limit looks at it',
   send: 'Sends what is signed, again and again, until a block has it',
   judge: 'Finds transactions that no block can have any more',
   prune: 'Forgets blocks that every reader has passed long ago',
@@ -83,6 +85,7 @@ export function chainWing({
       sendStep(sending),
       judgeStep(sending),
       pruneStep({ sql }),
+      forgetAmountsStep({ sql, clock }),
     ],
     reads,
     sign,

@@ -142,10 +142,11 @@ function prepared(
 
 /** Notes what became of each. */
 async function store(
-  { sql, clock, log }: Needs,
+  needs: Needs,
   batch: readonly SignInput[],
   outcomes: SignOutcome[],
 ): Promise<void> {
+  const { sql, clock, log } = needs
   const told = outcomes.map((outcome, i) => ({ id: batch[i]!.attempt, outcome }))
   const signed = told.flatMap(({ id, outcome }) =>
     outcome.state === 'signed' ? [{ id, ...outcome }] : [],
@@ -159,7 +160,7 @@ async function store(
   for (const id of doubles) log('bytes_of_another', { attempt: id })
   if (doubles.size > 0) await withdrawAttempts(sql, [...doubles], 'its bytes are of another')
   await markSigned(
-    sql,
+    needs,
     signed
       .filter(({ id }) => !doubles.has(id))
       .map(({ id, tx_id, expires_at, raw_data, signature }) => ({
@@ -195,15 +196,15 @@ async function withBytesOfAnother(
 
 type SignedAttempt = { id: string; tx_id: string; expires_at: Date; bytes: Uint8Array }
 
-/** new -> signed. Another process may have signed one meanwhile: then its bytes are the attempt,
- *  and these are never sent. */
-async function markSigned(sql: Sql, signed: readonly SignedAttempt[]): Promise<void> {
+/** new -> signed, to be sent at once, also where another process has postponed it. That one may
+ *  have signed it meanwhile: then its bytes are the attempt, and these are never sent. */
+async function markSigned({ sql, clock }: Needs, signed: readonly SignedAttempt[]): Promise<void> {
   if (signed.length === 0) return
   const ids = signed.map((one) => one.id)
   const bytes = signed.map((one) => Buffer.from(one.bytes).toString('hex'))
   await sql`
     update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'),
-      expires_at = t.expires_at
+      expires_at = t.expires_at, send_at = ${clock.now()}
     from unnest(${ids}::text[], ${signed.map((one) => one.tx_id)}::text[], ${bytes}::text[],
                 ${signed.map((one) => one.expires_at)}::timestamptz[])
       as t (id, tx_id, bytes, expires_at)

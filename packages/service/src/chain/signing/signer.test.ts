@@ -2,13 +2,13 @@
 // and as somebody would forge them.
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, beforeEach, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { recoverAddress } from 'penstock-tron/keys.ts'
 import { encode, type Message, message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
-import { connect, type Sql } from '../../platform/database/sql.ts'
+import { connect, type Sql, type Tx } from '../../platform/database/sql.ts'
 import { memoryLog, type SignatureLog, type SignatureRecord } from './signature_log.ts'
 import {
   localSigner,
@@ -17,6 +17,7 @@ import {
   type SignerOptions,
   type Wallet,
 } from './signer.ts'
+import { forgetAmountsStep } from './signing_amounts.ts'
 
 const MAX_SUN = 1_000_000_000n
 const wallet = (name: string, permission_id: number): Wallet => ({
@@ -58,6 +59,9 @@ before(async () => {
     insert into price (resource, min_amount, max_amount, price_sun, changed_by)
     values ('energy', 1, 1000, 1, 'shipped')`
 })
+
+// What the signers of a test have counted is not for those of the next.
+beforeEach(() => sql`delete from signing_amount`)
 
 /** A signer with a log of its own, which is empty when none is given. */
 function signerWith(more: Partial<SignerNeeds> = {}, wallets: Partial<SignerOptions> = {}): Signer {
@@ -450,6 +454,124 @@ test('above a limit nothing is signed until the time is over; reclaims have none
   assert.match(await whyNot(third, bytes(), sign), /above a limit/, 'never over less than an hour')
   now = new Date(now.getTime() + 61_000)
   assert.equal((await ask(sign, third, bytes())).state, 'signed')
+})
+
+const TRX = 1_000_000n
+const countedRows = async () => (await sql`select number from signing_amount`).length
+
+test('all machines together sign no more than a limit, at the same time too', async () => {
+  const limits = { delegated_trx_hour: 620 }
+  // Each has files of its own, and connections, as on a machine.
+  const machines = [0, 1, 2].map(() => signerWith({}, { limits }))
+  const attempts = await Promise.all(
+    Array.from({ length: 15 }, async () => (await delegating(await order())).attempt),
+  )
+  const outcomes = await Promise.all(
+    attempts.map((attempt, i) => {
+      const bytes = raw(DELEGATE, delegation, { timestamp: now.getTime() + i })
+      return ask(machines[i % 3]!, attempt, bytes)
+    }),
+  )
+  const signed = outcomes.filter(({ state }) => state === 'signed')
+  assert.equal(signed.length, 12, '600 TRX of 620')
+  assert.equal(await countedRows(), 12)
+  const refused = outcomes.find((one) => one.state === 'refused')
+  assert.ok(refused?.state === 'refused')
+  assert.match(
+    refused.why,
+    /above a limit of all machines together: delegated_trx_hour: 600000000 and 50000000 more/,
+  )
+  // One that starts later reads what was counted before.
+  const bytes = raw(DELEGATE, delegation)
+  const restarted = signerWith({}, { limits })
+  const { attempt } = await delegating(await order())
+  assert.match(await whyNot(attempt, bytes, restarted), /limit of all machines/)
+  assert.equal(
+    (await ask(restarted, await reclaiming(), raw(UNDELEGATE, delegation))).state,
+    'signed',
+    'what is taken back has no limit',
+  )
+  now = new Date(now.getTime() + 3_661_000)
+  assert.equal((await ask(restarted, attempt, raw(DELEGATE, delegation))).state, 'signed')
+})
+
+test('refunds and activations are counted by all machines as well', async () => {
+  const limits = { refunds_hour: 1, activations_day: 1 }
+  const [one, two] = [signerWith({}, { limits }), signerWith({}, { limits })]
+  const pay = raw('TransferContract', payment)
+  assert.equal((await ask(one, (await refunding()).attempt, pay)).state, 'signed')
+  assert.match(await whyNot((await refunding()).attempt, pay, two), /together: refunds_hour/)
+  const create = raw('AccountCreateContract', creation)
+  assert.equal((await ask(two, await activating(), create)).state, 'signed')
+  assert.match(await whyNot(await activating(), create, one), /together: activations_day/)
+})
+
+test('what was counted and then not signed counts; another signs it later', async () => {
+  const limits = { delegated_trx_hour: 120 }
+  const broken: SignatureLog = { ...memoryLog(), append: () => Promise.reject(new Error('ENOSPC')) }
+  const { attempt } = await delegating(await order())
+  const bytes = raw(DELEGATE, delegation)
+  await assert.rejects(ask(signerWith({ log: broken }, { limits }), attempt, bytes), /ENOSPC/)
+  assert.equal(await countedRows(), 1)
+  const other_machine = signerWith({}, { limits })
+  assert.deepEqual(await ask(other_machine, attempt, bytes), {
+    state: 'waits',
+    why: 'another process has counted it just now',
+  })
+  now = new Date(now.getTime() + 5_000)
+  assert.equal((await ask(other_machine, attempt, raw(DELEGATE, delegation))).state, 'signed')
+  assert.equal(await countedRows(), 2)
+  const next = (await delegating(await order())).attempt
+  assert.match(await whyNot(next, raw(DELEGATE, delegation), other_machine), /of all machines/)
+})
+
+test('rows that lie stop signing, and let nobody sign more than his own file says', async () => {
+  const limits = { delegated_trx_hour: 120 }
+  const sign = signerWith({ log: memoryLog() }, { limits })
+  const next = async () => (await delegating(await order())).attempt
+  const bytes = raw(DELEGATE, delegation)
+  assert.equal((await ask(sign, await next(), bytes)).state, 'signed')
+  assert.equal((await ask(sign, await next(), bytes)).state, 'signed')
+  await sql`delete from signing_amount`
+  assert.match(await whyNot(await next(), bytes, sign), /above a limit: delegated_trx_hour/)
+  const later = new Date(now.getTime() + 86_400_000)
+  await sql`
+    insert into signing_amount (attempt, type, wallet, sun, at)
+    values ('lie', ${DELEGATE}, ${pool.address}, ${120n * TRX}, ${later})`
+  assert.match(await whyNot(await next(), bytes, signerWith({}, { limits })), /of all machines/)
+})
+
+test('a batch whose count the database has not taken counts for nothing', async () => {
+  const limits = { delegated_trx_hour: 60 }
+  let fails = true
+  const failing: Sql = Object.assign((...query: Parameters<Sql>) => sql(...query), {
+    ...sql,
+    begin: (<T>(work: (tx: Tx) => Promise<T>) =>
+      sql.begin(async (tx) => {
+        const done = await work(tx)
+        if (fails) throw new Error('the connection is gone')
+        return done
+      })) as Sql['begin'],
+  }) as Sql
+  const sign = signerWith({ sql: failing }, { limits })
+  const { attempt } = await delegating(await order())
+  const bytes = raw(DELEGATE, delegation)
+  for (const _ of [1, 2, 3]) await assert.rejects(ask(sign, attempt, bytes), /is gone/)
+  assert.equal(await countedRows(), 0)
+  fails = false
+  assert.equal((await ask(sign, attempt, bytes)).state, 'signed')
+})
+
+test('what no limit looks at any more is forgotten', async () => {
+  const at = (hours: number) => new Date(now.getTime() - hours * 3_600_000)
+  await sql`
+    insert into signing_amount (attempt, type, wallet, sun, at)
+    values ('old', ${DELEGATE}, ${pool.address}, 1, ${at(49)}),
+           ('young', ${DELEGATE}, ${pool.address}, 1, ${at(25)})`
+  const step = forgetAmountsStep({ sql, clock: { now: () => now } })
+  assert.equal(await step.run(), true)
+  assert.equal(await step.run(), false)
+  assert.deepEqual(await sql`select attempt from signing_amount`, [{ attempt: 'young' }])
 })
 
 test('the limits that are left out follow from what each wallet has staked', async () => {

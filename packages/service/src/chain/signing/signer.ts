@@ -1,9 +1,10 @@
 // Signs transactions of the service's own wallets, and nothing else. It decodes the bytes that it
 // is asked to sign and works out by itself, from the rows, why they may be signed; anyone who calls
 // it, with whatever intent, gets no signature for what no order, delegation or deposit asks for
-// (signing_reasons.ts), not more than its limits within an hour or a day (signing_limits.ts), and
-// no second transaction for one attempt (signature_log.ts). It asks no node and needs nothing of
-// the rest of the service, so that it can become a process of its own: the type Signer is the door.
+// (signing_reasons.ts), not more than its limits within an hour or a day (signing_limits.ts), by
+// itself or together with others (signing_amounts.ts), and no second transaction for one attempt
+// (signature_log.ts). It asks no node and needs nothing of the rest of the service, so that it can
+// become a process of its own: the type Signer is the door.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Address, addressFromHex, isAddress } from 'penstock-tron/address.ts'
@@ -25,6 +26,7 @@ import {
   type SignatureLog,
   type SignatureRecord,
 } from './signature_log.ts'
+import { SigningAmounts } from './signing_amounts.ts'
 import { type LimitsConfig, SignedSums, type Stakes } from './signing_limits.ts'
 import { type Operation, objection, type Reason, reasonsOf } from './signing_reasons.ts'
 
@@ -100,6 +102,8 @@ class Early extends Error {}
 type Policy = Required<Pick<SignerOptions, 'delegation_max_sun' | 'refund_max_sun'>> & SignerOptions
 /** What the bytes are, read and found to be of a form that a wallet here signs. */
 type Form = Operation & { tx_id: string; expires_at: number; key: Wallet }
+/** The sums of all machines, and whether an attempt was counted by one of them just now. */
+type SumsOfAll = { sums: SignedSums; isUnderWay: (attempt: string) => boolean }
 type EarlierSignature = Pick<SignatureRecord, 'attempt' | 'tx_id' | 'expires_at' | 'at' | 'type'>
 
 export function localSigner(options: SignerOptions, needs: SignerNeeds): Signer {
@@ -127,7 +131,10 @@ export function localSigner(options: SignerOptions, needs: SignerNeeds): Signer 
 class LocalSigner {
   private readonly policy: Policy
   private readonly needs: SignerNeeds
+  /** Of this machine's signatures. */
   private readonly sums = new SignedSums()
+  /** Of all machines'. */
+  private readonly amounts: SigningAmounts
   /** In the order in which they were signed. */
   private readonly by_attempt = new Map<string, SignatureRecord>()
   private readonly by_subject = new Map<string, EarlierSignature>()
@@ -135,6 +142,7 @@ class LocalSigner {
   constructor(policy: Policy, needs: SignerNeeds) {
     this.policy = policy
     this.needs = needs
+    this.amounts = new SigningAmounts(needs)
   }
 
   async sign(batch: readonly SignInput[]): Promise<SignOutcome[]> {
@@ -145,15 +153,7 @@ class LocalSigner {
     this.forget()
     const attempts = batch.map(({ attempt }) => attempt)
     const rows = await reasonsOf(sql, attempts, this.policy.recharge_address)
-    const reasons = new Map(rows.map((row) => [row.attempt, row]))
-    const ended = await this.endedBefore(rows)
-    const fresh: { at: number; form: Form; signed: SignatureRecord }[] = []
-    const outcomes = batch.map((one, i): SignOutcome => {
-      const judged = this.judge(one, reasons.get(one.attempt), ended)
-      if ('state' in judged) return judged
-      fresh.push({ at: i, ...judged })
-      return { state: 'moot' }
-    })
+    const { outcomes, fresh } = await this.judgeAll(batch, rows)
     // On disk before anybody has it; the signatures are made meanwhile.
     const kept = log.append(fresh.map(({ signed }) => signed))
     kept.catch(() => {})
@@ -166,11 +166,39 @@ class LocalSigner {
     return outcomes
   }
 
-  /** What is signed now, or an outcome that needs no new signature. */
+  /** The outcomes of a batch, and the signatures to be made now: these are counted by then. */
+  private async judgeAll(batch: readonly SignInput[], rows: readonly Reason[]) {
+    const reasons = new Map(rows.map((row) => [row.attempt, row]))
+    const ended = await this.endedBefore(rows)
+    const outcomes: SignOutcome[] = []
+    const fresh: { at: number; form: Form; signed: SignatureRecord }[] = []
+    const judge = (all?: SumsOfAll): SignatureRecord[] => {
+      for (const [at, one] of batch.entries()) {
+        const judged = this.judge(one, reasons.get(one.attempt), ended, all)
+        outcomes.push('state' in judged ? judged : { state: 'moot' })
+        if (!('state' in judged)) fresh.push({ at, ...judged })
+      }
+      return fresh.map(({ signed }) => signed)
+    }
+    // Reclaims have no limit: they need no sums.
+    if (!rows.some(({ state, purpose }) => state === 'new' && purpose !== 'reclaim')) {
+      judge()
+      return { outcomes, fresh }
+    }
+    const counting = this.amounts.count((sums, isUnderWay) => judge({ sums, isUnderWay }))
+    await counting.catch((thrown: unknown) => {
+      for (const { signed } of fresh) this.sums.remove(signed)
+      throw thrown
+    })
+    return { outcomes, fresh }
+  }
+
+  /** A signature to be made now, or an outcome that needs none. */
   private judge(
     one: SignInput,
     reason: Reason | undefined,
     ended: ReadonlySet<string>,
+    all: SumsOfAll | undefined,
   ): SignOutcome | { form: Form; signed: SignatureRecord } {
     if (!reason) return { state: 'refused', why: 'there is no such attempt' }
     if (reason.state !== 'new') return { state: 'moot' }
@@ -185,15 +213,25 @@ class LocalSigner {
       const before = this.by_attempt.get(one.attempt)
       if (before) return outcomeOf(before, form.key)
       this.requireNoOther(reason, form, ended)
+      if (all?.isUnderWay(one.attempt)) throw new Early('another process has counted it just now')
       const signed = this.entryOf(one, reason, form)
-      const above = this.sums.above(signed, this.policy.limits ?? {}, this.needs.stakes())
-      if (above !== undefined) throw new SigningRefusal(`it is above a limit: ${above}`)
-      this.sums.add(signed)
+      this.addWithinLimits(signed, all?.sums)
       return { form, signed }
     } catch (thrown) {
       if (thrown instanceof Early) return { state: 'waits', why: thrown.message }
       return { state: 'refused', why: thrown instanceof Error ? thrown.message : String(thrown) }
     }
+  }
+
+  /** Throws, and adds nothing, when it is above a limit by what was signed here or by all. */
+  private addWithinLimits(signed: SignatureRecord, of_all: SignedSums | undefined): void {
+    const bounds: [SignedSums, string][] = [[this.sums, 'a limit']]
+    if (of_all) bounds.push([of_all, 'a limit of all machines together'])
+    for (const [sums, what] of bounds) {
+      const above = sums.above(signed, this.policy.limits ?? {}, this.needs.stakes())
+      if (above !== undefined) throw new SigningRefusal(`it is above ${what}: ${above}`)
+    }
+    for (const [sums] of bounds) sums.add(signed)
   }
 
   /** Throws when another transaction for the same could still be in a block, or be put into one. */

@@ -1,5 +1,5 @@
-// How much the signer signs within an hour and a day, whatever asks for it. The sums are over what
-// it has signed itself; a line that is dead since counts too.
+// How much is signed within an hour and a day, whatever asks for it. A signature that is dead since
+// counts too.
 
 import type { SignatureRecord } from './signature_log.ts'
 
@@ -31,7 +31,7 @@ export const LIMIT_NAMES = [
 const SUN_PER_TRX = 1_000_000n
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
+export const DAY_MS = 24 * HOUR_MS
 /** What is delegated comes back after an hour: more than the stake is what came back sooner. */
 const HOUR_PERCENT = 150n
 const DAY_PERCENT = 2_400n
@@ -72,32 +72,33 @@ class RollingSum {
 type Limit = {
   name: (typeof LIMIT_NAMES)[number]
   span_ms: number
-  /** What one signature counts for; undefined: it does not count here. */
+  /** What it counts for; undefined: it does not count here. */
   counts(one: SignatureFigures): bigint | undefined
   /** Kept apart for each wallet. */
   by_wallet: boolean
 }
 
-/** What of a signature the limits look at. */
-type SignatureFigures = Pick<SignatureRecord, 'type' | 'wallet' | 'sun'>
+/** What of a signature the limits look at; of several together where it says how many. */
+type SignatureFigures = Pick<SignatureRecord, 'type' | 'wallet' | 'sun'> & { signatures?: bigint }
 
 const delegated = ({ type, sun }: SignatureFigures) =>
   type === 'DelegateResourceContract' ? sun : undefined
 const refunded = ({ type, sun }: SignatureFigures) =>
   type === 'TransferContract' ? sun : undefined
-const one = (counts: Limit['counts']) => (operation: SignatureFigures) => counts(operation) && 1n
-const activated = ({ type }: SignatureFigures) =>
-  type === 'AccountCreateContract' ? 1n : undefined
+const number = (counts: Limit['counts']) => (operation: SignatureFigures) =>
+  counts(operation) === undefined ? undefined : (operation.signatures ?? 1n)
+const activated = ({ type, signatures = 1n }: SignatureFigures) =>
+  type === 'AccountCreateContract' ? signatures : undefined
 
 const LIMITS: readonly Limit[] = [
   { name: 'delegated_trx_hour', span_ms: HOUR_MS, counts: delegated, by_wallet: false },
   { name: 'delegated_trx_day', span_ms: DAY_MS, counts: delegated, by_wallet: false },
   { name: 'wallet_trx_hour', span_ms: HOUR_MS, counts: delegated, by_wallet: true },
   { name: 'wallet_trx_day', span_ms: DAY_MS, counts: delegated, by_wallet: true },
-  { name: 'delegations_minute', span_ms: MINUTE_MS, counts: one(delegated), by_wallet: false },
+  { name: 'delegations_minute', span_ms: MINUTE_MS, counts: number(delegated), by_wallet: false },
   { name: 'activations_day', span_ms: DAY_MS, counts: activated, by_wallet: false },
   { name: 'refund_trx_day', span_ms: DAY_MS, counts: refunded, by_wallet: false },
-  { name: 'refunds_hour', span_ms: HOUR_MS, counts: one(refunded), by_wallet: false },
+  { name: 'refunds_hour', span_ms: HOUR_MS, counts: number(refunded), by_wallet: false },
 ]
 
 /** What each pool wallet has staked, in sun; undefined while it was never asked for. */
@@ -157,6 +158,11 @@ export class SignedSums {
       this.sums.set(key, sum)
       sum.add(signed.at, value)
     }
+  }
+
+  /** Takes back what was added with the same time. */
+  remove({ sun, signatures = 1n, ...same }: SignatureFigures & { at: number }): void {
+    this.add({ ...same, sun: -sun, signatures: -signatures })
   }
 
   /** The limit that one more would be above, in words; undefined when there is none. */

@@ -129,11 +129,11 @@ const sumOf = (suns: readonly bigint[]) => suns.reduce((sum, one) => sum + one, 
 const least = (one: bigint, other: bigint | undefined) =>
   other === undefined || one < other ? one : other
 
-/** Of all processes together: each machine counts what it signs itself. Undefined: no end. */
+/** Of all processes together, which count what all sign: the largest. Undefined: no end. */
 function limitOf(terms: readonly SigningTerms[], name: string): bigint | undefined {
   const limits = terms.map(({ limits }) => limits[name] ?? null)
   if (limits.some((one) => one === null)) return undefined
-  return sumOf(limits.map((one) => BigInt(one!)))
+  return limits.map((one) => BigInt(one!)).reduce((most, one) => (one > most ? one : most), 0n)
 }
 
 async function figures(sql: Sql, at: Date): Promise<Figures> {

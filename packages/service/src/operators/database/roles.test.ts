@@ -116,6 +116,26 @@ test('a worker changes no customer, key, price, plan or policy', async (t) => {
   for (const write of writes) await assert.rejects(write, denied)
 })
 
+test('a worker counts what it signs, and takes back nothing that a limit looks at', async (t) => {
+  const { sql } = await setUp(t, 'penstock_worker')
+  const count = (sun: bigint, hours: number) => sql`
+    insert into signing_amount (attempt, type, wallet, sun, at)
+    values ('a', 'TransferContract', 'T', ${sun}, now() - ${hours}::float8 * interval '1 hour')`
+  await count(5n, 1)
+  await count(6n, 49)
+  await assert.rejects(count(-5n, 1), /signing_amount_adds/)
+  await assert.rejects(
+    sql`
+      insert into signing_amount (number, attempt, type, wallet, sun, at) overriding system value
+      values (9, 'a', 'TransferContract', 'T', 0, now())`,
+    denied,
+  )
+  await assert.rejects(sql`update signing_amount set sun = 0`, denied)
+  await assert.rejects(sql`select setval('signing_amount_number_seq', 9000)`, denied)
+  await sql`delete from signing_amount`
+  assert.deepEqual(await sql`select sun from signing_amount`, [{ sun: 5n }])
+})
+
 test('a worker reads nothing that people prove themselves with, and begins nothing', async (t) => {
   const { all, sql } = await setUp(t, 'penstock_worker')
   const reads = [
