@@ -129,7 +129,7 @@ test('what the first clients call is described in the same words as ever', async
   )
   assert.equal(
     hash('sha256', described),
-    '8038f3f60f7a344e85d59c71fa4f1312a5e6176304a67be4c04aa19c44a7d7e1',
+    '232ee83703d65f017f29e6bf62b6dc064a48d430351fc37bebb584d44b3e419b',
   )
 })
 

@@ -14,6 +14,7 @@ type Key = {
   name: string
   scopes: string[] | null
   networks: string[] | null
+  receivers: string[] | null
   daily_cap: number | null
   spent_today: number | null
   made_by: string | null
@@ -54,6 +55,11 @@ test('each mistake with a key has its own refusal', async (t) => {
     ['/v1/key/new', { ...whole, networks: [] }, '2.networks'],
     ['/v1/key/new', { ...whole, networks: ['203.0.113.0/33'] }, '2.networks'],
     ['/v1/key/new', { ...whole, networks: ['any', '203.0.113.7'] }, '2.networks'],
+    ['/v1/key/new', { ...whole, receivers: [] }, '2.receivers'],
+    ['/v1/key/new', { ...whole, receivers: 'any' }, '2.receivers'],
+    ['/v1/key/new', { ...whole, receivers: ['TNotAnAddress'] }, '2.receivers'],
+    ['/v1/key/new', { ...whole, receivers: ['any', person('bob').address] }, '2.receivers'],
+    ['/v1/key/new', { ...whole, receivers: Array(101).fill(person('bob').address) }, '2.receivers'],
     ['/v1/key/new', { ...whole, require_v2: 1 }, '2.require_v2'],
     ['/v1/key/new', { ...whole, daily_cap: '5' }, '2.daily_cap'],
     ['/v1/key/new', { ...whole, daily_cap: -1 }, '2.daily_cap'],

@@ -118,6 +118,7 @@ async function readPage(endpoint: Endpoint, customer_id: string, body: object): 
     key_id: 'k',
     scopes: undefined,
     daily_cap_sun: undefined,
+    receivers: undefined,
     require_external_id: false,
     suspended: false,
   }

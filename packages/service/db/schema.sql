@@ -264,6 +264,7 @@ create table api_key (
   user_id text,
   spending_counted_from date,
   secret_by_key text,
+  receivers text[],
   constraint api_key_pkey primary key (id),
   constraint api_key_token_once unique (token_hash),
   constraint api_key_made_by_key foreign key (made_by_key) references api_key(id),
@@ -1469,7 +1470,6 @@ create table signing (
   constraint signing_has_one_row check (one)
 );
 
-create table signing_key (
 create table signing_amount (
   number bigint generated always as identity not null,
   attempt text not null,
@@ -1482,6 +1482,7 @@ create table signing_amount (
 );
 create index signing_amount_at on signing_amount (at);
 
+create table signing_key (
   id text not null,
   public_key text not null,
   sealed_private_key text,

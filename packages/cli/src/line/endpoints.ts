@@ -941,6 +941,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         needed: false,
       },
       {
+        name: 'receivers',
+        type: 'list',
+        help: "The addresses that may receive what it buys, or `any` alone",
+        needed: false,
+      },
+      {
         name: 'daily_cap',
         type: 'number or word',
         help: "The most that it may spend in a day (UTC), in TRX, or `none`",
@@ -997,6 +1003,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         name: 'networks',
         type: 'list',
         help: "Where it may be used from: addresses and networks, or `any` alone",
+        needed: false,
+      },
+      {
+        name: 'receivers',
+        type: 'list',
+        help: "The addresses that may receive what it buys, or `any` alone",
         needed: false,
       },
       {
@@ -1141,6 +1153,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         name: 'networks',
         type: 'list',
         help: "Where it may be used from: addresses and networks, or `any` alone",
+        needed: false,
+      },
+      {
+        name: 'receivers',
+        type: 'list',
+        help: "The addresses that may receive what it buys, or `any` alone",
         needed: false,
       },
       {

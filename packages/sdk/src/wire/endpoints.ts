@@ -1424,6 +1424,7 @@ export type Endpoints = {
         name: string
         scopes: string[]
         networks: string[] | null
+        receivers: string[] | null
         daily_cap: number | null
         spent_today: number | null
         ends_at: string | null
@@ -1529,6 +1530,7 @@ export type Endpoints = {
         name: string
         scopes: string[] | null
         networks: string[] | null
+        receivers: string[] | null
         daily_cap: number | null
         spent_today: number | null
         require_v2: boolean
@@ -1557,6 +1559,8 @@ export type Endpoints = {
       scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
       /** Where it may be used from: addresses and networks, or `any` alone */
       networks?: string[] | undefined
+      /** The addresses that may receive what it buys, or `any` alone */
+      receivers?: string[] | undefined
       /** The most that it may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
       /** It refuses requests without the second signature, which the SDK and the command line
@@ -1574,6 +1578,7 @@ export type Endpoints = {
         name: string
         scopes: string[] | null
         networks: string[] | null
+        receivers: string[] | null
         daily_cap: number | null
         spent_today: number | null
         require_v2: boolean
@@ -1605,6 +1610,8 @@ export type Endpoints = {
       scopes?: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[] | undefined
       /** Where it may be used from: addresses and networks, or `any` alone */
       networks?: string[] | undefined
+      /** The addresses that may receive what it buys, or `any` alone */
+      receivers?: string[] | undefined
       /** The most that it may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
       /** It refuses requests without the second signature, which the SDK and the command line
@@ -1621,6 +1628,7 @@ export type Endpoints = {
       name: string
       scopes: string[] | null
       networks: string[] | null
+      receivers: string[] | null
       daily_cap: number | null
       spent_today: number | null
       require_v2: boolean
@@ -1650,6 +1658,7 @@ export type Endpoints = {
         name: string
         scopes: string[] | null
         networks: string[] | null
+        receivers: string[] | null
         daily_cap: number | null
         spent_today: number | null
         require_v2: boolean
@@ -1684,6 +1693,7 @@ export type Endpoints = {
         name: string
         scopes: string[] | null
         networks: string[] | null
+        receivers: string[] | null
         daily_cap: number | null
         spent_today: number | null
         require_v2: boolean
@@ -1812,6 +1822,8 @@ export type Endpoints = {
       scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
       /** Where it may be used from: addresses and networks, or `any` alone */
       networks?: string[] | undefined
+      /** The addresses that may receive what it buys, or `any` alone */
+      receivers?: string[] | undefined
       /** The most that it may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
       /** It refuses requests without the second signature, which the SDK and the command line
@@ -1828,6 +1840,7 @@ export type Endpoints = {
       name: string
       scopes: string[] | null
       networks: string[] | null
+      receivers: string[] | null
       daily_cap: number | null
       spent_today: number | null
       require_v2: boolean

@@ -822,6 +822,7 @@ export type EventData = {
     name: string
     scopes: string[] | null
     networks: string[] | null
+    receivers: string[] | null
     daily_cap: number | null
     spent_today: number | null
     require_v2: boolean
@@ -843,6 +844,7 @@ export type EventData = {
     name: string
     scopes: string[] | null
     networks: string[] | null
+    receivers: string[] | null
     daily_cap: number | null
     spent_today: number | null
     require_v2: boolean
@@ -864,6 +866,7 @@ export type EventData = {
     name: string
     scopes: string[] | null
     networks: string[] | null
+    receivers: string[] | null
     daily_cap: number | null
     spent_today: number | null
     require_v2: boolean
@@ -885,6 +888,7 @@ export type EventData = {
     name: string
     scopes: string[] | null
     networks: string[] | null
+    receivers: string[] | null
     daily_cap: number | null
     spent_today: number | null
     require_v2: boolean

@@ -53,12 +53,12 @@ export type Operations = {
   'customers show': { body: { customer: string }; reply: { id: string; name: string;
     created_at: string; deposit_address: string; state: string; spendable_sun: number;
     held_sun: number; subscriptions_limit: number; open_orders_limit: number; keys: { id: string;
-    name: string; scopes: string[]; allowed_networks: string[]; daily_cap_sun: number | null;
-    require_v2: boolean; require_external_id: boolean; created_at: string;
-    expires_at: string | null; revoked_at: string | null; made_by_key: string | null;
-    last_used_at: string | null; old_secret_until: string | null }[]; orders: { state: string;
-    orders: number; amount_sun: number }[]; subscriptions: { state: string; resting: string | null;
-    subscriptions: number }[]; deposits: { state: string; deposits: number;
+    name: string; scopes: string[]; allowed_networks: string[]; receivers: string[];
+    daily_cap_sun: number | null; require_v2: boolean; require_external_id: boolean;
+    created_at: string; expires_at: string | null; revoked_at: string | null;
+    made_by_key: string | null; last_used_at: string | null; old_secret_until: string | null }[];
+    orders: { state: string; orders: number; amount_sun: number }[]; subscriptions: { state: string;
+    resting: string | null; subscriptions: number }[]; deposits: { state: string; deposits: number;
     amount_sun: number | null }[] } }
   'customers suspend': { body: { customer: string; reason: string }; reply: { id: string;
     state: string } }

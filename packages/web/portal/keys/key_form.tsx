@@ -23,6 +23,7 @@ export type KeyText = {
   name: string
   scopes: Scope[]
   networks: string
+  receivers: string
   daily_cap: string
   /** A day */
   ends: string
@@ -34,6 +35,7 @@ const BLANK: KeyText = {
   name: '',
   scopes: ['read', 'buy'],
   networks: '',
+  receivers: '',
   daily_cap: '',
   ends: '',
   require_v2: false,
@@ -44,6 +46,7 @@ const textOf = (key: Key): KeyText => ({
   name: key.name,
   scopes: SCOPES.filter((scope) => (key.scopes ?? ['read', 'buy', 'aml']).includes(scope)),
   networks: key.networks?.join('\n') ?? '',
+  receivers: key.receivers?.join('\n') ?? '',
   daily_cap: key.daily_cap === null ? '' : String(key.daily_cap),
   ends: key.ends_at?.slice(0, 10) ?? '',
   require_v2: key.require_v2,
@@ -67,6 +70,7 @@ export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields
   if (text.scopes.length === 0) wrong.scopes = say('key.scopes_missing')
   if (text.daily_cap !== '' && !isSum(text.daily_cap)) wrong.daily_cap = say('wrong.sum')
   const networks = linesOf(text.networks)
+  const receivers = linesOf(text.receivers)
   const is_same_day = key?.ends_at?.slice(0, 10) === text.ends
   return {
     text,
@@ -78,6 +82,7 @@ export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields
       name: text.name.trim(),
       scopes: text.scopes,
       networks: networks.length === 0 ? ['any'] : networks,
+      receivers: receivers.length === 0 ? ['any'] : receivers,
       daily_cap: text.daily_cap === '' ? 'none' : Number(text.daily_cap),
       require_v2: text.require_v2,
       require_external_id: text.require_external_id,
@@ -115,6 +120,12 @@ export function KeyFieldsView({ fields, shows_wrong }: KeyFieldsViewProps) {
         hint={say('key.networks_hint')}
         value={text.networks}
         onText={(networks) => set({ networks })}
+      />
+      <LinesField
+        label={say('key.receivers')}
+        hint={say('key.receivers_hint')}
+        value={text.receivers}
+        onText={(receivers) => set({ receivers })}
       />
       <TextField
         label={say('key.cap')}

@@ -115,8 +115,8 @@ const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
   },
 ]
 
-/** From where, how much and until when; which signature it needs. */
-function Limits({ networks, daily_cap, spent_today, require_v2, ends_at }: Key) {
+/** From where, for whom, how much and until when; which signature it needs. */
+function Limits({ networks, receivers, daily_cap, spent_today, require_v2, ends_at }: Key) {
   return (
     <ul>
       <li>{networks === null ? say('key.any') : networks.join(', ')}</li>
@@ -134,6 +134,7 @@ function Limits({ networks, daily_cap, spent_today, require_v2, ends_at }: Key) 
           </>
         )}
       </li>
+      {receivers !== null && <Receivers addresses={receivers} />}
       {require_v2 && <li>{say('key.needs_v2')}</li>}
       {ends_at !== null && (
         <li>
@@ -143,6 +144,22 @@ function Limits({ networks, daily_cap, spent_today, require_v2, ends_at }: Key) 
     </ul>
   )
 }
+
+/** Who may receive what the key buys: the first ones of a long list. */
+function Receivers({ addresses }: { addresses: readonly string[] }) {
+  const more = addresses.length - RECEIVERS_SHOWN
+  return (
+    <li>
+      {say('key.receivers')}:{' '}
+      {addresses.slice(0, RECEIVERS_SHOWN).map((address) => (
+        <LongText key={address} text={address} what={say('key.receivers')} />
+      ))}
+      {more > 0 && ` +${more}`}
+      {addresses.length === 0 && say('none')}
+    </li>
+  )
+}
+const RECEIVERS_SHOWN = 2
 
 /** What a key may do for which nothing was named. */
 const UNNAMED_SCOPES = ['read', 'buy', 'aml']

@@ -12,6 +12,7 @@ const anna: Customer = {
   key_id: 'key',
   scopes: undefined,
   daily_cap_sun: undefined,
+  receivers: undefined,
   require_external_id: false,
   suspended: false,
 }

@@ -7,7 +7,7 @@ import { keyReader, type Reads } from '../../chain/reads/reads.ts'
 import { chainSilent, type ReceiverReader } from '../../chain/receivers/receivers.ts'
 import { InsufficientFunds, WalletNotFound } from '../../ledger/accounts/ledger.ts'
 import { money } from '../../lib/json.ts'
-import { refuseReceiver } from '../../people/customers/purse.ts'
+import { RECEIVER_REFUSED, refuseBuyer, refuseReceiver } from '../../people/customers/purse.ts'
 import { cappedKey } from '../../people/customers/spending.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import {
@@ -20,7 +20,6 @@ import {
   Money,
   refuses,
   ServiceUnavailable,
-  Suspended,
   unchecked,
 } from '../../platform/wire/endpoint.ts'
 import { EXAMPLE } from '../../platform/wire/examples.ts'
@@ -355,6 +354,7 @@ const NEW_REFUSALS = [
   refuses(InvalidEnergyAmount, NO_ENERGY_AMOUNT),
   refuses(InvalidBandwidthAmount, NO_BANDWIDTH_AMOUNT),
   ...EXTERNAL_ID_REFUSALS,
+  RECEIVER_REFUSED,
   refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
   refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
   refuses(ServiceUnavailable, 'As many orders of the customer are open as may be', 'open_orders'),
@@ -391,7 +391,7 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
     async handle({ body, customer, headers, reply_headers }) {
       const { refusal: unsold, ...asked } = readPurchase(body, await prices())
       const external_id = externalId(body.external_id, { headers, customer })
-      const refusal = customer.suspended ? Suspended() : unsold
+      const refusal = refuseBuyer(customer, asked.address) ?? unsold
       if (refusal && external_id === null) throw refusal
       const { customer_id } = customer
       const key = cappedKey(customer)

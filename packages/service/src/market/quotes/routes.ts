@@ -11,7 +11,7 @@ import { type Clock, later, wireTime } from '../../lib/clock.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { NewId } from '../../lib/ids.ts'
 import { type Json, money } from '../../lib/json.ts'
-import { refuseReceiver } from '../../people/customers/purse.ts'
+import { RECEIVER_REFUSED, refuseBuyer, refuseReceiver } from '../../people/customers/purse.ts'
 import { cappedKey } from '../../people/customers/spending.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import {
@@ -26,7 +26,6 @@ import {
   NotFound,
   refuses,
   ServiceUnavailable,
-  Suspended,
   unchecked,
 } from '../../platform/wire/endpoint.ts'
 import { answered, EXAMPLE } from '../../platform/wire/examples.ts'
@@ -327,6 +326,7 @@ const ACCEPT_REFUSALS = [
   refuses(NotFound, 'You have no such quote', 'quote'),
   refuses(QuoteExpired, 'It was used for a transaction with another external_id', 'used'),
   refuses(QuoteExpired, 'Its time is over'),
+  RECEIVER_REFUSED,
   refuses(InvalidParams, 'The same `external_id` was used without this quote', 'external_id'),
   refuses(ServiceUnavailable, 'Off sale, or the pool cannot deliver the amount now'),
   refuses(ServiceUnavailable, 'As many orders of the customer are open as may be', 'open_orders'),
@@ -372,7 +372,7 @@ const acceptQuote = ({ sql, placeOrder }: Needs): Endpoint =>
       if (!quote) throw NotFound('quote', 'There is no such quote').absent('id', 'quote of yours')
       const { service, address, activate } = quote
       const amounts = { energy: Number(quote.energy), bandwidth: Number(quote.bandwidth) }
-      const refusal = customer.suspended ? Suspended() : undefined
+      const refusal = refuseBuyer(customer, address, 'id')
       const wanted = { external_id, service, address, activate, ...amounts, quote, refusal }
       const key = cappedKey(customer)
       const placed = await placeOrder({ customer_id, key, asked_by: customer, ...wanted })

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import { InsufficientFunds, WalletNotFound } from '../../ledger/accounts/ledger.ts'
 import { wireTime } from '../../lib/clock.ts'
 import { type Json, money } from '../../lib/json.ts'
+import { RECEIVER_REFUSED, refuseBuyer } from '../../people/customers/purse.ts'
 import { cappedKey } from '../../people/customers/spending.ts'
 import {
   type Endpoint,
@@ -14,7 +15,6 @@ import {
   Money,
   refuses,
   ServiceUnavailable,
-  Suspended,
   unchecked,
 } from '../../platform/wire/endpoint.ts'
 import { EXAMPLE } from '../../platform/wire/examples.ts'
@@ -237,6 +237,7 @@ const START_REFUSALS = [
   refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
   ...EXTERNAL_ID_REFUSALS,
   refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
+  RECEIVER_REFUSED,
   refuses(InvalidParams, 'There is no such plan'),
   refuses(InvalidDuration, '`duration` is longer than the plan'),
   refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
@@ -307,7 +308,7 @@ const start = (needs: Needs): Endpoint =>
         key: cappedKey(customer),
         asked_by: customer,
         external_id,
-        refusal: customer.suspended ? Suspended() : undefined,
+        refusal: refuseBuyer(customer, address),
         plan_key,
         address,
         duration,

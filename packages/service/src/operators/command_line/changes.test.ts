@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { HDKey } from '@scure/bip32'
+import { person } from 'penstock-devchain/scene.ts'
 import {
   operatorWithCustomer,
   quietOperator,
@@ -337,7 +338,9 @@ test('a customer is created with the next deposit address, and is found again', 
 test('a key is issued with its limits, works, and is never shown again', async (t) => {
   const { type, json, sql, customer } = await operatorWithCustomer(t)
   const issue = ['keys', 'issue', customer, '--name', 'shop', '--scope', 'read', '--scope', 'buy']
+  const receiver = person('bob').address
   const limits = ['--network', '203.0.113.0/24', '--daily-cap', '12.5', '--require-v2']
+  limits.push('--receiver', receiver)
   const { token, secret } = await json<{ token: string; secret: string }>(...issue, ...limits)
   const [row] = await keysOfTokens(sql, [tokenHash(token)])
   assert.ok(row)
@@ -346,12 +349,13 @@ test('a key is issued with its limits, works, and is never shown again', async (
     repeatable('x'),
   )
   assert.equal(seal.open(row.sealed_secret, sealContext(row.id)), secret)
-  const { scopes, allowed_networks, daily_cap_sun, require_v2 } = row
+  const { scopes, allowed_networks, receivers, daily_cap_sun, require_v2 } = row
   assert.deepEqual(
-    { scopes, allowed_networks, daily_cap_sun, require_v2 },
+    { scopes, allowed_networks, receivers, daily_cap_sun, require_v2 },
     {
       scopes: ['read', 'buy'],
       allowed_networks: ['203.0.113.0/24'],
+      receivers: [receiver],
       daily_cap_sun: 12_500_000n,
       require_v2: true,
     },
@@ -413,6 +417,10 @@ test('a new key takes either signature, unless the operator says otherwise', asy
       [strict.key_id, true],
     ],
   )
+  // And so says the help of it.
+  const help = (await type('keys', 'issue', '--help')).out.replaceAll(/\s+/g, ' ')
+  assert.match(help, /It takes requests with either signature/)
+  assert.match(help, /--require-v2 /)
   const both = await type('keys', 'issue', customer, '--require-v2', '--allow-v1')
   assert.deepEqual([both.code, both.err], [2, '--require-v2 and --allow-v1 exclude one another.\n'])
 })
@@ -455,6 +463,8 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
     'none',
     '--network',
     '203.0.113.0/24',
+    '--receiver',
+    person('bob').address,
     '--expires',
     '2099-01-01',
   ]
@@ -465,6 +475,7 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
     name: 'shop',
     scopes: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
     allowed_networks: ['203.0.113.0/24'],
+    receivers: [person('bob').address],
     daily_cap_sun: null,
     require_v2: false,
     require_external_id: true,
@@ -482,6 +493,8 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
     key_id,
     '--network',
     'any',
+    '--receiver',
+    'any',
     '--expires',
     'never',
     '--allow-no-external-id',
@@ -494,6 +507,7 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
   )
   assert.deepEqual(actions[0]!.after, {
     allowed_networks: null,
+    receivers: null,
     require_external_id: false,
     expires_at: null,
   })
@@ -501,6 +515,8 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
     [[], 2, /nothing to change is given/],
     [['--network', '203.0.113.0/40'], 2, /^--network: /],
     [['--network', 'any', '--network', '203.0.113.1'], 2, /give it alone/],
+    [['--receiver', 'TNotAnAddress'], 2, /^--receiver TNotAnAddress: it is not an address/],
+    [['--receiver', 'any', '--receiver', person('bob').address], 2, /give it alone/],
     [['--scope', 'all', '--scope', 'read'], 2, /give it alone/],
     [['--daily-cap', '-1'], 2, /^--daily-cap -1: /],
   ]

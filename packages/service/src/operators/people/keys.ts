@@ -3,6 +3,7 @@
 // never work. A new key takes requests with either signature, unless the operator says otherwise:
 // clients that exist know the first one alone.
 
+import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import { resealWebhookSecrets } from '../../events/webhooks/webhooks.ts'
 import type { Change } from '../../ledger/accounts/actions.ts'
@@ -52,6 +53,7 @@ export const Key = Type.Object({
   name: Text,
   scopes: Type.Array(Text),
   allowed_networks: Type.Array(Text),
+  receivers: Type.Array(Text),
   daily_cap_sun: OrNull(Sun),
   require_v2: Flag,
   require_external_id: Flag,
@@ -95,6 +97,7 @@ export function keyShown(key: KeyRow): Static<typeof Key> {
     name,
     scopes: [...(scopes ?? UNNAMED_SCOPES)],
     allowed_networks: allowed_networks ?? ['any'],
+    receivers: key.receivers ?? ['any'],
     daily_cap_sun,
     require_v2,
     require_external_id,
@@ -114,6 +117,7 @@ const LIMITS = {
   network: optional(
     Type.Array(text('NETWORK', 'where it may be used from, such as 203.0.113.0/24 (any)')),
   ),
+  receiver: optional(Type.Array(text('ADDRESS', 'an address that may receive what it buys (any)'))),
   daily_cap: optional(text('TRX', 'the most it may spend in a day (none)')),
   expires: optional(
     text('WHEN', 'a day, a time, or in so many days (90d): refused from then on (never)'),
@@ -134,11 +138,12 @@ type LimitsBody = Static<typeof Limits>
 
 /** What was typed as limits; what was not typed is undefined. Throws misuse. */
 function readLimits(typed: LimitsBody, at: Date): KeyLimits {
-  const { name, scope = [], network = [], daily_cap, expires } = typed
+  const { name, scope = [], network = [], receiver = [], daily_cap, expires } = typed
   return {
     name,
     scopes: scope.length === 0 ? undefined : scopesOf(scope),
-    allowed_networks: network.length === 0 ? undefined : networksOf(network),
+    allowed_networks: network.length === 0 ? undefined : listOrAny(network, '--network'),
+    receivers: receiver.length === 0 ? undefined : receiversOf(receiver),
     daily_cap_sun:
       daily_cap === undefined
         ? undefined
@@ -161,10 +166,18 @@ function scopesOf(words: readonly (Scope | 'all')[]): Scope[] {
   return [...SCOPES]
 }
 
-function networksOf(words: readonly string[]): readonly string[] | null {
-  if (!words.includes('any')) return words
-  if (words.length > 1) throw misuse('--network any includes the others: give it alone.')
+/** Null: any. */
+function listOrAny(words: readonly string[], option: string): readonly string[] | null {
+  if (!words.includes('any')) return [...new Set(words)]
+  if (words.length > 1) throw misuse(`${option} any includes the others: give it alone.`)
   return null
+}
+
+function receiversOf(words: readonly string[]): readonly string[] | null {
+  const receivers = listOrAny(words, '--receiver')
+  const wrong = receivers?.find((one) => !isAddress(one))
+  if (wrong !== undefined) throw misuse(`--receiver ${wrong}: it is not an address.`)
+  return receivers
 }
 
 function either(yes = false, no = false, names: string): boolean | undefined {
@@ -213,11 +226,12 @@ async function addKey(
   await requireSameSeal(tx, seal)
   const { clock, random, new_id } = needs
   const read = readLimits(typed, typed.at)
-  const { name = 'key', scopes, allowed_networks, daily_cap_sun, expires_at } = read
+  const { name = 'key', scopes, allowed_networks, receivers, daily_cap_sun, expires_at } = read
   const { require_v2 = false, require_external_id = false } = read
   const limits = {
     scopes: scopes ?? undefined,
     allowed_networks: allowed_networks ?? undefined,
+    receivers: receivers ?? undefined,
     daily_cap_sun: daily_cap_sun ?? undefined,
     expires_at: expires_at ?? undefined,
     require_v2,
@@ -344,7 +358,9 @@ export const keyOperations = [
     path: '/operator/keys/issue',
     careful: true,
     summary: 'make an API key; its secret is shown this once',
-    description: 'Unless --allow-v1 is given, it takes only requests with the second signature.',
+    description:
+      'It takes requests with either signature, as clients need that know the first one alone. ' +
+      'Unless one of those is to use it, give --require-v2: then it takes both signatures only.',
     body: Type.Object({ customer, ...LIMITS }),
     reply: IssuedKey,
     cli: { operands: ['customer'] },
@@ -367,8 +383,9 @@ export const keyOperations = [
     careful: true,
     summary: 'put other limits on a key; servers follow within a second',
     description:
-      'What is not given stays as it is. --scope all, --network any, --daily-cap none and ' +
-      '--expires never lift a limit.',
+      'What is not given stays as it is. --scope all, --network any, --receiver any, ' +
+      '--daily-cap none and --expires never lift a limit. Keys that a key has made have no other ' +
+      'receivers, and no higher cap, than it is given.',
     body: Type.Object({ key, ...LIMITS }),
     reply: Key,
     cli: { operands: ['key'] },

@@ -16,6 +16,7 @@ import {
 import type { Fault } from '../../lib/fault.ts'
 import { trxText } from '../../lib/json.ts'
 import type { Tx } from '../../platform/database/sql.ts'
+import { type Customer, Forbidden, refuses, Suspended } from '../../platform/wire/endpoint.ts'
 import { InvalidAddress } from '../../platform/wire/reading.ts'
 import {
   addAllSpending,
@@ -123,6 +124,29 @@ export function refuseReceiver(receiver: Receiver, param = 'params.address'): Fa
     )
   return undefined
 }
+
+/** The refusal of whoever may begin nothing, or nothing that is delivered there: a suspended
+ *  customer, or a key that is bound to other addresses. What was begun before is answered all the
+ *  same. `param` names the field, or what has named the address. */
+export function refuseBuyer(
+  { suspended, receivers }: Pick<Customer, 'suspended' | 'receivers'>,
+  address: string,
+  param = 'params.address',
+): Fault | undefined {
+  if (suspended) return Suspended()
+  if (receivers === undefined || receivers.includes(address)) return undefined
+  return Forbidden('receiver', 'This key buys for other addresses alone').because(
+    'the key is bound to receivers, which /v1/whoami lists',
+    param,
+  )
+}
+
+/** The line about it in an error matrix. */
+export const RECEIVER_REFUSED = refuses(
+  Forbidden,
+  'The key is bound to receivers, and the address is none of them',
+  'receiver',
+)
 
 /** What customers have bought under names of their own: `external_id`, or `Idempotency-Key`. */
 export class NamedPurchases<Bought> {

@@ -1,5 +1,6 @@
 // What a key is, the forms in which it goes over the wire, and what is told of it.
 
+import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import { type EventKind, eventKind } from '../../events/log/kinds.ts'
 import { dayOf, readMoment, wireTime } from '../../lib/clock.ts'
@@ -24,6 +25,7 @@ export type KeyRow = {
   name: string
   scopes: Scope[] | null
   allowed_networks: string[] | null
+  receivers: string[] | null
   daily_cap_sun: bigint | null
   require_v2: boolean
   require_external_id: boolean
@@ -42,6 +44,7 @@ export type KeyRow = {
 }
 
 const NETWORKS_MAX = 100
+const RECEIVERS_MAX = 100
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
@@ -61,6 +64,14 @@ export const LimitFields = {
       maxItems: NETWORKS_MAX,
       description: 'Where it may be used from: addresses and networks, or `any` alone',
       ...invalid('networks'),
+    }),
+  ),
+  receivers: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64, ...invalid('receivers') }), {
+      minItems: 1,
+      maxItems: RECEIVERS_MAX,
+      description: 'The addresses that may receive what it buys, or `any` alone',
+      ...invalid('receivers'),
     }),
   ),
   daily_cap: Type.Optional(
@@ -107,6 +118,7 @@ export const LIMIT_REFUSALS = [
   refuses(InvalidParams, '`name` is not text of 1 to 200 characters', 'name'),
   refuses(InvalidParams, '`scopes` is no list of scopes', 'scopes'),
   refuses(InvalidParams, '`networks` is no list of addresses and networks', 'networks'),
+  refuses(InvalidParams, '`receivers` is no list of addresses of the network', 'receivers'),
   refuses(InvalidParams, '`require_v2` is neither true nor false', 'require_v2'),
   refuses(InvalidParams, '`require_external_id` is neither true nor false', 'require_external_id'),
   refuses(InvalidParams, '`daily_cap` is no amount of TRX', 'daily_cap'),
@@ -116,6 +128,7 @@ export const LIMIT_REFUSALS = [
 type LimitFieldValues = {
   scopes?: Scope[] | undefined
   networks?: string[] | undefined
+  receivers?: string[] | undefined
   daily_cap?: Json | undefined
   require_v2?: boolean | undefined
   require_external_id?: boolean | undefined
@@ -124,12 +137,14 @@ type LimitFieldValues = {
 
 /** What limits a key, as it was asked for. Throws 2. */
 export function readLimits(
-  { scopes, networks, daily_cap, require_v2, require_external_id, ends_at }: LimitFieldValues,
+  { scopes, networks, receivers, daily_cap, ends_at, ...careful }: LimitFieldValues,
   now: Date,
 ) {
+  const { require_v2, require_external_id } = careful
   return {
     scopes: scopes && [...new Set(scopes)],
     allowed_networks: networks && readNetworks(networks),
+    receivers: receivers && readReceivers(receivers),
     require_v2,
     require_external_id,
     daily_cap_sun:
@@ -153,6 +168,17 @@ function readNetworks(networks: readonly string[]): readonly string[] | null {
   return networks
 }
 
+function readReceivers(receivers: readonly string[]): readonly string[] | null {
+  if (receivers.length === 1 && receivers[0] === 'any') return null
+  const wrong = receivers.find((receiver) => !isAddress(receiver))
+  if (wrong !== undefined)
+    throw InvalidParams('receivers', 'Not an address').at(
+      `receivers[${receivers.indexOf(wrong)}]`,
+      'an address of the network',
+    )
+  return [...new Set(receivers)]
+}
+
 function readEnd(given: string, now: Date): Date | null {
   if (given === 'never') return null
   const ends_at = readMoment(given)
@@ -173,6 +199,9 @@ export const KeyForm = Type.Object({
   name: Type.String(),
   scopes: OrNull(Type.Array(Type.String())),
   networks: OrNull(Type.Array(Type.String())),
+  receivers: OrNull(
+    Type.Array(Type.String(), { description: 'Who may receive what it buys; null: any address' }),
+  ),
   daily_cap: OrNull(Money({ description: 'TRX; null: no limit' })),
   spent_today: OrNull(Money({ description: SPENT_TODAY })),
   require_v2: Type.Boolean(),
@@ -204,7 +233,7 @@ export async function reportKeys(
 ): Promise<KeyReport[]> {
   const { customer_id = null, ids = null, made_by_key = null, before = null, limit, day } = wanted
   return sql<KeyReport>`
-    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
+    select id, customer_id, name, scopes, allowed_networks, receivers, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
       secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id,
       api_key_spent_on(id, ${day}::date) as spent_today_sun
@@ -226,6 +255,7 @@ export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {
     name,
     scopes,
     networks: key.allowed_networks,
+    receivers: key.receivers,
     daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
     spent_today: key.spent_today_sun === null ? null : money(key.spent_today_sun),
     require_v2,
@@ -241,11 +271,12 @@ export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {
 
 /** What the record of a customer says of a key. */
 export function recordedKey(key: KeyRow, at: Date) {
-  const { name, scopes, allowed_networks: networks, daily_cap_sun, require_v2 } = key
+  const { name, scopes, allowed_networks: networks, receivers, daily_cap_sun, require_v2 } = key
   return {
     name,
     scopes,
     networks,
+    receivers,
     daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
     require_v2,
     require_external_id: key.require_external_id,
@@ -268,6 +299,7 @@ const SAMPLE = {
   name: 'shop',
   scopes: ['read', 'buy'],
   networks: ['203.0.113.0/24'],
+  receivers: null,
   daily_cap: 500,
   spent_today: 0,
   require_v2: true,

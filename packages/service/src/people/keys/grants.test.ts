@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import fc from 'fast-check'
+import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { customerAccount, move, WORLD } from '../../ledger/accounts/ledger.ts'
 import { Fault } from '../../lib/fault.ts'
@@ -38,6 +39,7 @@ const needs = {
 
 const hours = (count: number) => new Date(NOW.getTime() + count * 3_600_000)
 const NETWORKS = ['203.0.113.0/24', '203.0.113.128/25', '203.0.113.7', '2001:db8::/32', '0.0.0.0/0']
+const RECEIVERS = ['anna', 'bob', 'carl'].map((name) => person(name).address)
 const SCOPES: Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
 
 const limits = fc.record({
@@ -45,6 +47,7 @@ const limits = fc.record({
   allowed_networks: fc.option(
     fc.uniqueArray(fc.constantFrom(...NETWORKS), { minLength: 1, maxLength: 3 }),
   ),
+  receivers: fc.option(fc.uniqueArray(fc.constantFrom(...RECEIVERS), { minLength: 1 })),
   daily_cap_sun: fc.option(fc.constantFrom(0n, 1_000_000n, 5_000_000n, 10_000_000n)),
   require_v2: fc.boolean(),
   require_external_id: fc.boolean(),
@@ -59,7 +62,14 @@ const steps = fc.array(
     about: fc.nat(20),
     limits: fc.record(
       Object.fromEntries(
-        ['scopes', 'allowed_networks', 'daily_cap_sun', 'require_v2', 'expires_at'].map((name) => [
+        [
+          'scopes',
+          'allowed_networks',
+          'receivers',
+          'daily_cap_sun',
+          'require_v2',
+          'expires_at',
+        ].map((name) => [
           name,
           fc.oneof(
             { weight: 4, arbitrary: fc.constant(undefined) },
@@ -78,6 +88,7 @@ const asCustomer = (key: KeyRow): Customer => ({
   scopes: key.scopes ?? undefined,
   daily_cap_sun: key.daily_cap_sun ?? undefined,
   spends_from: key.spends_from ?? undefined,
+  receivers: key.receivers ?? undefined,
   require_external_id: key.require_external_id,
   suspended: false,
 })

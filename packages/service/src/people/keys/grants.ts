@@ -40,7 +40,8 @@ const DAY_MS = 86_400_000
 
 export const WIDER = refuses(
   Forbidden,
-  'The key could do something, from somewhere, for longer or for more than the one that asks',
+  'The key could do something, from somewhere, for somebody, for longer or for more than the one ' +
+    'that asks',
   'wider',
 )
 /** Of what makes a key. */
@@ -57,6 +58,7 @@ type LimitsInForce = Pick<
   KeyRow,
   | 'scopes'
   | 'allowed_networks'
+  | 'receivers'
   | 'daily_cap_sun'
   | 'require_v2'
   | 'require_external_id'
@@ -69,19 +71,22 @@ export const isWider = (limits: LimitsInForce, than: LimitsInForce): boolean =>
 
 /** The limit by which it could. */
 function widerLimit(limits: LimitsInForce, than: LimitsInForce): keyof LimitsInForce | undefined {
-  const { allowed_networks, daily_cap_sun, expires_at } = limits
+  const { allowed_networks, receivers, daily_cap_sun, expires_at } = limits
   const scopes = than.scopes ?? UNNAMED_SCOPES
   const same_scopes = (limits.scopes ?? UNNAMED_SCOPES).every((scope) => scopes.includes(scope))
   const networks = than.allowed_networks
   const same_networks =
     networks === null ||
     (allowed_networks?.every((one) => networks.some((other) => isWithin(one, other))) ?? false)
+  const same_receivers =
+    than.receivers === null || (receivers?.every((one) => than.receivers!.includes(one)) ?? false)
   const same_cap =
     than.daily_cap_sun === null || (daily_cap_sun !== null && daily_cap_sun <= than.daily_cap_sun)
   const same_end =
     than.expires_at === null || (expires_at !== null && expires_at <= than.expires_at)
   if (!same_scopes) return 'scopes'
   if (!same_networks) return 'allowed_networks'
+  if (!same_receivers) return 'receivers'
   if (!same_cap) return 'daily_cap_sun'
   if (!same_end) return 'expires_at'
   if (than.require_v2 && !limits.require_v2) return 'require_v2'
@@ -92,6 +97,7 @@ function widerLimit(limits: LimitsInForce, than: LimitsInForce): keyof LimitsInF
 const FIELD_OF = {
   scopes: 'scopes',
   allowed_networks: 'networks',
+  receivers: 'receivers',
   daily_cap_sun: 'daily_cap',
   expires_at: 'ends_at',
   require_v2: 'require_v2',
@@ -126,13 +132,14 @@ export async function grantKey(
     throw LimitReached('key', `There are ${KEYS_MAX} keys already`)
   if ((await countKeysSince(tx, customer_id, later(needs.clock, -DAY_MS))) >= KEYS_A_DAY)
     throw LimitReached('key', `${KEYS_A_DAY} keys were made within a day`)
-  const { scopes, allowed_networks, daily_cap_sun, expires_at, ...careful } = limits
+  const { scopes, allowed_networks, receivers, daily_cap_sun, expires_at, ...careful } = limits
   const made = await issueKey(tx, needs, {
     customer_id,
     name,
     ...careful,
     scopes: scopes ?? undefined,
     allowed_networks: allowed_networks ?? undefined,
+    receivers: receivers ?? undefined,
     daily_cap_sun: daily_cap_sun ?? undefined,
     expires_at: expires_at ?? undefined,
     made_by_key: asking.id,
@@ -164,6 +171,7 @@ async function recordKey(
 const inheritedFrom = (asking: KeyRow): LimitsInForce => ({
   scopes: asking.scopes,
   allowed_networks: asking.allowed_networks,
+  receivers: asking.receivers,
   daily_cap_sun: asking.daily_cap_sun,
   require_v2: asking.require_v2,
   require_external_id: asking.require_external_id,

@@ -73,6 +73,7 @@ test('a key is listed with its limits and without anything secret', async (t) =>
     name: 'web',
     scopes: ['read', 'buy'] as const,
     allowed_networks: ['203.0.113.0/24', '2001:db8::/32', '198.51.100.7'],
+    receivers: ['TJRabPrwbZy45sbavfcjinPJC18kjpRTv8'],
     daily_cap_sun: 5_000_000n,
     require_v2: true,
     require_external_id: true,

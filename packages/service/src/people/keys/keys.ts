@@ -26,6 +26,8 @@ export type NewKey = {
   /** Addresses (`203.0.113.7`) and networks (`203.0.113.0/24`) it may be used from. Left out:
    *  anywhere. */
   allowed_networks?: readonly string[] | undefined
+  /** The addresses that may receive what it buys. Left out: any. */
+  receivers?: readonly string[] | undefined
   /** What it may spend in a day, in sun. Left out: no limit. */
   daily_cap_sun?: bigint | undefined
   /** Refuse requests that carry only the old signature. */
@@ -50,6 +52,7 @@ export type SealedKey = Pick<
   | 'customer_id'
   | 'scopes'
   | 'allowed_networks'
+  | 'receivers'
   | 'daily_cap_sun'
   | 'spends_from'
   | 'require_v2'
@@ -86,6 +89,7 @@ export async function issueKey(
 ): Promise<{ key_id: string; token: string; secret: string }> {
   const { customer_id, name, scopes = null, allowed_networks = null, daily_cap_sun = null } = wanted
   const { require_v2 = false, require_external_id = false, expires_at = null } = wanted
+  const { receivers = null } = wanted
   const { made_by_key = null, spends_from = null } = wanted
   if (allowed_networks) requireNetworks(allowed_networks)
   const key_id = needs.new_id()
@@ -94,10 +98,10 @@ export async function issueKey(
   const now = needs.clock.now()
   await tx`
     insert into api_key (id, customer_id, name, token_hash, sealed_secret, secret_made_at, scopes,
-      allowed_networks, daily_cap_sun, spending_counted_from, require_v2, require_external_id,
-      created_at, expires_at, made_by_key, spends_from)
+      allowed_networks, receivers, daily_cap_sun, spending_counted_from, require_v2,
+      require_external_id, created_at, expires_at, made_by_key, spends_from)
     values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${now},
-      ${scopes}, ${allowed_networks}, ${daily_cap_sun},
+      ${scopes}, ${allowed_networks}, ${receivers}, ${daily_cap_sun},
       ${daily_cap_sun === null ? null : dayOf(now)}, ${require_v2}, ${require_external_id},
       ${now}, ${expires_at}, ${made_by_key}, ${spends_from})`
   await noteKeys(tx, 'key.created', [{ id: key_id, customer_id }], now)
@@ -163,7 +167,7 @@ export async function rotateSecret(
 /** The customer's keys, oldest first, revoked ones included. */
 export async function listKeys(sql: Sql | Tx, customer_id: string): Promise<KeyRow[]> {
   return sql<KeyRow>`
-    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
+    select id, customer_id, name, scopes, allowed_networks, receivers, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
       secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id
     from api_key where customer_id = ${customer_id} and user_id is null order by id`
@@ -224,6 +228,7 @@ export type KeyLimits = {
   name?: string | undefined
   scopes?: readonly Scope[] | null | undefined
   allowed_networks?: readonly string[] | null | undefined
+  receivers?: readonly string[] | null | undefined
   daily_cap_sun?: bigint | null | undefined
   require_v2?: boolean | undefined
   require_external_id?: boolean | undefined
@@ -245,6 +250,7 @@ export async function changeKey(
     name,
     scopes,
     allowed_networks,
+    receivers,
     daily_cap_sun,
     require_v2,
     require_external_id,
@@ -254,6 +260,7 @@ export async function changeKey(
   await tx`
     update api_key
     set name = ${name}, scopes = ${scopes}, allowed_networks = ${allowed_networks},
+      receivers = ${receivers},
       daily_cap_sun = ${daily_cap_sun},
       spending_counted_from = case when ${daily_cap_sun}::bigint is null then null
         when daily_cap_sun is null then ${dayAfter(at)}::date else spending_counted_from end,
@@ -261,18 +268,20 @@ export async function changeKey(
         expires_at = ${expires_at},
         ending_at = case when expires_at = ${expires_at} then ending_at end
     where id = ${key.id}`
-  await capMadeKeys(tx, after, at)
+  await narrowMadeKeys(tx, after, at)
   return after
 }
 
 /** What a locked key with a daily cap has made, or what those have made, spends from its cap and
- *  has no larger one, also where it was made before the cap was there, or was so small. */
-async function capMadeKeys(
+ *  has no larger one; of what a key with receivers has made, nothing is delivered to others. Both
+ *  also where it was made before the limit was there, or was so narrow. */
+async function narrowMadeKeys(
   tx: Tx,
-  { id, daily_cap_sun, spends_from }: Pick<KeyRow, 'id' | 'daily_cap_sun' | 'spends_from'>,
+  key: Pick<KeyRow, 'id' | 'daily_cap_sun' | 'spends_from' | 'receivers'>,
   at: Date,
 ): Promise<void> {
-  if (daily_cap_sun === null) return
+  const { id, daily_cap_sun, receivers } = key
+  if (daily_cap_sun === null && receivers === null) return
   const made = await tx<{ id: string }>`
     with recursive made as (
       select id from api_key where made_by_key = ${id}
@@ -280,7 +289,26 @@ async function capMadeKeys(
       select k.id from api_key as k join made on k.made_by_key = made.id)
     select id from api_key where id in (select id from made) and revoked_at is null
     order by id for no key update`
-  if (made.length === 0) return
+  const ids = made.map((one) => one.id)
+  if (ids.length === 0) return
+  if (receivers !== null)
+    await tx`
+      update api_key set receivers = case when receivers is null then ${receivers}::text[]
+        else array(select one from unnest(receivers) as one where one = any(${receivers})) end
+      where id = any(${ids})`
+  if (daily_cap_sun !== null) await capKeys(tx, ids, { ...key, daily_cap_sun }, at)
+}
+
+async function capKeys(
+  tx: Tx,
+  ids: readonly string[],
+  {
+    id,
+    daily_cap_sun,
+    spends_from,
+  }: { id: string; daily_cap_sun: bigint; spends_from: string | null },
+  at: Date,
+): Promise<void> {
   await tx`
     update api_key
     set daily_cap_sun = least(daily_cap_sun, ${daily_cap_sun}), spends_from = ${spends_from ?? id},
@@ -288,7 +316,7 @@ async function capMadeKeys(
         when daily_cap_sun is null or spends_from is distinct from ${spends_from ?? id}
           then ${dayAfter(at)}::date
         else spending_counted_from end
-    where id = any(${made.map((key) => key.id)})`
+    where id = any(${ids})`
 }
 
 /** The first day of which all is counted when counting begins in the middle of one. */
@@ -305,7 +333,7 @@ export async function lockKeys(
   key_ids: readonly string[],
 ): Promise<ReadonlyMap<string, KeyRow>> {
   const keys = await tx<KeyRow>`
-    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
+    select id, customer_id, name, scopes, allowed_networks, receivers, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
       secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id
     from api_key where id = any(${key_ids}) order by id for no key update`
@@ -336,8 +364,8 @@ export async function keysOfTokens(
 ): Promise<SealedKey[]> {
   return sql<SealedKey>`
     select k.id, customer_id, token_hash, sealed_secret, old_sealed_secret, old_secret_until,
-      scopes, allowed_networks, daily_cap_sun, spends_from, require_v2, require_external_id,
-      expires_at, c.state as customer_state
+      scopes, allowed_networks, receivers, daily_cap_sun, spends_from, require_v2,
+      require_external_id, expires_at, c.state as customer_state
     from api_key as k join customer as c on c.id = customer_id
     where token_hash = any(${token_hashes}) and revoked_at is null`
 }

@@ -19,6 +19,7 @@ type KeyFacts = {
   name: string
   scopes: string[] | null
   allowed_networks: string[] | null
+  receivers: string[] | null
   daily_cap_sun: bigint | null
   expires_at: Date | null
   spent_sun: bigint | null
@@ -35,6 +36,7 @@ const WhoForm = Type.Object({
     name: Type.String(),
     scopes: Type.Array(Type.String()),
     networks: OrNull(Type.Array(Type.String())),
+    receivers: OrNull(Type.Array(Type.String())),
     daily_cap: OrNull(Money({ description: 'TRX' })),
     spent_today: OrNull(Money({ description: 'TRX, as in /v1/keys/list' })),
     ends_at: OrNull(Type.String()),
@@ -69,8 +71,8 @@ export const whoami = ({
       const now = clock.now()
       const [[found], network] = await Promise.all([
         sql<KeyFacts>`
-          select c.name as customer_name, k.name, k.scopes, k.allowed_networks, k.daily_cap_sun,
-            k.expires_at, api_key_spent_on(k.id, ${dayOf(now)}::date) as spent_sun,
+          select c.name as customer_name, k.name, k.scopes, k.allowed_networks, k.receivers,
+            k.daily_cap_sun, k.expires_at, api_key_spent_on(k.id, ${dayOf(now)}::date) as spent_sun,
             (select head_time from chain) as head_time
           from api_key as k join customer as c on c.id = k.customer_id
           where k.id = ${key_id}`,
@@ -84,6 +86,7 @@ export const whoami = ({
           name: key.name,
           scopes: key.scopes ?? [...UNNAMED_SCOPES],
           networks: key.allowed_networks,
+          receivers: key.receivers,
           daily_cap: key.daily_cap_sun === null ? null : money(key.daily_cap_sun),
           spent_today: key.spent_sun === null ? null : money(key.spent_sun),
           ends_at: key.expires_at && wireTime(key.expires_at),

@@ -1,8 +1,8 @@
 // What a customer's keys and users do with its users. One who asks lets in, changes and takes out
 // only such as can do no more than itself, and gives nobody more than it has: so a thief of a key
-// gets nothing more by it. A user can come from anywhere and for ever: a key that may not, or that
-// ends, manages no users. What limits the one who asks is read under its lock, not as it was when
-// the request was let in.
+// gets nothing more by it. A user can come from anywhere and for ever, and buys for any address: a
+// key that may not, or that ends, manages no users. What limits the one who asks is read under its
+// lock, not as it was when the request was let in.
 
 import { recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
 import { money } from '../../lib/json.ts'
@@ -43,7 +43,7 @@ type Terms = Pick<UserReport, 'role' | 'daily_cap_sun'>
 export function couldDoMore({ role, daily_cap_sun }: Terms, asking: KeyRow): boolean {
   const { require_external_id } = asking
   const careful = { require_v2: true, require_external_id }
-  const anywhere = { allowed_networks: null, expires_at: null }
+  const anywhere = { allowed_networks: null, receivers: null, expires_at: null }
   const limits = { scopes: [...keyScopesOf(role)], daily_cap_sun, ...anywhere, ...careful }
   return isWider(limits, asking)
 }

@@ -71,7 +71,7 @@ export const sessionCookie = (face: Face, origin: string, token: string | undefi
 /** Who asks with a session, as endpoints know them. A user of the house asks for the house. */
 export function customerOf(session: Session): Customer {
   const { id: session_id, user_id, customer_id, name, sign_in_name, role } = session
-  const { stepped_up_until, daily_cap_sun, spends_from, customer_state } = session
+  const { stepped_up_until, daily_cap_sun, spends_from, receivers, customer_state } = session
   const scopes = scopesOfRole(role)
   return {
     customer_id: customer_id ?? HOUSE,
@@ -81,6 +81,7 @@ export function customerOf(session: Session): Customer {
     scopes: keyScopesOf(role),
     daily_cap_sun: daily_cap_sun ?? undefined,
     spends_from: spends_from ?? undefined,
+    receivers: receivers ?? undefined,
     require_external_id: false,
     suspended: customer_id !== null && customer_state !== 'active',
   }

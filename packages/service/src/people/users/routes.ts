@@ -154,7 +154,8 @@ const invite = (needs: Needs): Endpoint =>
     summary: 'Lets somebody sign in for you: a link that works once, for 72 hours',
     description:
       'The user may do no more than the one who asks, has the cap of that when `daily_cap` is ' +
-      'left out, and spends from it. A key with networks or an end invites nobody.',
+      'left out, and spends from it. A key with networks, receivers or an end ' +
+      'invites nobody.',
     body: Type.Object({ name: NameField, role: RoleField, daily_cap: CapField }),
     reply: UserWithLink,
     faults: [

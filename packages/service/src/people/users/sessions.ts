@@ -30,6 +30,7 @@ export type Session = {
   role: string
   daily_cap_sun: bigint | null
   spends_from: string | null
+  receivers: string[] | null
   made_at: Date
   used_at: Date
   ends_at: Date
@@ -234,7 +235,7 @@ function sessionsOf(sql: Sql, token_hashes: readonly string[]): Promise<MarkedRo
     select s.id, s.token_hash, s.mark, s.step_up_mark, s.user_id, s.made_at, s.used_at, s.ends_at,
       s.stepped_up_until,
       u.customer_id, u.name, u.sign_in_name, u.role, c.name as customer_name,
-      c.state as customer_state, k.daily_cap_sun, k.spends_from
+      c.state as customer_state, k.daily_cap_sun, k.spends_from, k.receivers
     from user_session as s join service_user as u on u.id = s.user_id
       left join customer as c on c.id = u.customer_id left join api_key as k on k.id = u.id
     where s.token_hash = any(${token_hashes}) and s.ended_at is null and u.ended_at is null`

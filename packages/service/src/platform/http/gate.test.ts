@@ -34,6 +34,7 @@ async function server(options: Partial<Options> = {}) {
     const rights = {
       scopes: undefined,
       daily_cap_sun: undefined,
+      receivers: undefined,
       require_external_id: false,
       suspended: false,
     }

@@ -38,6 +38,7 @@ const authenticate: Authenticate = async ({ token, signature, body }) => {
     key_id: 'k1',
     scopes: ['read'],
     daily_cap_sun: undefined,
+    receivers: undefined,
     require_external_id: false,
     suspended: false,
   }

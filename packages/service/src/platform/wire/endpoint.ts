@@ -116,6 +116,8 @@ export type Customer = {
   readonly daily_cap_sun: bigint | undefined
   /** The key whose spending of a day this one's counts as. Undefined: its own. */
   readonly spends_from?: string | undefined
+  /** The addresses that may receive what this key buys. Undefined: any. */
+  readonly receivers: readonly string[] | undefined
   /** A call that begins something must bring an id of the caller's own. */
   readonly require_external_id: boolean
   /** Nothing new is begun for this customer. */
