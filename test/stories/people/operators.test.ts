@@ -6,6 +6,7 @@ import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { totpContext } from 'penstock-service/people/sign_in/codes.ts'
 import { readSealingKeys, sealWith } from 'penstock-service/platform/seal/seal.ts'
 import { sealingKeys } from 'penstock-service/run/program/sealing_keys.ts'
+import { worldConsole } from '../../harness/console.ts'
 import { SEALING_KEY, worldOperator } from '../../harness/operator.ts'
 import { joinedByPassword, signedIn } from '../../harness/users.ts'
 import { Customer, makeWorld } from '../../harness/world.ts'
@@ -23,6 +24,40 @@ test('an operator lets somebody in, sees the session and ends it', async (t) => 
   assert.equal((await json<{ ended: number }>('sessions', 'end', session!.id)).ended, 1)
   world.wait(2)
   assert.equal((await visitor.call('/v1/balance')).key, 'auth.session')
+})
+
+test('with an operator end the sessions, and the links that nobody has followed', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const anna = await joinedByPassword(world, { customer_id })
+  const { signIn, json, type } = await worldConsole(t, world)
+  const [olga, eve] = [await signIn('olga', 'admin'), await signIn('eve', 'admin')]
+  const linked = (who: typeof eve, ...words: string[]) =>
+    json<{ id: string }>([...words, '--reason', 'test'], who)
+  const carl = await linked(eve, 'operators', 'invite', 'Carl', '--role', 'admin')
+  const mallory = await linked(eve, 'users', 'invite', customer_id, 'Mallory')
+  await linked(eve, 'users', 'recover', anna.user_id)
+  const dora = await linked(olga, 'operators', 'invite', 'Dora')
+  // Of one for whom somebody else has made a link since, it is not hers.
+  const fred = await linked(eve, 'operators', 'invite', 'Fred')
+  await linked(olga, 'operators', 'recover', fred.id)
+  const users = await json<{ id: string; name: string }[]>(['operators', 'list'], olga)
+  const { id } = users.find(({ name }) => name === 'eve')!
+  await json(['operators', 'remove', id, '--reason', 'left'], olga)
+  const idsOf = (rows: { id: string }[]) => rows.map((row) => row.id).sort()
+  const open = await world.sql<{ id: string }>`
+    select user_id as id from user_link where used_at is null`
+  assert.deepEqual(idsOf(open), [dora.id, fred.id].sort())
+  const gone = await world.sql<{ id: string }>`
+    select id from service_user where ended_at is not null`
+  assert.deepEqual(idsOf(gone), [id, carl.id, mallory.id].sort())
+  for (const user_id of [carl.id, mallory.id, anna.user_id]) {
+    const list = ['actions', 'list', '--subject', `user:${user_id}`]
+    const [record] = await json<{ action: string; made_by: string }[]>(list, olga)
+    assert.deepEqual([record!.action, record!.made_by], ['operators remove', 'olga'])
+  }
+  world.wait(2)
+  assert.equal((await type(['services', 'list'], eve)).key, 'auth.session')
 })
 
 test('sealed again with another key, the codes of a phone are known as before', async (t) => {

@@ -2,7 +2,7 @@
 // and their sessions. A link is shown once, and is handed over by the one who has asked for it.
 
 import { type Static, Type } from 'typebox'
-import type { Change } from '../../ledger/accounts/actions.ts'
+import type { Action, Change } from '../../ledger/accounts/actions.ts'
 import { Fault, refusal } from '../../lib/fault.ts'
 import { requireCustomer } from '../../people/customers/customers.ts'
 import { MadeForm } from '../../people/keys/made.ts'
@@ -12,6 +12,7 @@ import { CUSTOMER_ROLES, HOUSE_ROLES } from '../../people/users/roles.ts'
 import { endSessions, listSessions } from '../../people/users/sessions.ts'
 import {
   changeUser,
+  endLinkOf,
   inviteUser,
   linkUrl,
   lockUser,
@@ -19,6 +20,7 @@ import {
   recoverUser,
   removeUser,
   type Needs as UserNeeds,
+  usersLinkedBy,
 } from '../../people/users/users.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import {
@@ -169,6 +171,23 @@ async function takeOut(tx: Tx, user: UserReport, at: Date) {
   return { value: shown(after), action }
 }
 
+/** Ends the open links that an operator was shown who is taken out, and users who wait for one. */
+async function endLinksOf(tx: Tx, { sign_in_name, name }: UserReport, at: Date): Promise<Action[]> {
+  const actions: Action[] = []
+  for (const id of await usersLinkedBy(tx, sign_in_name ?? name)) {
+    const user = await lockUser(tx, { id })
+    if (!user) continue
+    if (user.joined_at === null) {
+      actions.push((await takeOut(tx, user, at)).action)
+      continue
+    }
+    await endLinkOf(tx, id)
+    const [before, after] = ['new', 'ended'].map((link) => ({ ...recorded(user), link }))
+    actions.push({ subject: `user:${id}`, before: before!, after: after! })
+  }
+  return actions
+}
+
 const removeOfCustomer = change({
   path: '/operator/users/remove',
   careful: true,
@@ -194,13 +213,20 @@ const removeOfHouse = change({
   path: '/operator/operators/remove',
   role: 'admin',
   careful: true,
-  summary: 'take an operator out, and end the sessions',
+  summary: 'take an operator out, and end the sessions and open invitations',
+  description:
+    'Who was let in by the operator, and has not come yet, is taken out with him; a new link for ' +
+    'somebody else that nobody has followed works no more. --by of the command line counts as it ' +
+    'was typed.',
   body: Type.Object({ user }),
   reply: UserRow,
   cli: { operands: ['user'] },
   async handle({ tx, at, body }) {
-    const { value, action } = await takeOut(tx, await requireUser(tx, body.user, true), at)
-    return { result: { value }, actions: [action] }
+    const operator = await requireUser(tx, body.user, true)
+    const { value, action } = await takeOut(tx, operator, at)
+    const more = await endLinksOf(tx, operator, at)
+    const note = more.length === 0 ? undefined : `Open links that ended with it: ${more.length}.`
+    return { result: { value, note }, actions: [action, ...more] }
   },
 })
 

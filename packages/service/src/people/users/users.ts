@@ -166,6 +166,24 @@ export async function endOpenLinks(tx: Tx, made_by: string): Promise<void> {
   await tx`delete from user_link where made_by_key = ${made_by} and used_at is null`
 }
 
+/** The users with an open link that this operator was shown, by the records. */
+export async function usersLinkedBy(tx: Tx, operator: string): Promise<string[]> {
+  const rows = await tx<{ user_id: string }>`
+    select l.user_id from user_link as l
+    where l.used_at is null and l.made_by_key is null and ${operator} = (
+      select made_by from operator_action
+      where subject = 'user:' || l.user_id
+        and action in ('operators invite', 'operators recover', 'users invite', 'users recover')
+      order by number desc limit 1)
+    order by l.user_id`
+  return rows.map(({ user_id }) => user_id)
+}
+
+/** The open link of a user works no more. */
+export async function endLinkOf(tx: Tx, user_id: string): Promise<void> {
+  await tx`delete from user_link where user_id = ${user_id} and used_at is null`
+}
+
 /** Where a link leads: in the fragment, which no server and no log sees. */
 export const linkUrl = (base: string, token: string): string => `${base}/join#${token}`
 
