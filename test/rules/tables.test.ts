@@ -26,7 +26,7 @@ const TABLES: Record<string, string> = {
   'screening/tracing':
     'flow_asset flow_block flow_carried flow_carried_from flow_checkpoint flow_checkpoint_part ' +
     'flow_deposit flow_deposit_found flow_deposit_revoked flow_freeze flow_generation flow_hub ' +
-    'flow_reach flow_sent',
+    'flow_reach flow_sent flow_sent_part',
   'market/pool': 'pool pool_wallet delegation activation activation_float',
   'market/prices': 'price fee service aml_price aml_service',
   'market/orders': 'orders',
@@ -34,7 +34,7 @@ const TABLES: Record<string, string> = {
   'people/pairing': 'pairing',
   'market/receipts': 'signing_key',
   'screening/engine': 'issuer_word policy',
-  'treasury/deposits': 'deposit deposit_outflow deposit_resolution holding',
+  'treasury/deposits': 'deposit deposit_outflow deposit_resolution deposit_screening holding',
   'treasury/corrections': 'approval_rule correction correction_proposal operation_proposal',
   'people/users': 'service_user user_link user_session',
   'people/sign_in': 'answered_challenge passkey recovery_code sign_in user_password',

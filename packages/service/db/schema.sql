@@ -654,6 +654,23 @@ create table deposit_resolution (
   constraint deposit_resolution_way check (way in ('sent_back', 'credited', 'written_off'))
 );
 
+create table deposit_screening (
+  tx_id text not null,
+  "position" integer not null,
+  block_number bigint not null,
+  queued_at timestamptz not null,
+  screened_at timestamptz,
+  risk_level text,
+  reading jsonb,
+  ways jsonb,
+  constraint deposit_screening_pkey primary key (tx_id, "position"),
+  constraint deposit_screening_of_deposit foreign key (tx_id, "position") references deposit(tx_id, "position"),
+  constraint deposit_screening_in_order check (screened_at is not null or reading is null and ways is null),
+  constraint deposit_screening_level check (risk_level in ('low', 'medium', 'high')),
+  constraint deposit_screening_reads check ((risk_level is null) = (reading is null))
+);
+create index deposit_screening_open on deposit_screening (block_number) where (ways is null);
+
 create table duty (
   name text not null,
   process_id text not null,

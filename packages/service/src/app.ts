@@ -75,8 +75,9 @@ export function buildApp(world: World) {
   const market = marketWing({ ...common, reads, receiver, service })
   const screening = screeningWing({ ...common, reads, readers })
   const { prices, tryOrder } = market
-  const { heldSenders, issuers } = screening
-  const treasury = treasuryWing({ ...common, prices, tryOrder, heldSenders, issuers, readers })
+  const { heldSenders, issuers, money } = screening
+  const deposits = { heldSenders, issuers, money }
+  const treasury = treasuryWing({ ...common, ...deposits, prices, tryOrder, readers })
   const ledger = ledgerWing(common)
   const health = healthWing({ ...common, prices, brand })
   const kinds = [market, treasury, screening, people, health].flatMap((wing) => wing.kinds)

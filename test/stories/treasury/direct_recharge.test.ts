@@ -221,7 +221,7 @@ test('what no refund may send, or would send to itself, is held with the reason'
 test('an address that is not sold to gets its money back, if the policy agrees', async (t) => {
   const world = await makeWorld(t)
   const sam = world.person('sam', 100)
-  await world.bar(sam.address, { hold_blacklisted_senders: false })
+  await world.bar(sam.address, { hold_deposits_from: 'none' })
   const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
   world.mine()
   await world.drain()

@@ -271,12 +271,12 @@ test("with the policy's switch off nothing is held; older policies have it on", 
     world.sql.begin((tx) =>
       publishPolicy(tx, { body, published_by: 'test', published_at: world.now }),
     )
-  const { hold_blacklisted_senders: shipped, ...older } = SHIPPED_POLICY
-  assert.equal(shipped, true)
+  const { hold_deposits_from: shipped, ...older } = SHIPPED_POLICY
+  assert.equal(shipped, 'blacklisted')
   await publish(older)
   const held = world.pay(anna.deposit_address, 5n * TRX, thief)
   await world.solidify()
-  await publish({ ...SHIPPED_POLICY, hold_blacklisted_senders: false })
+  await publish({ ...older, hold_blacklisted_senders: false })
   const credited = world.pay(anna.deposit_address, 6n * TRX, thief)
   const returned = world.pay(world.recharge.address, TRX, thief)
   await letRefundsGo(world)

@@ -8,6 +8,7 @@ import type { Needs as OfPapers } from '../people/users/papers.ts'
 import type { Common } from '../platform/wing.ts'
 import type { HeldSenders } from '../screening/engine/barred.ts'
 import type { Issuers } from '../screening/engine/issuers.ts'
+import type { MoneyScreening } from '../screening/engine/money.ts'
 import { routes as correctionRoutes } from './corrections/routes.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
 import { depositKinds } from './deposits/forms.ts'
@@ -15,6 +16,7 @@ import { holdingsStep } from './deposits/holdings.ts'
 import { pages as depositPages } from './deposits/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
 import { routes as depositRoutes } from './deposits/routes.ts'
+import { screenDepositsStep } from './deposits/screenings.ts'
 import { invoiceKinds } from './invoices/forms.ts'
 import { issueInvoicesStep } from './invoices/issuing.ts'
 import { invoicePages } from './invoices/pages.ts'
@@ -36,6 +38,7 @@ type Needs = Common &
     tryOrder: OrderPlacer['tryOrder']
     heldSenders: HeldSenders
     issuers: Issuers
+    money: MoneyScreening
     readers: OfPapers
   }
 
@@ -43,6 +46,7 @@ export const TREASURY_STEPS = {
   credit: 'Credits deposits of confirmed blocks, and books what came for direct recharge',
   arrive: 'Notes deposits that a block has and that are not solid yet',
   holdings: 'Asks the chain what lies on the addresses where deposits arrive',
+  screen_deposits: 'Looks at where the money of deposits came from',
   recharge: 'Places the orders of direct recharges, or sends them back',
   recharged: 'Notes which direct recharges were delivered',
   refund: 'Asks for the transactions that send recharges back',
@@ -71,6 +75,7 @@ export function treasuryWing({ sql, steps_sql, api_sql, dust_sun = DUST_SUN, ...
       creditStep(deposits),
       arriveStep(deposits),
       holdingsStep(deposits),
+      screenDepositsStep(deposits),
       rechargeStep(recharges),
       rechargedStep(recharges),
       refundStep(recharges),

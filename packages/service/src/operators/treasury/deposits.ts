@@ -78,7 +78,7 @@ const Resolve = Type.Object({
   keep_rest: flag('the transaction has sent less than came: write the rest off'),
   credit: optional(text('CUSTOMER', "add it to this customer's account")),
   written_off: flag("it stays with us, and is nobody's"),
-  blocked_reviewed: flag('the sender is or was blacklisted, and you have looked into it'),
+  blocked_reviewed: flag('it was held as blocked, and you have looked into it'),
 })
 
 /** The solid block that has a transaction, as a node says; undefined when its solid chain has it
@@ -188,6 +188,27 @@ const DepositShown = {
   due_at: optional(Moment),
 }
 
+const Reading = Type.Object({
+  generation: Count,
+  label_set: Count,
+  policy: Count,
+  risk_score: Text,
+  risk_level: Text,
+  severe_share: Text,
+  severe_usd: Text,
+  factors: ListOf({ category: Text, share: Text, usd: Text, direct_usd: Text }),
+  floors: Type.Array(Text),
+})
+const WayStep = {
+  tx_id: Text,
+  from: Text,
+  to: Text,
+  block: Text,
+  asset: Text,
+  amount: Text,
+  carried: OrNull(Text),
+}
+
 export const depositOperations = [
   look({
     path: '/operator/deposits/list',
@@ -199,7 +220,7 @@ export const depositOperations = [
       ...period,
       limit: paging.limit,
     }),
-    reply: ListOf({ ...DepositListed, age_seconds: Count }),
+    reply: ListOf({ ...DepositListed, age_seconds: Count, risk_level: OrNull(Text) }),
     async handle({ body: { since, until, limit = LIMIT, ...wanted }, ...needs }) {
       const within = { since: momentOf(since), until: momentOf(until) }
       const value = await listDeposits(needs, { ...wanted, ...within, limit })
@@ -208,7 +229,7 @@ export const depositOperations = [
   }),
   look({
     path: '/operator/deposits/show',
-    summary: 'one deposit: what became of it, its entries in the ledger',
+    summary: 'one deposit: what became of it, where its money came from, its entries',
     body: Type.Object({ tx_id: transaction('the id of the transaction on the chain') }),
     reply: Type.Object({
       ...DepositShown,
@@ -225,6 +246,13 @@ export const depositOperations = [
         made_at: Moment,
         made_by: Text,
         reason: Text,
+      }),
+      screenings: ListOf({
+        tx_id: Text,
+        position: Count,
+        screened_at: OrNull(Moment),
+        reading: OrNull(Reading),
+        ways: OrNull(ListOf({ category: Text, steps: ListOf(WayStep) })),
       }),
       entries: Entries,
     }),

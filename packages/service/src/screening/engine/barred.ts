@@ -40,7 +40,7 @@ export function heldSenders({ clock }: Pick<Needs, 'clock'>): HeldSenders {
   return async (sql, addresses) => {
     const found = await blacklisted(sql, addresses, clock.now())
     if (found.size === 0) return found
-    return (await currentPolicy(sql)).hold_blacklisted_senders ? found : new Set()
+    return (await currentPolicy(sql)).hold_deposits_from === 'none' ? new Set() : found
   }
 }
 

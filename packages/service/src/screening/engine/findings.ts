@@ -156,14 +156,23 @@ function indexedOf(
     const ended = endedOf(basis, screened)
     return { screened, source, by_transfer: false, destinations, ended, transfers }
   }
-  const screened = knownOf(basis.generation, main.from)
+  const money = moneyOf(basis, transfers, main.from)
+  return { ...money, destinations: undefined, ended: undefined, transfers }
+}
+
+/** The money of transfers of one sender. What those of long ago carried is not kept: then it is
+ *  what the sender has received, and the evidence says so. */
+export function moneyOf(
+  basis: Basis,
+  transfers: readonly Transfer[],
+  from: Address,
+): Pick<IndexFindings, 'screened' | 'source' | 'by_transfer'> {
+  const screened = knownOf(basis.generation, from)
   const by_transfer = transfers.every((transfer) => transfer.carried !== undefined)
-  // What transfers of long ago carried is not kept: then it is what the sender has received, and
-  // the evidence says so.
   const source = by_transfer
     ? sourceOfTransfers(basis, transfers)
     : sourceOfHoldings(basis, screened)
-  return { screened, source, by_transfer, destinations: undefined, ended: undefined, transfers }
+  return { screened, source, by_transfer }
 }
 
 /** Adds what rows say: entries, the paths back, and the labels' names. */
@@ -327,7 +336,7 @@ function endedOf(
 }
 
 /** The categories with the most value, of those that can be followed back. */
-function mostImportant(amounts: readonly bigint[], starts: Source['starts']) {
+export function mostImportant(amounts: readonly bigint[], starts: Source['starts']) {
   return starts
     .flatMap((sequence, category) =>
       sequence === undefined ? [] : [{ sequence, category, value: amounts[category]! }],

@@ -27,6 +27,9 @@ export const EMBEDDED = 'embedded'
 const COUNTS = ['gross', 'net_new', 'recent'] as const
 export type Count = (typeof COUNTS)[number]
 
+const HOLD_DEPOSITS_FROM = ['none', 'blacklisted', 'high'] as const
+export type HoldDepositsFrom = (typeof HOLD_DEPOSITS_FROM)[number]
+
 export type Policy = {
   version: number
   name: string
@@ -60,23 +63,28 @@ export type Policy = {
   /** Of what it sent, by where that ended beyond those it was sent to; nightly. */
   destination_indirect: Floor[]
   /** How the index is computed. 1: by transfers alone. 2: what is swapped at a pool keeps its
-   *  origin, and addresses that only forward to a service are the service's. */
+   *  origin, and addresses that only forward to a service are the service's. 3: half of what leaves
+   *  an unlabelled service keeps its origin. */
   index_rules: number
   /** A label with this confidence or more counts in full for the address that has it. */
   full_confidence: number
   /** Nothing is sold to an address that an official list, a token's issuer or the operator bars. */
   refuse_blacklisted_receivers: boolean
-  /** What they send is neither credited nor sold for nor sent back: it is held for the operator. */
-  hold_blacklisted_senders: boolean
+  /** Whose deposits and direct recharges are neither credited nor sold for nor sent back, but held
+   *  for the operator. `blacklisted`: of senders who are barred. `high`: of those, and money that
+   *  is of high risk by what it carried; no deposit is booked before the index knows its block. */
+  hold_deposits_from: HoldDepositsFrom
   /** An answer whose level is high waits for a decision of the house; its customer has it all the
    *  same. */
   review_high_answers: boolean
 }
 
+const INDEX_RULES_MAX = 3
+
 /** What older policies do not say, and mean. */
 const LATER = {
   refuse_blacklisted_receivers: false,
-  hold_blacklisted_senders: true,
+  hold_deposits_from: 'blacklisted' as HoldDepositsFrom,
   review_high_answers: true,
   indirect_amount: [] as Floor[],
   counts: ['gross'] as Count[],
@@ -130,7 +138,7 @@ export const SHIPPED_NEWEST: Omit<Policy, 'version'> = {
   counts: ['gross', 'net_new', 'recent'],
   sent: true,
   destination_indirect: SHIPPED_POLICY.indirect,
-  index_rules: 2,
+  index_rules: INDEX_RULES_MAX,
   direct_amount: [{ share_bp: 0, usd: 1_000, points: 70 }],
   indirect_amount: [{ share_bp: 0, usd: 10_000, points: 70 }],
 }
@@ -151,11 +159,19 @@ const FLOORS = [
   'destination_indirect',
 ] as const
 
-/** A policy's body with what it means and does not say. */
-export const withLater = <Body extends object>(body: Body): typeof LATER & Body => ({
-  ...LATER,
-  ...body,
-})
+/** A policy's body with what it means and does not say. Those from before `hold_deposits_from` say
+ *  with true or false whether money of blacklisted senders is held. Throws Refused when it says
+ *  both. */
+export function withLater<Body extends object>(body: Body): typeof LATER & Body {
+  type Both = { hold_blacklisted_senders?: unknown; hold_deposits_from?: unknown }
+  const { hold_blacklisted_senders: held, ...said } = body as Body & Both
+  if (held === undefined) return { ...LATER, ...body }
+  if (said.hold_deposits_from !== undefined)
+    throw refusal('The policy says both hold_blacklisted_senders and hold_deposits_from.')
+  if (typeof held !== 'boolean') throw refusal('The policy has no proper hold_blacklisted_senders.')
+  const hold_deposits_from = held ? 'blacklisted' : 'none'
+  return { ...LATER, ...(said as unknown as Body), hold_deposits_from }
+}
 
 /** Throws Refused when the body is not a whole policy. */
 export function requirePolicy(body: unknown, version: number): Policy {
@@ -180,8 +196,12 @@ export function requirePolicy(body: unknown, version: number): Policy {
     requireWhole(policy[name], 100, name)
   if (policy.full_confidence === 0) throw refusal('full_confidence is 0.')
   if (policy.medium_from > policy.high_from) throw refusal('medium_from is above high_from.')
-  if (policy.index_rules !== 1 && policy.index_rules !== 2)
-    throw refusal('In the policy, index_rules is neither 1 nor 2.')
+  if (!HOLD_DEPOSITS_FROM.includes(policy.hold_deposits_from))
+    throw refusal(
+      `In the policy, hold_deposits_from is not one of ${HOLD_DEPOSITS_FROM.join(', ')}.`,
+    )
+  requireWhole(policy.index_rules, INDEX_RULES_MAX, 'index_rules')
+  if (policy.index_rules === 0) throw refusal('In the policy, index_rules is 0.')
   if (policy.counts.length === 0 || !policy.counts.every((one) => COUNTS.includes(one)))
     throw refusal(`In the policy, counts is not a list of ${COUNTS.join(', ')}.`)
   for (const name of FLOORS) {

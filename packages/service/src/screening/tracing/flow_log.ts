@@ -329,13 +329,13 @@ export async function blocksOfTransfers(
   return rows.map((row) => ({ ...recordedOf(row, base), carried: row.carried ?? undefined }))
 }
 
-/** A block by its number. */
-export async function recordedBlock(
-  sql: Sql,
-  block_number: number,
+/** Blocks by their numbers, as far as the log has them. */
+export async function recordedBlocks(
+  sql: Sql | Tx,
+  numbers: readonly number[],
   { carried, base }: { carried: readonly CarriedRange[]; base: bigint },
-): Promise<ExplainedBlock | undefined> {
-  const [row] = await sql<Row & { carried: Uint8Array | null }>`
+): Promise<ExplainedBlock[]> {
+  const rows = await sql<Row & { carried: Uint8Array | null }>`
     select b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes, c.carried
     from flow_block as b left join lateral (
       select c.carried
@@ -343,8 +343,9 @@ export async function recordedBlock(
                   ${carried.map((one) => one.until)}::bigint[]) as k (generation, until)
       join flow_carried as c on c.generation = k.generation and c.number = b.number
       where b.number <= k.until limit 1) as c on true
-    where b.number = ${block_number}`
-  return row && { ...recordedOf(row, base), carried: row.carried ?? undefined }
+    where b.number = any(${numbers})
+    order by b.number`
+  return rows.map((row) => ({ ...recordedOf(row, base), carried: row.carried ?? undefined }))
 }
 
 /** What transfers are numbered from when the first of a block is 1. */

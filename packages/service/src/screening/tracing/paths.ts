@@ -3,14 +3,14 @@
 // both of which never change; every step back is earlier than the one before.
 
 import type { Address } from 'penstock-tron/address.ts'
-import type { Sql } from '../../platform/database/sql.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { type CarriedPart, countTransfers, readCarried, transferAt } from '../flow/log.ts'
 import {
   addressOfBare,
   blocksOfTransfers,
   type CarriedRange,
   type RecordedBlock,
-  recordedBlock,
+  recordedBlocks,
 } from './flow_log.ts'
 
 /** A transfer of the log, in words. */
@@ -34,6 +34,11 @@ export type PathStep = { transfer: Transfer; carried: bigint | undefined }
 export type TransferReader = {
   /** The transfers of one transaction, in order. */
   ofTransaction(block_number: number, tx_id: string): Promise<Transfer[]>
+  /** The transfers of the given transactions of several blocks, by transaction. */
+  ofTransactions(
+    sql: Sql | Tx,
+    wanted: readonly { block_number: number; tx_id: string }[],
+  ): Promise<Map<string, Transfer[]>>
   /** Transfers by their numbers. Those read before are kept, for many ways back lead over the same
    *  ones. */
   bySequence(sequences: readonly number[]): Promise<Map<number, Transfer>>
@@ -69,19 +74,27 @@ export function transferReader(
     }
   }
 
+  const ofTransactions: TransferReader['ofTransactions'] = async (sql, wanted) => {
+    const ids = new Set(wanted.map(({ tx_id }) => tx_id))
+    const numbers = [...new Set(wanted.map(({ block_number }) => block_number))]
+    // Looked at first: what is written down while we ask is not here any more afterwards.
+    const recent = new Map(numbers.map((number) => [number, unsaved.get(number)]))
+    const found = new Map<string, Transfer[]>()
+    for (const block of await recordedBlocks(sql, numbers, generation)) {
+      const read = transfersOf(block, recent.get(block.number) ?? block.carried)
+      for (let i = 0; i < countTransfers(block.transfers); i++) {
+        const id = idOf(block, i)
+        if (ids.has(id)) found.set(id, [...(found.get(id) ?? []), read(i)])
+      }
+    }
+    return found
+  }
+
   return {
     async ofTransaction(block_number, tx_id) {
-      const recent = unsaved.get(block_number)
-      const block = await recordedBlock(sql, block_number, generation)
-      if (!block) return []
-      const read = transfersOf(block, recent ?? block.carried)
-      const wanted = Buffer.from(tx_id, 'hex')
-      const found: Transfer[] = []
-      for (let i = 0; i < countTransfers(block.transfers); i++) {
-        if (wanted.equals(block.tx_ids.subarray(32 * i, 32 * i + 32))) found.push(read(i))
-      }
-      return found
+      return (await ofTransactions(sql, [{ block_number, tx_id }])).get(tx_id) ?? []
     },
+    ofTransactions,
     async bySequence(sequences) {
       if (kept.size > TRANSFERS_KEPT) kept = new Map()
       await readUnknown(sequences)
@@ -95,6 +108,9 @@ export function transferReader(
   }
 }
 
+const idOf = ({ tx_ids }: RecordedBlock, i: number) =>
+  Buffer.from(tx_ids.subarray(32 * i, 32 * i + 32)).toString('hex')
+
 /** Reads one transfer of a block at a time: the text of an address costs more than finding the
  *  transfer. */
 function transfersOf(
@@ -106,7 +122,7 @@ function transfersOf(
     const { asset, from, to, amount } = transferAt(block.transfers, i)
     return {
       sequence: block.first_sequence + i,
-      tx_id: Buffer.from(block.tx_ids.subarray(32 * i, 32 * i + 32)).toString('hex'),
+      tx_id: idOf(block, i),
       block_number: block.number,
       block_time_ms: block.time_ms,
       asset,

@@ -4,10 +4,11 @@
 // once, whatever is restarted: the ledger entry, the deposit and the cursor are one transaction.
 //
 // Held for the operator is what can neither be credited nor go back: what a blacklisted sender
-// sends, a token that is not TRX, what is for a customer who is suspended or closed, and TRX that a
-// contract sent to the published address, because a contract can receive neither energy nor a plain
-// transfer. Of that, what is too little to look at is ignored, and so is a token that is not
-// followed: anybody can make one, and send as much of it as he likes.
+// sends, money of high risk where the policy holds that, a token that is not TRX, what is for a
+// customer who is suspended or closed, and TRX that a contract sent to the published address,
+// because a contract can receive neither energy nor a plain transfer. Of that, what is too little
+// to look at is ignored, and so is a token that is not followed: anybody can make one, and send as
+// much of it as he likes.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { blocksAt, type StoredBlock } from '../../chain/follow/blocks.ts'
@@ -36,7 +37,17 @@ import {
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { HeldSenders } from '../../screening/engine/barred.ts'
 import type { Issuers } from '../../screening/engine/issuers.ts'
-import { BLOCKED, type Deposit, forgetMissing, noteArrived, placeOf } from './deposits.ts'
+import type { Money, MoneyReading, MoneyScreening } from '../../screening/engine/money.ts'
+import { currentPolicy } from '../../screening/engine/policy.ts'
+import {
+  BLOCKED,
+  type Deposit,
+  forgetMissing,
+  HIGH_RISK,
+  noteArrived,
+  placeOf,
+} from './deposits.ts'
+import { noteScreenings } from './screenings.ts'
 
 export type Needs = {
   sql: Sql
@@ -46,6 +57,7 @@ export type Needs = {
   recharge_at: 'inclusion' | 'solid'
   heldSenders: HeldSenders
   issuers: Issuers
+  money: Pick<MoneyScreening, 'bookableUntil' | 'height' | 'read'>
   /** What would be held is ignored when it is less than this. */
   dust_sun: bigint
 }
@@ -67,7 +79,8 @@ export function creditStep(needs: Needs): ReadStep {
     rest_ms: 3_000,
     due: (sql) => isBehind(sql, { name: 'deposits', side: 'solid' }),
     duty: 'blocks',
-    after: ['follow', 'confirm'],
+    // Where money of high risk is held, it waits for the index.
+    after: ['follow', 'confirm', 'index'],
     before: ['publish'],
     reads: {
       name: 'deposits',
@@ -76,18 +89,22 @@ export function creditStep(needs: Needs): ReadStep {
     },
     async run() {
       const unasked = new Set<Address>()
-      const moved = await readSolidBlocks(sql, 'deposits', (tx, blocks) =>
-        credit(tx, needs, { blocks, unasked }),
-      ).catch((thrown: unknown) => {
+      const until = await needs.money.bookableUntil()
+      const readCredits = (unasked: Set<Address> | undefined) =>
+        readSolidBlocks(
+          sql,
+          'deposits',
+          (tx, blocks) => credit(tx, needs, { blocks, unasked }),
+          until,
+        )
+      const moved = await readCredits(unasked).catch((thrown: unknown) => {
         if (unasked.size > 0) return 'unasked' as const
         throw thrown
       })
       if (moved !== 'unasked') return moved
       // What cannot be asked now holds nothing up.
       await needs.issuers.ask([...unasked])
-      return readSolidBlocks(sql, 'deposits', (tx, blocks) =>
-        credit(tx, needs, { blocks, unasked: undefined }),
-      )
+      return readCredits(undefined)
     },
   }
 }
@@ -138,6 +155,7 @@ async function book(tx: Tx, needs: Needs, arrivals: readonly OwnArrival[]): Prom
   const fated = await withFates(tx, needs, arrivals, true)
   const made_at = needs.clock.now()
   await noteArrived(tx, fated, { solid: true, now: made_at })
+  await noteScreenings(tx, fated.filter(isScreened), made_at)
   await moveAll(
     tx,
     fated.flatMap((arrival) => {
@@ -319,7 +337,21 @@ const sendersOf = (arrivals: readonly Arrival[]): Address[] => [
 ]
 
 type Fate = { state: Deposit['state']; reason: string | null }
-type JudgedArrival = OwnArrival & Fate
+/** `reading`: what its money was, where that was to be known first. */
+type JudgedArrival = OwnArrival & Fate & { reading?: MoneyReading | undefined }
+
+/** Whether the log can have it. */
+const isScreened = (arrival: Arrival) => arrival.note === undefined && !isWorthless(arrival)
+
+const moneyOf = ({ tx_id, block_number, from, to, ...arrival }: OwnArrival): Money => ({
+  tx_id,
+  block_number,
+  from,
+  to,
+  asset: arrival.token ?? 'TRX',
+  amount: arrival.amount_sun ?? arrival.token_amount!,
+  customer_id: arrival.customer_id ?? DIRECT_RECHARGE,
+})
 
 /** What becomes of each now. */
 async function withFates(
@@ -330,18 +362,45 @@ async function withFates(
 ): Promise<JudgedArrival[]> {
   if (arrivals.length === 0) return []
   const held = await needs.heldSenders(tx, sendersOf(arrivals))
-  return arrivals.map((arrival) => ({ ...arrival, ...fateOf(arrival, needs, { held, solid }) }))
+  const policy = await currentPolicy(tx)
+  const by_money = policy.hold_deposits_from === 'high'
+  const readings = new Map<OwnArrival, MoneyReading | undefined>()
+  if (by_money && solid) {
+    const screened = arrivals.filter(isScreened)
+    requireIndexed(needs, screened)
+    const read = await needs.money.read(tx, policy, screened.map(moneyOf))
+    for (const [i, one] of screened.entries()) readings.set(one, read[i])
+  }
+  return arrivals.map((arrival) => {
+    const reading = readings.get(arrival)
+    return { ...arrival, reading, ...fateOf(arrival, needs, { held, solid, by_money, reading }) }
+  })
+}
+
+/** Throws an Outage when the index does not know a block yet. */
+function requireIndexed({ money }: Needs, arrivals: readonly Arrival[]): void {
+  const height = money.height() ?? -1
+  if (arrivals.some(({ block_number }) => block_number > height))
+    throw new Outage(`the index knows blocks up to ${height} alone`)
+}
+
+/** `by_money`: money of high risk is held, so nothing is decided before it is known what it was. */
+type Knowledge = {
+  held: ReadonlySet<Address>
+  solid: boolean
+  by_money: boolean
+  reading: MoneyReading | undefined
 }
 
 function fateOf(
   arrival: OwnArrival,
   { recharge_address, recharge_at, dust_sun }: Needs,
-  { held, solid }: { held: ReadonlySet<Address>; solid: boolean },
+  { held, solid, by_money, reading }: Knowledge,
 ): Fate {
   const recharge = arrival.to === recharge_address
-  const against = whatIsAgainst(arrival, recharge, held)
-  if (!solid && (against !== undefined || !recharge || recharge_at === 'solid'))
-    return { state: 'seen', reason: null }
+  const against = whatIsAgainst(arrival, { recharge, held, reading })
+  const waits = !recharge || recharge_at === 'solid' || by_money
+  if (!solid && (against !== undefined || waits)) return { state: 'seen', reason: null }
   if (against === undefined) return { state: recharge ? 'received' : 'credited', reason: null }
   const dust = arrival.amount_sun === null ? isWorthless(arrival) : arrival.amount_sun < dust_sun
   return { state: dust ? 'ignored' : 'held', reason: against }
@@ -350,13 +409,13 @@ function fateOf(
 /** Why it can be neither credited nor sold for; undefined when it can. */
 function whatIsAgainst(
   { unfollowed, token, from, owner, position, customer, note }: OwnArrival,
-  recharge: boolean,
-  held: ReadonlySet<Address>,
+  { recharge, held, reading }: Pick<Knowledge, 'held' | 'reading'> & { recharge: boolean },
 ): string | undefined {
   if (unfollowed) return 'a token that is not followed'
   if (note !== undefined)
     return `an internal transaction that is not known to move TRX: ${JSON.stringify(note)}`
   if (held.has(from) || (owner !== undefined && held.has(owner))) return BLOCKED
+  if (reading?.risk_level === 'high') return HIGH_RISK
   if (token !== null) return 'a token that is not TRX'
   if (customer && customer.state !== 'active') return `the customer is ${customer.state}`
   return recharge && position < 0 ? 'it was sent by a contract' : undefined

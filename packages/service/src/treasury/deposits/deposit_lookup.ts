@@ -6,6 +6,7 @@ import { refusal } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Deposit, findDeposits, placeOf } from './deposits.ts'
 import { findResolutions } from './resolutions.ts'
+import { findScreenings } from './screenings.ts'
 
 type DepositFilter = {
   customer?: string | undefined
@@ -16,7 +17,7 @@ type DepositFilter = {
   limit: number
 }
 
-type DepositRow = Omit<Deposit, UnlistedField> & { age_seconds: number }
+type DepositRow = Omit<Deposit, UnlistedField> & { age_seconds: number; risk_level: string | null }
 type UnlistedField = 'energy' | 'order_id' | 'refund_id' | 'left_out' | 'solid_at' | 'seen_at'
 type RefundRow = { id: string; state: string; tx_id: string | null; answer: string | null }
 
@@ -29,19 +30,19 @@ export async function listDeposits(
     select block_time, greatest(0, extract(epoch
       from ${clock.now()}::timestamptz - block_time))::integer as age_seconds,
            state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason,
-             block_number, tx_id,
-           position
-    from deposit
+             d.block_number, tx_id,
+           position, s.risk_level
+    from deposit as d left join deposit_screening as s using (tx_id, position)
     where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null
       or state = ${state})
       and (${from}::text is null or from_address = ${from})
       and (${since}::timestamptz is null or block_time >= ${since})
       and (${until}::timestamptz is null or block_time < ${until})
-    order by block_number desc, tx_id, position limit ${limit}`
+    order by d.block_number desc, tx_id, position limit ${limit}`
 }
 
 /** What a transaction brought: mostly one deposit, with its order, its refund, how it was resolved,
- *  and its entries in the ledger. */
+ *  where its money came from, and its entries in the ledger. */
 export async function showDeposits(sql: Sql, tx_id: string) {
   const deposits = await findDeposits(sql, tx_id)
   const [first, ...further] = deposits
@@ -59,11 +60,13 @@ export async function showDeposits(sql: Sql, tx_id: string) {
     select made_at, id, kind, debit, credit, amount_sun from transfer where id = any(${names})
       order by made_at, id`
   const resolutions = await findResolutions(sql, tx_id)
+  const screenings = await findScreenings(sql, tx_id)
   return {
     ...first,
     further,
     refund: refund ?? null,
     resolutions,
+    screenings,
     entries,
   }
 }

@@ -22,6 +22,8 @@ export { type Deposit, type Place, placeOf } from './forms.ts'
 
 /** Why what a blacklisted sender has sent is held. */
 export const BLOCKED = 'blocked: the sender is blacklisted'
+/** Why money is held that is of high risk by where it came from. */
+export const HIGH_RISK = 'blocked: the money is of high risk'
 
 /** The name of the order that delivers a direct recharge. */
 export const deliveryName = (tx_id: string) => `deposit:${tx_id}`

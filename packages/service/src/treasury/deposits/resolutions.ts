@@ -20,7 +20,14 @@ import { refusal } from '../../lib/fault.ts'
 import { DIRECT_RECHARGE, findCustomer } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { HeldSenders } from '../../screening/engine/barred.ts'
-import { BLOCKED, type Deposit, findDeposits, markResolved, placeOf } from './deposits.ts'
+import {
+  BLOCKED,
+  type Deposit,
+  findDeposits,
+  HIGH_RISK,
+  markResolved,
+  placeOf,
+} from './deposits.ts'
 import { DEPOSIT_COLUMNS } from './forms.ts'
 
 /** A transaction on the solid chain that has sent something to somebody. */
@@ -35,7 +42,7 @@ export type Way =
 export type NewResolution = {
   deposit: Pick<Deposit, 'tx_id' | 'position'>
   way: Way
-  /** Somebody has looked at the lists that the sender is on. */
+  /** Somebody has looked at the lists that the sender is on, or at where the money came from. */
   blocked_reviewed: boolean
   made_at: Date
   made_by: string
@@ -121,6 +128,11 @@ export async function resolveDeposit(
   if (blocked && !blocked_reviewed) {
     throw refusal(
       'The sender is or was blacklisted: --blocked-reviewed says that you have looked into it.',
+    )
+  }
+  if (before.reason === HIGH_RISK && !blocked_reviewed) {
+    throw refusal(
+      'The money is of high risk: --blocked-reviewed says that you have looked into it.',
     )
   }
   if (way.way === 'sent_back') await requireSentBack(tx, before, way)

@@ -1,0 +1,143 @@
+// The money of deposits by where it came from: for each that is booked. Where the policy
+// holds money of high risk it is known before the deposit is booked (arrivals.ts); elsewhere nobody
+// waits for it.
+//
+//   queued -> screened           its shares and level, when the index has its block
+//          -> with its ways      of what is not low, or was held
+
+import type { Address } from 'penstock-tron/address.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Step } from '../../platform/steps/step.ts'
+import type { Money, MoneyReading, MoneyScreening, MoneyWay } from '../../screening/engine/money.ts'
+import { currentPolicy, type Policy, readPolicy } from '../../screening/engine/policy.ts'
+import type { Place } from './forms.ts'
+
+/** The findings about a deposit. `reading` is null while it is queued, and where the log does not
+ *  have it. */
+export type DepositScreening = Place & {
+  screened_at: Date | null
+  reading: MoneyReading | null
+  ways: MoneyWay[] | null
+}
+
+type Booked = Place & { block_number: number; reading?: MoneyReading | undefined }
+
+/** Queues deposits that are booked; those with a reading are screened. */
+export async function noteScreenings(tx: Tx, booked: readonly Booked[], now: Date): Promise<void> {
+  if (booked.length === 0) return
+  const read = booked.map(({ reading }) => reading)
+  await tx`
+    insert into deposit_screening (tx_id, position, block_number, queued_at, screened_at,
+                                   risk_level, reading)
+    select tx_id, position, block_number, ${now},
+      case when reading is null then null else ${now}::timestamptz end, risk_level, reading
+    from unnest(${booked.map((one) => one.tx_id)}::text[],
+                ${booked.map((one) => one.position)}::integer[],
+                ${booked.map((one) => one.block_number)}::bigint[],
+                ${read.map((one) => one?.risk_level ?? null)}::text[],
+                ${read.map((one) => (one ? JSON.stringify(one) : null))}::jsonb[])
+      as t (tx_id, position, block_number, risk_level, reading)
+    on conflict (tx_id, position) do nothing`
+}
+
+const AT_ONCE = 200
+
+type OpenRow = Place & {
+  block_number: bigint
+  from_address: Address
+  to_address: Address
+  amount_sun: bigint | null
+  token: string | null
+  token_amount: bigint | null
+  customer_id: string | null
+  state: string
+  reading: MoneyReading | null
+}
+
+const moneyOf = (row: OpenRow): Money => ({
+  tx_id: row.tx_id,
+  block_number: Number(row.block_number),
+  from: row.from_address,
+  to: row.to_address,
+  asset: row.token ?? 'TRX',
+  amount: row.amount_sun ?? row.token_amount!,
+  customer_id: row.customer_id ?? DIRECT_RECHARGE,
+})
+
+/** queued -> screened -> with its ways */
+export function screenDepositsStep(needs: {
+  sql: Sql
+  clock: Clock
+  money: Pick<MoneyScreening, 'height' | 'read' | 'ways'>
+}): Step {
+  const { sql, clock, money } = needs
+  return {
+    name: 'screen_deposits',
+    rest_ms: 3_000,
+    due: (sql) => sql`
+      select from deposit_screening where ways is null and block_number <= ${money.height() ?? -1}`,
+    duty: 'blocks',
+    after: ['credit', 'holdings', 'index'],
+    async run() {
+      const open = await sql<OpenRow>`
+        select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
+          token_amount, customer_id, state, reading
+        from deposit_screening as s join deposit using (tx_id, position)
+        where ways is null and s.block_number <= ${money.height() ?? -1}
+        order by s.block_number limit ${AT_ONCE}`
+      if (open.length === 0) return false
+      const policy = await currentPolicy(sql)
+      const unread = open.filter(({ reading }) => reading === null)
+      const read = await money.read(sql, policy, unread.map(moneyOf))
+      const readings = new Map(unread.map((row, i) => [row, read[i] ?? null]))
+      const rows = open.map((row) => ({ ...row, reading: row.reading ?? readings.get(row)! }))
+      await store(sql, clock.now(), await withWays(needs, policy, rows))
+      return true
+    },
+  }
+}
+
+type WholeRow = OpenRow & { ways: MoneyWay[] }
+
+/** With the ways of those that somebody will look at. */
+async function withWays(
+  { sql, money }: { sql: Sql; money: Pick<MoneyScreening, 'ways'> },
+  newest: Policy,
+  rows: readonly OpenRow[],
+): Promise<WholeRow[]> {
+  const looked_at = rows.filter(
+    ({ reading, state }) => reading && (reading.risk_level !== 'low' || state === 'held'),
+  )
+  const versions = [...new Set(looked_at.map(({ reading }) => reading!.policy))]
+  const ways_of = new Map<OpenRow, MoneyWay[]>()
+  for (const version of versions) {
+    const mine = looked_at.filter(({ reading }) => reading!.policy === version)
+    const policy = version === newest.version ? newest : await readPolicy(sql, version)
+    const ways = await money.ways(policy, mine.map(moneyOf))
+    for (const [i, row] of mine.entries()) ways_of.set(row, ways[i]!)
+  }
+  return rows.map((row) => ({ ...row, ways: ways_of.get(row) ?? [] }))
+}
+
+async function store(sql: Sql, now: Date, rows: readonly WholeRow[]): Promise<void> {
+  await sql`
+    update deposit_screening as s
+    set screened_at = coalesce(s.screened_at, ${now}), ways = t.ways,
+      risk_level = coalesce(s.risk_level, t.risk_level), reading = coalesce(s.reading, t.reading)
+    from unnest(${rows.map((row) => row.tx_id)}::text[],
+                ${rows.map((row) => row.position)}::integer[],
+                ${rows.map(({ reading }) => reading?.risk_level ?? null)}::text[],
+                ${rows.map(({ reading }) => (reading ? JSON.stringify(reading) : null))}::jsonb[],
+                ${rows.map(({ ways }) => JSON.stringify(ways))}::jsonb[])
+      as t (id, place, risk_level, reading, ways)
+    where s.tx_id = t.id and s.position = t.place and s.ways is null`
+}
+
+/** The findings about the deposits of a transaction. */
+export async function findScreenings(sql: Sql, tx_id: string): Promise<DepositScreening[]> {
+  return sql<DepositScreening>`
+    select tx_id, position, screened_at, reading, ways from deposit_screening
+    where tx_id = ${tx_id} order by position`
+}
