@@ -143,6 +143,8 @@ create table aml_entry (
   made_at timestamptz not null,
   expires_at timestamptz,
   withdrawn_at timestamptz,
+  seen_severe_bp integer,
+  seen_severe_usd bigint,
   constraint aml_entry_pkey primary key (id),
   constraint aml_entry_kind check (kind in ('allow', 'deny')),
   constraint aml_entry_reason_given check (char_length(reason) >= 1 and char_length(reason) <= 1000)
@@ -863,8 +865,17 @@ create table flow_sent (
   generation integer not null,
   height bigint not null,
   begun_at timestamptz not null,
+  read_at timestamptz,
   constraint flow_sent_pkey primary key (number),
   constraint flow_sent_of_generation foreign key (generation) references flow_generation(number)
+);
+
+create table flow_sent_part (
+  number integer not null,
+  part integer not null,
+  bytes bytea not null,
+  constraint flow_sent_part_pkey primary key (number, part),
+  constraint flow_sent_part_of_reading foreign key (number) references flow_sent(number)
 );
 
 create table holding (
@@ -1004,6 +1015,10 @@ create table list (
   read_at timestamptz,
   failing_since timestamptz,
   error text,
+  reader text not null,
+  columns jsonb,
+  category text,
+  made_by text,
   constraint list_pkey primary key (code),
   constraint list_failing_says_why check ((failing_since is null) = (error is null)),
   constraint list_kind check (kind in ('authority', 'curated')),

@@ -126,7 +126,7 @@ test('a file that is not the list changes nothing and is told in one sentence', 
   await writeFile(file, '<html>403 Forbidden</html>')
   assert.match(
     (await type('lists', 'import', 'ofac_sdn', file)).err,
-    /^ofac_sdn from .* was not loaded: This is not the SDN list/,
+    /^ofac_sdn from .* was not loaded: This is not one of OFAC's lists/,
   )
   await writeFile(file, `address,category\n${address(1)},mixer\nnobody,mixer\n`)
   assert.match((await type('lists', 'import', 'operator', file)).err, /was not loaded: line 3/)
@@ -134,7 +134,7 @@ test('a file that is not the list changes nothing and is told in one sentence', 
     (await type('lists', 'import', 'operator', join(folder, 'none'))).err,
     `There is no file ${join(folder, 'none')}.\n`,
   )
-  assert.equal((await type('lists', 'import', 'gossip', file)).code, 2)
+  assert.match((await type('lists', 'import', 'gossip', file)).err, /no list gossip; there are/)
   const lists = await json<{ entries: number | null }[]>('lists', 'show')
   assert.ok(lists.length === 5 && lists.every(({ entries }) => entries === null))
   await writeFile(file, 'number,wallets\n1,x\n')
@@ -159,6 +159,65 @@ test('a file that is not the list changes nothing and is told in one sentence', 
       )
   }
   assert.equal((await json<{ label_set: number }>('aml', 'show')).label_set, 0)
+})
+
+test("a list of one's own is made, loaded, and bars as it was said to", async (t) => {
+  const { sql, json, type } = await quietOperator(t)
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'list')
+  const about = ['--title', 'Court orders', '--licence', 'own']
+  const make = (code: string, ...more: string[]) =>
+    type('lists', 'make', code, ...about, '--reason', 'ordered', ...more)
+  const authority = ['--kind', 'authority', '--reader', 'table', '--category', 'sanctions']
+  for (const [code, more, why] of [
+    ['Court', authority, /no code of a list/],
+    ['ofac_sdn', authority, /There is a list ofac_sdn already/],
+    ['court', [...authority.slice(0, 4), '--category', 'evil'], /no category "evil"/],
+    ['court', [...authority, '--columns', 'wallet=Address'], /"wallet=Address" maps no field/],
+    ['court', [...authority, '--columns', 'address='], /"address=" names no column/],
+    ['court', [...authority, '--hours', '24'], /--hours needs --url/],
+    ['court', [...authority, '--url', 'ftp://x'], /is not an http:/],
+    ['court', ['--kind', 'authority', '--reader', 'tagpack'], /make it --kind curated/],
+    ['court', ['--kind', 'curated', '--reader', 'un', '--category', 'scam'], /--reader table/],
+  ] as const)
+    assert.match((await make(code, ...more)).err, why)
+  assert.equal((await sql`select 1 from list`).length, 5, 'nothing was made')
+  assert.equal((await make('court', ...authority, '--columns', 'address=Wallet')).code, 0)
+  await writeFile(file, `Wallet\n${address(1)}\n`)
+  await json('lists', 'import', 'court', file)
+  await make('rumours', '--kind', 'curated', '--reader', 'table', '--category', 'scam')
+  await writeFile(file, `address\n${address(2)}\n`)
+  await json('lists', 'import', 'rumours', file)
+  const rows = await sql`
+    select list, address, category, kind from version_entry order by list`
+  assert.deepEqual(rows, [
+    { list: 'court', address: address(1), category: 'sanctions', kind: 'authority' },
+    { list: 'rumours', address: address(2), category: 'scam', kind: 'curated' },
+  ])
+  await json('approvals', 'set', 'name', '--from', '100', '--reason', 'two')
+  assert.match((await make('second', ...authority)).err, /wants a second operator/)
+  assert.equal((await make('third', '--kind', 'curated', '--reader', 'table')).code, 0)
+})
+
+test('an official list that names nobody with an address here is loaded as that', async (t) => {
+  const { json, type } = await quietOperator(t)
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'list')
+  const about = ['--title', 'United Nations', '--licence', 'public', '--reason', 'asked for']
+  await json('lists', 'make', 'un_sc', '--kind', 'authority', '--reader', 'un', ...about)
+  const list = (remark: string) =>
+    '<CONSOLIDATED_LIST><ENTITY><REFERENCE_NUMBER>KPe.900</REFERENCE_NUMBER>' +
+    `<COMMENTS1>${remark}</COMMENTS1></ENTITY></CONSOLIDATED_LIST>`
+  await writeFile(file, list('nothing is known'))
+  const [empty] = await json<LoadReply[]>('lists', 'import', 'un_sc', file)
+  assert.deepEqual([empty!.entries, empty!.changed], [0, true])
+  await writeFile(file, list(address(1)))
+  const [one] = await json<LoadReply[]>('lists', 'import', 'un_sc', file)
+  assert.equal(one!.entries, 1)
+  await writeFile(file, list('nothing is known'))
+  assert.match((await type('lists', 'import', 'un_sc', file)).err, /no entry/)
 })
 
 test('a list that its publisher does not give is asked for again soon', async (t) => {
@@ -277,10 +336,12 @@ test('the SDN list is read as it streams by: 121 MB in a heap of 48', async (t) 
     Readable.from(sdnList(300)).pipe(response)
   })
   const program = `
-    import { httpDownload, readList } from 'penstock-service/screening/labels/lists.ts'
+    import { counted } from 'penstock-service/screening/labels/list_entries.ts'
+    import { httpDownload } from 'penstock-service/screening/labels/lists.ts'
+    import { readOfac } from 'penstock-service/screening/labels/ofac.ts'
     let read = 0
-    const source = { list: 'ofac_sdn', origin: '', ...(await httpDownload('${url}')) }
-    const { entries } = await readList(source, (bytes) => { read = bytes })
+    const { bytes } = await httpDownload('${url}')
+    const { entries } = await readOfac(counted(bytes, (passed) => { read = passed }))
     const rss_kb = process.resourceUsage().maxRSS
     console.log(JSON.stringify({ read, entries: entries.length, rss_kb }))`
   const child = spawn(

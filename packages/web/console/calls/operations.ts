@@ -140,7 +140,7 @@ export type Operations = {
     limit?: number }; reply: { block_time: string; state: string; amount_sun: number | null;
     token: string | null; token_amount: number | null; from_address: string; to_address: string;
     customer_id: string | null; reason: string | null; block_number: number; tx_id: string;
-    position: number; age_seconds: number }[] }
+    position: number; age_seconds: number; risk_level: string | null }[] }
   'deposits resolve': { body: { tx_id: string; position?: number; sent_by?: string; to?: string;
     keep_rest?: boolean; credit?: string; written_off?: boolean; blocked_reviewed?: boolean;
     reason: string }; reply: { tx_id: string; position: number; amount_sun?: number | null;
@@ -170,24 +170,22 @@ export type Operations = {
     complaints: string[]; stopped: boolean; stopped_here: boolean } | null } }
   'lists list': { body: object; reply: { list: string; entries: number | null;
     loaded_at: string | null; origin: string | null; refresh_hours: number | null;
-    url: string | null; licence: string }[] }
-  'lists show': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
-    limit?: number }; reply: { id: number; list: string; entries: number; passed_over: number;
-    loaded_at: string; loaded_by: string; origin: string; sha256: string; first_set: number | null;
-    last_set: number | null }[] }
-  'lists preview': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
-    limit?: number; file: { name: string; text: string } }; reply: { list: string; entries: number;
-    entries_before: number; added: number; removed: number; passed_over: number; misspelt: number;
-    watched: number; refused: string | null; differences: { list: string; change: string;
-    address: string; category: string; entity: string; kind: string; confidence: number;
-    reference: string; valid_from: string | null; valid_to: string | null }[] } }
-  'lists import': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
-    shrink?: boolean; reason: string; file: { name: string; text: string } }; reply: { list: string;
+    url: string | null; licence: string; kind: string; reader: string }[] }
+  'lists show': { body: { list: string; limit?: number }; reply: { id: number; list: string;
+    entries: number; passed_over: number; loaded_at: string; loaded_by: string; origin: string;
+    sha256: string; first_set: number | null; last_set: number | null }[] }
+  'lists preview': { body: { list: string; limit?: number; file: { name: string; text: string } };
+    reply: { list: string; entries: number; entries_before: number; added: number; removed: number;
+    passed_over: number; misspelt: number; watched: number; refused: string | null; differences: {
+    list: string; change: string; address: string; category: string; entity: string; kind: string;
+    confidence: number; reference: string; valid_from: string | null;
+    valid_to: string | null }[] } }
+  'lists import': { body: { list: string; shrink?: boolean; reason: string; file: { name: string;
+    text: string } }; reply: { list: string; label_set: number; added: number; removed: number;
+    changed: boolean; entries: number; passed_over: number; misspelt: number }[] }
+  'lists revert': { body: { list: string; version: number; reason: string }; reply: { list: string;
     label_set: number; added: number; removed: number; changed: boolean; entries: number;
-    passed_over: number; misspelt: number }[] }
-  'lists revert': { body: { list: 'ofac_sdn' | 'nbctf' | 'opensanctions' | 'tagpacks' | 'operator';
-    version: number; reason: string }; reply: { list: string; label_set: number; added: number;
-    removed: number; changed: boolean; entries: number; passed_over: number; misspelt: number } }
+    passed_over: number; misspelt: number } }
   'aml status': { body: object; reply: { policy: string; label_set: number;
     generation: number | null; first_block: number | null; last_block: number | null;
     behind: number | null; hubs: number; lists: string | string[] } }

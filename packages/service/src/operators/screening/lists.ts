@@ -38,7 +38,14 @@ import {
   setSchedule,
   updatableLists,
 } from '../../screening/labels/list_versions.ts'
-import { LISTS, openList, readList, type Source } from '../../screening/labels/lists.ts'
+import {
+  openList,
+  READER_NAMES,
+  readList,
+  requireList,
+  type Source,
+} from '../../screening/labels/lists.ts'
+import { makeList } from '../../screening/labels/made_lists.ts'
 import {
   change,
   LIMIT,
@@ -53,11 +60,14 @@ const notLoaded = ({ list, origin }: Source, why: string) =>
   refusal(`${list} from ${origin} was not loaded: ${why}`)
 
 /** Reads a list whole, and only then begins to write. Throws Refused for what is wrong with it. */
-async function read({ progress }: Pick<Needs, 'progress'>, source: Source): Promise<ListContents> {
+async function read(
+  { sql, progress }: Pick<Needs, 'sql' | 'progress'>,
+  source: Source,
+): Promise<ListContents> {
   const kilobytes = (bytes: number) => Math.ceil(bytes / 1_000)
   let told = 0
   try {
-    return await readList(source, (bytes, expected) => {
+    return await readList(sql, source, (bytes, expected) => {
       if (bytes - told < 500_000 && bytes !== expected) return
       told = bytes
       const whole = expected && kilobytes(expected)
@@ -71,18 +81,18 @@ async function read({ progress }: Pick<Needs, 'progress'>, source: Source): Prom
   }
 }
 
-type LoadNeeds = Pick<Needs, 'progress'> & {
+type LoadNeeds = Pick<Needs, 'sql' | 'progress'> & {
   by: string
   record<Value>(work: (tx: Tx, at: Date) => Promise<Change<Value>>): Promise<Value>
   may_shrink: boolean
 }
 
 async function load(source: Source, loading: LoadNeeds) {
-  const { entries, passed_over, misspelt } = await read(loading, source)
+  const { entries, passed_over, misspelt, designations } = await read(loading, source)
   const { list, origin } = source
   const { by, may_shrink, record } = loading
   return record(async (tx, loaded_at) => {
-    const from = { list, origin, passed_over, loaded_at, loaded_by: by, may_shrink }
+    const from = { list, origin, passed_over, designations, loaded_at, loaded_by: by, may_shrink }
     const publishing = publishList(tx, from, entries).catch((thrown: unknown) => {
       throw thrown instanceof Refused ? notLoaded(source, thrown.message) : thrown
     })
@@ -129,7 +139,7 @@ function requireUpload(upload: Upload | undefined): Upload {
   return upload
 }
 
-const list = oneOf(LISTS, 'the list')
+const list = text('LIST', 'its code, as `lists list` has it')
 const shrink = flag('also when it has lost more than half of its entries')
 const SETS = { min: 0, max: 2 ** 31 - 1 }
 
@@ -151,6 +161,8 @@ const State = {
   refresh_hours: OrNull(Count),
   url: OrNull(Text),
   licence: Text,
+  kind: Text,
+  reader: Text,
 }
 const Version = {
   id: Whole,
@@ -178,15 +190,28 @@ const Difference = {
   valid_to: OrNull(Moment),
 }
 
-const shown = ({ code, entries, loaded_at, origin, refresh_hours, url, licence }: ListState) => ({
-  list: code,
-  entries,
-  loaded_at,
-  origin,
-  refresh_hours,
-  url,
-  licence,
+const shown = ({ code, title: _, ...state }: ListState) => ({ list: code, ...state })
+
+/** `--columns` and others of `lists make`. */
+const NewListBody = Type.Object({
+  list: text('CODE', 'its code: a-z, 0-9 and _'),
+  kind: oneOf(['authority', 'curated'], 'whether an address on it is blacklisted'),
+  reader: oneOf(READER_NAMES, 'the format of its files'),
+  title: text('TITLE', 'what it is, for evidence and reports'),
+  licence: text('LICENCE', 'under what terms it may be used'),
+  columns: optional(
+    Type.Array(text('FIELD=COLUMN', 'of a table, where a field is found under another name')),
+  ),
+  category: optional(text('CATEGORY', 'of a table, of the addresses that have none')),
+  url: optional(text('URL', "its publisher's address")),
+  hours: optional(whole('HOURS', 'load it so often', { max: 10_000 })),
 })
+
+/** Throws Refused. */
+function requireUrl(url: string | undefined): void {
+  if (url !== undefined && !/^https?:\/\//.test(url))
+    throw refusal(`${url} is not an http:// or https:// address.`)
+}
 
 export const listOperations = [
   look({
@@ -209,7 +234,7 @@ export const listOperations = [
     reply: ListOf(Version),
     cli: { operands: ['list'] },
     handle: async ({ sql, body: { list, limit = LIMIT } }) => ({
-      value: await listVersions(sql, { list, limit }),
+      value: await listVersions(sql, { list: await requireList(sql, list), limit }),
     }),
   }),
   undertaking({
@@ -225,11 +250,11 @@ export const listOperations = [
     async handle({ sql, body: { lists = [], shrink = false }, ...needs }) {
       const chosen = lists.length > 0 ? lists : await updatableLists(sql)
       if (chosen.length === 0)
-        throw refusal(`Name the list: none has been loaded yet. There are: ${LISTS.join(', ')}.`)
+        throw refusal('Name the list: none has been loaded yet. `lists list` has them all.')
       const rows = []
       for (const code of chosen) {
         const source = await openList({ sql, download: needs.download }, code)
-        rows.push(await load(source, { ...needs, may_shrink: shrink }))
+        rows.push(await load(source, { ...needs, sql, may_shrink: shrink }))
       }
       return loaded(rows)
     },
@@ -256,9 +281,9 @@ export const listOperations = [
     takes: 'upload',
     cli: FROM_FILE,
     async handle({ sql, body: { list, limit = LIMIT }, upload, progress }) {
-      const contents = await read({ progress }, { list, ...requireUpload(upload) })
-      const { entries, passed_over, misspelt } = contents
-      const all = await previewList(sql, list, entries)
+      const contents = await read({ sql, progress }, { list, ...requireUpload(upload) })
+      const { passed_over, misspelt } = contents
+      const all = await previewList(sql, list, contents)
       const { differences, ...counts } = all
       const watched = await watchedAmong(sql, new Set(differences.map(({ address }) => address)))
       const shown = differences.slice(0, limit)
@@ -296,7 +321,7 @@ export const listOperations = [
     reply: LoadedLists.items,
     cli: { operands: ['list', 'version'] },
     async handle({ tx, body, by, at }) {
-      const { list } = body
+      const list = await requireList(tx, body.list)
       const version_id = BigInt(body.version)
       const restored = await restoreVersion(tx, { list, version_id, by, at })
       const { version_before, version_id: _, ...counts } = restored
@@ -307,6 +332,39 @@ export const listOperations = [
       return {
         result: { value, note: CHANGED },
         actions: [{ subject: `list:${list}`, before, after }],
+      }
+    },
+  }),
+  change({
+    path: '/operator/lists/make',
+    careful: true,
+    summary: 'make a list of your own, which is loaded and compared as the others are',
+    description:
+      'What is on a list of an authority is blacklisted, so making one wants the second operator ' +
+      'where the rule is for two. Neither its kind nor its reader ever changes. `lists import` ' +
+      'loads it from a file, and with --url `lists update` does, or the service every --hours.',
+    body: NewListBody,
+    reply: Type.Object({
+      list: Text,
+      title: Text,
+      licence: Text,
+      kind: Text,
+      reader: Text,
+      columns: OrNull(Type.Record(Text, Text)),
+      category: OrNull(Text),
+      url: OrNull(Text),
+      refresh_hours: OrNull(Count),
+    }),
+    cli: { operands: ['list'] },
+    second: ({ body }) => body.kind === 'authority',
+    async handle({ tx, by, body }) {
+      const { list: code, columns = [], category, url, hours, ...given } = body
+      requireUrl(url)
+      const wanted = { ...given, code, columns, category, url, hours, made_by: by }
+      const { code: list, made_by: _, ...made } = await makeList(tx, wanted)
+      return {
+        result: { value: { list, ...made }, note: 'Nothing is on it yet: load it.' },
+        actions: [{ subject: `list:${list}`, before: null, after: made }],
       }
     },
   }),
@@ -339,8 +397,8 @@ export const listOperations = [
     cli: { operands: ['list'] },
     async handle({ tx, body: { list, hours, off = false, url } }) {
       if (off && hours !== undefined) throw refusal('Either --hours or --off.')
-      if (url !== undefined && !/^https?:\/\//.test(url))
-        throw refusal(`${url} is not an http:// or https:// address.`)
+      requireUrl(url)
+      await requireList(tx, list)
       const { before, after } = await setSchedule(tx, { list, url, hours, off })
       const same = before.url === after.url && before.refresh_hours === after.refresh_hours
       return {

@@ -7,7 +7,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import { refusal } from '../../lib/fault.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
-import type { ListEntry } from './list_entries.ts'
+import type { ListContents, ListEntry } from './list_entries.ts'
 import {
   comparedWith,
   contentHash,
@@ -32,6 +32,8 @@ export type ListLoad = {
   /** The file or address it was read from. */
   origin: string
   passed_over: number
+  /** Of an official list, how many parties it names. */
+  designations?: number | undefined
   loaded_at: Date
   loaded_by: string
   /** The list may come to have less than half of what it had, or nothing. */
@@ -75,7 +77,7 @@ export async function publishList(
     const { version_id } = same
     return { label_set: before, version_id, ...counts, changed: false, entries: distinct.size }
   }
-  const why = shrinking(distinct.size, same)
+  const why = shrinking(distinct.size, same, loading.designations)
   if (why !== undefined && !loading.may_shrink) throw refusal(why)
   const sha256 = await contentHash(distinct)
   const version_id = await insertVersion(tx, { ...loading, sha256, entries: distinct.size })
@@ -134,9 +136,16 @@ async function versionInForce(
   return { before, same, newest: newest?.id ?? 0n }
 }
 
-/** Why a version with so many entries is not loaded unless it may shrink; undefined when it is. */
-function shrinking(entries: number, same: VersionInForce | undefined): string | undefined {
-  if (entries === 0) return 'It has no entry for an address of this network.'
+/** Why a version with so many entries is not loaded unless it may shrink; undefined when it is. One
+ *  without an entry is known to be whole when it names parties. */
+function shrinking(
+  entries: number,
+  same: VersionInForce | undefined,
+  designations = 0,
+): string | undefined {
+  const had_none = same === undefined || same.entries === 0
+  if (entries === 0 && !(designations > 0 && had_none))
+    return 'It has no entry for an address of this network.'
   if (same && entries * 2 < same.entries)
     return `It has ${entries} entries where it had ${same.entries} before.`
   return undefined
@@ -158,7 +167,7 @@ export type ListPreview = {
 export async function previewList(
   sql: Sql,
   list: string,
-  entries: readonly ListEntry[],
+  { entries, designations }: Pick<ListContents, 'entries' | 'designations'>,
 ): Promise<ListPreview> {
   const distinct = await distinctEntries(entries, requireSound)
   const { same } = await versionInForce(sql, list)
@@ -179,7 +188,7 @@ export async function previewList(
     entries_before: same?.entries ?? 0,
     added: added.length,
     removed: removed.length,
-    refused: shrinking(distinct.size, same) ?? null,
+    refused: shrinking(distinct.size, same, designations) ?? null,
     differences,
   }
 }
@@ -289,6 +298,8 @@ export type ListState = {
   title: string
   url: string | null
   licence: string
+  kind: string
+  reader: string
   refresh_hours: number | null
   entries: number | null
   loaded_at: Date | null
@@ -298,7 +309,8 @@ export type ListState = {
 /** Every list, and what of it is in the newest set. */
 export async function listStates(sql: Sql | Tx): Promise<ListState[]> {
   return sql<ListState>`
-    select l.code, l.title, l.url, l.licence, l.refresh_hours, v.entries, v.loaded_at, v.origin
+    select l.code, l.title, l.url, l.licence, l.kind, l.reader, l.refresh_hours, v.entries,
+      v.loaded_at, v.origin
     from list as l left join (
       select v.* from list_version as v join label_set_version as s on s.version_id = v.id
       where s.label_set = (select max(number) from label_set)) as v on v.list = l.code

@@ -27,8 +27,15 @@ export type ListEntry = {
 }
 
 /** `misspelt`: the places and texts that look like addresses of this network and are none: one with
- *  a letter that is another, or two in one field. They are not among those passed over. */
-export type ListContents = { entries: ListEntry[]; passed_over: number; misspelt: string[] }
+ *  a letter that is another, or two in one field. They are not among those passed over.
+ *  `designations`: of an official list, how many persons and other parties it names: one that names
+ *  some and none of their addresses is a list all the same. */
+export type ListContents = {
+  entries: ListEntry[]
+  passed_over: number
+  misspelt: string[]
+  designations?: number | undefined
+}
 
 /** Reads a list. Throws Refused with the place when the bytes are not in the publisher's
  *  format. */
@@ -40,6 +47,7 @@ const ENTRIES_MAX = 5_000_000
 /** Of a letter T and about as many of the alphabet as an address has; other networks' begin
  *  otherwise or are shorter. */
 const LOOKS_LIKE_ONE = /(?<![A-Za-z0-9])T[A-Za-z0-9]{30,35}(?![A-Za-z0-9])/
+const ALL_THAT_LOOK_SO = new RegExp(LOOKS_LIKE_ONE, 'g')
 const TEXT_SHOWN = 100
 
 /** Collects entries; what is not an address of this network is counted. */
@@ -47,6 +55,12 @@ export class Collected {
   readonly entries: ListEntry[] = []
   readonly misspelt: string[] = []
   passed_over = 0
+  designations: number | undefined
+
+  /** The addresses among the words of a sentence. */
+  addFrom(text: string, rest: Omit<ListEntry, 'address'>, where: string): void {
+    for (const [found] of text.matchAll(ALL_THAT_LOOK_SO)) this.add(found, rest, where)
+  }
 
   add(text: string, rest: Omit<ListEntry, 'address'>, where: string): void {
     const address: string = text.trim()

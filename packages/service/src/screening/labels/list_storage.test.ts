@@ -105,7 +105,7 @@ test('whatever is loaded and gone back to, each version has what was loaded as i
       for (const one of acts) {
         if ('load' in one) {
           const entries = one.load.map(({ n, category }) => entry(n, { category }))
-          const before = await previewList(sql, 'operator', entries)
+          const before = await previewList(sql, 'operator', { entries })
           const made = await publish(sql, entries)
           assert.deepEqual([before.added, before.removed], [made.added, made.removed])
           if (made.changed) loaded.set(made.version_id, entries.map(text).sort())

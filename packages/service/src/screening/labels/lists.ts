@@ -5,24 +5,30 @@
 import type { Clock } from '../../lib/clock.ts'
 import { Outage, refusal } from '../../lib/fault.ts'
 import { isLoopback } from '../../lib/networks.ts'
-import type { Sql } from '../../platform/database/sql.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
+import { readEu, readOfsi, readUn } from './designations.ts'
 import { type PublishOutcome, publishList } from './label_sets.ts'
-import { counted, type ListContents, type ListReader } from './list_entries.ts'
-import { readSdn } from './ofac.ts'
+import { counted, type ListContents, type ListEntry, type ListReader } from './list_entries.ts'
+import { readOfac } from './ofac.ts'
 import { readOpenSanctions } from './opensanctions.ts'
-import { readOperatorTable, readSeizureOrders } from './tables.ts'
+import { readOperatorTable, readSeizureOrders, readTable, type TableShape } from './tables.ts'
 import { readTagPack } from './tagpacks.ts'
 
-const READERS: Readonly<Record<string, ListReader>> = {
-  ofac_sdn: readSdn,
-  nbctf: readSeizureOrders,
+/** Readers by name. Those of official lists say `authority` of all that they have. */
+const READERS = {
+  ofac: readOfac,
+  orders: readSeizureOrders,
   opensanctions: readOpenSanctions,
-  tagpacks: readTagPack,
-  operator: readOperatorTable,
-}
+  tagpack: readTagPack,
+  table: readOperatorTable,
+  ofsi: readOfsi,
+  eu: readEu,
+  un: readUn,
+} as const satisfies Readonly<Record<string, ListReader>>
 
-export const LISTS = Object.keys(READERS)
+export type ReaderName = keyof typeof READERS
+export const READER_NAMES = Object.keys(READERS) as ReaderName[]
 
 /** Opens a publisher's file. Rejects with an Outage when it is not to be had. `bytes_expected`:
  *  undefined when not said. */
@@ -46,15 +52,46 @@ export type Source = {
   bytes_expected?: number | undefined
 }
 
+type ListRow = TableShape & {
+  code: string
+  kind: 'authority' | 'curated'
+  reader: ReaderName
+  made_by: string | null
+}
+
+/** Throws Refused when there is no such list. */
+async function listNamed(sql: Sql | Tx, code: string): Promise<ListRow> {
+  const lists = await sql<ListRow>`
+    select code, kind, reader, columns, category, made_by from list order by code`
+  const found = lists.find((list) => list.code === code)
+  if (found) return found
+  const codes = lists.map((list) => list.code).join(', ')
+  throw refusal(`There is no list ${code}; there are ${codes}.`)
+}
+
+/** Throws Refused when there is no such list. */
+export async function requireList(sql: Sql | Tx, code: string): Promise<string> {
+  return (await listNamed(sql, code)).code
+}
+
 /** Reads a list. Throws Refused when there is no such list or it cannot be read. */
 export async function readList(
+  sql: Sql,
   { list, bytes, bytes_expected }: Source,
   progress: Progress,
 ): Promise<ListContents> {
-  const reader = READERS[list]
-  if (!reader) throw refusal(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
-  return reader(counted(bytes, (read) => progress(read, bytes_expected)))
+  const { reader, columns, category, kind, made_by } = await listNamed(sql, list)
+  const passing = counted(bytes, (read) => progress(read, bytes_expected))
+  const shape = { columns: columns ?? undefined, category: category ?? undefined }
+  const contents =
+    reader === 'table' ? await readTable(passing, shape) : await READERS[reader](passing)
+  // Of a list of the operator's own it is said once how far it counts.
+  if (made_by !== null) for (const entry of contents.entries) entry.kind = kindIn(kind, entry)
+  return contents
 }
+
+const kindIn = (kind: ListRow['kind'], entry: ListEntry): ListEntry['kind'] =>
+  kind === 'authority' || entry.kind === 'authority' ? kind : entry.kind
 
 /** Reads a list and publishes it. Throws Refused when there is no such list or it cannot be
  *  read. */
@@ -64,10 +101,11 @@ export async function importList(
   progress: Progress = () => {},
 ): Promise<LoadOutcome> {
   const { list, origin, loaded_by } = from
-  const { entries, passed_over: others, misspelt } = await readList(from, progress)
+  const contents = await readList(sql, from, progress)
+  const { entries, passed_over: others, misspelt, designations } = contents
   // What is misspelt is not used either: nothing is dropped without being counted.
   const passed_over = others + misspelt.length
-  const loading = { list, origin, passed_over, loaded_at: clock.now(), loaded_by }
+  const loading = { list, origin, passed_over, designations, loaded_at: clock.now(), loaded_by }
   const published = await sql.begin((tx) => publishList(tx, loading, entries))
   return { ...published, passed_over }
 }
@@ -78,10 +116,9 @@ export async function openList(
   { sql, download }: Pick<Needs, 'sql' | 'download'>,
   list: string,
 ): Promise<Source> {
+  await requireList(sql, list)
   const [row] = await sql<{ url: string | null }>`select url from list where code = ${list}`
-  if (!row) throw refusal(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
-  if (row.url === null)
-    throw refusal(`The list ${list} has no address to load it from: import a file.`)
+  if (!row?.url) throw refusal(`The list ${list} has no address to load it from: import a file.`)
   return { list, origin: row.url, ...(await download(row.url)) }
 }
 

@@ -1,10 +1,9 @@
-// OFAC's list of Specially Designated Nationals in the Advanced XML format, read as it streams by:
-// the file is far larger than what is kept of it. Addresses are features of parties; programmes
-// come later in the file, by the party's profile.
+// OFAC's lists, that of Specially Designated Nationals and the Consolidated one, in the Advanced
+// XML format. Addresses are features of parties; programmes come later in the file, by the party's
+// profile.
 
-import { SaxesParser, type SaxesTagPlain } from 'saxes'
-import { refusal } from '../../lib/fault.ts'
 import { Collected, type ListReader } from './list_entries.ts'
+import { readXml, type Tag } from './xml.ts'
 
 const FEATURE = /^\s*Digital Currency Address\b/i
 
@@ -15,37 +14,25 @@ class Listing {
   private readonly feature_types = new Set<string>()
   private readonly found: { profile: string; address: string; line: number }[] = []
   private readonly programmes = new Map<string, Set<string>>()
-  private readonly path: SaxesTagPlain[] = []
-  private text = ''
+  private readonly path: Tag[] = []
   /** Of the profile and of the entry that is being read. */
   private profile = ''
   private entry_profile = ''
-  seen_root = false
 
-  open(tag: SaxesTagPlain): void {
+  open(tag: Tag): void {
     this.path.push(tag)
-    this.text = ''
     const { name, attributes } = tag
-    if (name === 'Sanctions') this.seen_root = true
     if (name === 'Profile') this.profile = attributes.ID ?? ''
     if (name === 'SanctionsEntry') this.entry_profile = attributes.ProfileID ?? ''
   }
 
-  write(text: string): void {
-    this.text += text
-  }
-
-  /** `line`: where the parser is. */
-  close(line: number): void {
-    const tag = this.path.pop()
-    const text = this.text.trim()
-    this.text = ''
-    if (tag?.name === 'FeatureType' && FEATURE.test(text))
+  close(tag: Tag, text: string, line: number): void {
+    this.path.pop()
+    if (tag.name === 'FeatureType' && FEATURE.test(text))
       this.feature_types.add(tag.attributes.ID ?? '')
-    else if (tag?.name === 'VersionDetail' && text !== '' && this.isAddress()) {
+    else if (tag.name === 'VersionDetail' && text !== '' && this.isAddress()) {
       this.found.push({ profile: this.profile, address: text, line })
-    } else if (tag?.name === 'Comment' && text !== '' && this.isProgramme())
-      this.noteProgramme(text)
+    } else if (tag.name === 'Comment' && text !== '' && this.isProgramme()) this.noteProgramme(text)
   }
 
   /** Whether what is open is a feature of a type that holds addresses. */
@@ -85,26 +72,13 @@ class Listing {
   }
 }
 
-const notTheList = (broken: Error | undefined) =>
-  refusal(`This is not the SDN list${broken ? `: ${broken.message.replace(/\.$/, '')}` : ''}.`)
-
-export const readSdn: ListReader = async (bytes) => {
-  const parser = new SaxesParser({ xmlns: false })
+export const readOfac: ListReader = async (bytes) => {
   const listing = new Listing()
-  const decoder = new TextDecoder()
-  let broken: Error | undefined
-  parser.on('error', (error) => {
-    broken ??= error
+  await readXml(bytes, {
+    what: "one of OFAC's lists",
+    root: 'Sanctions',
+    open: (tag) => listing.open(tag),
+    close: (tag, text, line) => listing.close(tag, text, line),
   })
-  parser.on('opentag', (tag) => listing.open(tag as SaxesTagPlain))
-  parser.on('text', (text) => listing.write(text))
-  parser.on('cdata', (text) => listing.write(text))
-  parser.on('closetag', () => listing.close(parser.line))
-  for await (const chunk of bytes) {
-    parser.write(decoder.decode(chunk, { stream: true }))
-    if (broken) throw notTheList(broken)
-  }
-  parser.close()
-  if (broken || !listing.seen_root) throw notTheList(broken)
   return listing.collected()
 }

@@ -4,10 +4,11 @@ import fc from 'fast-check'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { categoryNumber } from '../flow/categories.ts'
 import { categoryNamed } from '../flow/category_names.ts'
+import { readEu, readOfsi, readUn } from './designations.ts'
 import { counted, type ListReader, linesOf, readInstant } from './list_entries.ts'
-import { readSdn } from './ofac.ts'
+import { readOfac } from './ofac.ts'
 import { readOpenSanctions } from './opensanctions.ts'
-import { readOperatorTable, readSeizureOrders } from './tables.ts'
+import { readOperatorTable, readSeizureOrders, readTable } from './tables.ts'
 import { readTagPack } from './tagpacks.ts'
 
 const address = (n: number) => addressFromBytes(Uint8Array.of(0x41, ...new Uint8Array(20).fill(n)))
@@ -61,7 +62,7 @@ const SDN = `<?xml version="1.0" encoding="utf-8"?>
 </Sanctions>`
 
 test("the SDN list gives this network's addresses, with profile and programmes", async () => {
-  const { entries, passed_over } = await read(readSdn, SDN)
+  const { entries, passed_over } = await read(readOfac, SDN)
   assert.deepEqual(
     entries.map(({ address, category, entity, kind, confidence, reference }) => [
       ...[address, category, entity, kind, confidence, reference],
@@ -77,7 +78,7 @@ test("the SDN list gives this network's addresses, with profile and programmes",
 
 test('what looks like an address and is none is told apart, with its place', async () => {
   const wrong = `${A.slice(0, -1)}${A.endsWith('z') ? 'y' : 'z'}`
-  const sdn = await read(readSdn, SDN.replace(A, wrong).replace(B, `${B} ${C}`))
+  const sdn = await read(readOfac, SDN.replace(A, wrong).replace(B, `${B} ${C}`))
   const line = (text: string) => SDN.slice(0, SDN.indexOf(text)).split('\n').length
   assert.deepEqual(
     [sdn.entries.length, sdn.passed_over, sdn.misspelt],
@@ -91,10 +92,10 @@ test('what looks like an address and is none is told apart, with its place', asy
 })
 
 test('it does not matter how the SDN list is cut into chunks', async () => {
-  const whole = await read(readSdn, SDN)
+  const whole = await read(readOfac, SDN)
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 200 }), async (size) => {
-      assert.deepEqual(await read(readSdn, SDN, size), whole)
+      assert.deepEqual(await read(readOfac, SDN, size), whole)
     }),
   )
 })
@@ -104,13 +105,16 @@ test('an address of the SDN list that is written as character data is not lost',
     B,
     `${B.slice(0, 9)}<!-- -->${B.slice(9)}`,
   )
-  assert.deepEqual(await read(readSdn, written), await read(readSdn, SDN))
+  assert.deepEqual(await read(readOfac, written), await read(readOfac, SDN))
 })
 
 test('a broken or foreign file is not taken for the SDN list', async () => {
-  await assert.rejects(read(readSdn, SDN.slice(0, 900)), /not the SDN list/)
-  await assert.rejects(read(readSdn, '<html><body>Forbidden</body></html>'), /not the SDN list/)
-  await assert.rejects(read(readSdn, 'Service unavailable'), /not the SDN list/)
+  await assert.rejects(read(readOfac, SDN.slice(0, 900)), /not one of OFAC's lists/)
+  await assert.rejects(
+    read(readOfac, '<html><body>Forbidden</body></html>'),
+    /not one of OFAC's lists/,
+  )
+  await assert.rejects(read(readOfac, 'Service unavailable'), /not one of OFAC's lists/)
 })
 
 test("the operator's table gives labels with confidence and validity", async () => {
@@ -263,6 +267,133 @@ test("OpenSanctions' wallets are what their dataset says", async () => {
   )
   assert.equal(passed_over, 1)
   await assert.rejects(read(readOpenSanctions, '{}\n<html>'), /line 2 is not an entity/)
+})
+
+const summaryOf = ({ entries, designations, misspelt }: Awaited<ReturnType<ListReader>>) => ({
+  entries: entries.map(({ address, category, entity, kind, reference }) => [
+    ...[address, category, entity, kind, reference],
+  ]),
+  designations,
+  misspelt,
+})
+const mistyped = (one: string) => `${one.slice(0, -1)}${one.endsWith('z') ? 'y' : 'z'}`
+
+const OFSI = `Last Updated,01/11/2026
+Name 6,Name 1,Title,Other Information,Group Type,Regime,Listed On,Group ID
+DOE,John,,"(UK Ref): CYB0001. XBT bc1qxyz; USDT ${A}, ${B}.",Individual,Cyber,1/2/2026,16001
+DOE,Johnny,,"(UK Ref): CYB0001. Wallet ${mistyped(C)}",Individual,Cyber,1/2/2026,16001
+ACME,,,Nothing is known of it,Entity,Russia,01/02/2026,16002
+`
+
+test("OFSI's list gives the addresses of its remarks, by group and regime", async () => {
+  const found = {
+    entries: [A, B].map((one) => [one, 'sanctions', 'OFSI 16001', 'authority', 'Cyber']),
+    designations: 2,
+    misspelt: [`line 4: ${mistyped(C)}`],
+  }
+  assert.deepEqual(summaryOf(await read(readOfsi, OFSI)), found)
+  assert.deepEqual(summaryOf(await read(readOfsi, OFSI, 3)), found, 'however it is cut')
+  // The UK Sanctions List has another name for the number, and other columns.
+  const uksl = OFSI.replace('Last Updated', 'Report Date').replace('Group ID', 'OFSI Group ID')
+  assert.deepEqual(summaryOf(await read(readOfsi, uksl)), found)
+})
+
+test("what is not OFSI's list, or is cut off, is refused with its line", async () => {
+  const refused = (text: string, why: RegExp) => assert.rejects(read(readOfsi, text), why)
+  await refused('<html><body>Forbidden</body></html>', /no header/)
+  await refused('a,b\nc,d\ne,f\n', /line 3: there are no columns "Other Information"/)
+  await refused(OFSI.slice(0, OFSI.lastIndexOf(',Russia')), /line 5: it has 5 columns, and not 8/)
+  await refused(OFSI.replace(',16002', ','), /line 5: there is no Group ID/)
+  await refused(OFSI.replace('Nothing is', '"Nothing is'), /line 5|Quote/)
+})
+
+const EU = `<?xml version="1.0" encoding="UTF-8"?>
+<export xmlns="http://eu.europa.ec/fpi/fsd/export" generationDate="2026-11-01T10:00:00.000+01:00">
+  <sanctionEntity designationDetails="" euReferenceNumber="EU.9001.11" logicalId="1">
+    <remark>Wallets used: ${A} (USDT)</remark>
+    <regulation regulationType="amendment" programme="RUS" logicalId="2"/>
+    <subjectType code="person" classificationCode="P"/>
+    <nameAlias firstName="" wholeName="John Doe" logicalId="3"/>
+    <identification number="${B}" identificationTypeCode="other" logicalId="4">
+      <remark>a wallet</remark>
+    </identification>
+  </sanctionEntity>
+  <sanctionEntity euReferenceNumber="EU.9002.22" logicalId="5">
+    <regulation programme="PRK"/><remark>${mistyped(C)}</remark>
+  </sanctionEntity>
+</export>`
+
+test("the European Union's list gives the addresses of remarks and numbers", async () => {
+  const found = {
+    entries: [A, B].map((one) => [one, 'sanctions', 'EU EU.9001.11', 'authority', 'RUS']),
+    designations: 2,
+    misspelt: [`line 13: ${mistyped(C)}`],
+  }
+  assert.deepEqual(summaryOf(await read(readEu, EU)), found)
+  assert.deepEqual(summaryOf(await read(readEu, EU, 5)), found)
+  await assert.rejects(read(readEu, EU.slice(0, 600)), /not the European Union's list: \d+:\d+/)
+  await assert.rejects(read(readEu, SDN), /not the European Union's list: line 2: .*<Sanctions>/)
+  await assert.rejects(read(readEu, '<export/>'), /names nobody/)
+  await assert.rejects(
+    read(readEu, EU.replace('euReferenceNumber="EU.9002.22" logicalId="5"', '')),
+    /line 14: a party without its number/,
+  )
+})
+
+const UN = `<?xml version="1.0" encoding="UTF-8"?>
+<CONSOLIDATED_LIST dateGenerated="2026-11-01T00:00:00Z">
+  <INDIVIDUALS>
+    <INDIVIDUAL><DATAID>1</DATAID><FIRST_NAME>JOHN</FIRST_NAME>
+      <UN_LIST_TYPE>DPRK</UN_LIST_TYPE><REFERENCE_NUMBER>KPi.900</REFERENCE_NUMBER>
+      <COMMENTS1>Controls ${A}.</COMMENTS1>
+      <INDIVIDUAL_DOCUMENT><NOTE>Wallet</NOTE><NUMBER>${B}</NUMBER></INDIVIDUAL_DOCUMENT>
+    </INDIVIDUAL>
+  </INDIVIDUALS>
+  <ENTITIES><ENTITY><REFERENCE_NUMBER>KPe.900</REFERENCE_NUMBER></ENTITY></ENTITIES>
+</CONSOLIDATED_LIST>`
+
+test("the United Nations' list gives the addresses of comments and documents", async () => {
+  const found = {
+    entries: [A, B].map((one) => [one, 'sanctions', 'UN KPi.900', 'authority', 'DPRK']),
+    designations: 2,
+    misspelt: [],
+  }
+  assert.deepEqual(summaryOf(await read(readUn, UN)), found)
+  assert.deepEqual(summaryOf(await read(readUn, UN, 9)), found)
+  await assert.rejects(read(readUn, UN.slice(0, 500)), /not the United Nations' list: \d+:\d+/)
+  await assert.rejects(read(readUn, 'Service unavailable'), /not the United Nations' list/)
+  await assert.rejects(
+    read(readUn, UN.replace('<REFERENCE_NUMBER>KPe.900</REFERENCE_NUMBER>', '')),
+    /line 10: a party without its number/,
+  )
+})
+
+test('columns of a table have the names that were said, and a category for all', async () => {
+  const shape = { columns: { address: 'Wallet (TRX)', entity: 'Who' }, category: 'scam' }
+  const { entries } = await readTable(chunksOf(`Who,Wallet (TRX)\nShop,${A}\n`, 7), shape)
+  assert.deepEqual(
+    entries.map(({ address, entity, category }) => [address, entity, category]),
+    [[A, 'Shop', 'scam']],
+  )
+  await assert.rejects(
+    readTable(chunksOf(`Who,Wallet\nShop,${A}\n`, 7), shape),
+    /line 2: there is no column "Wallet \(TRX\)"/,
+  )
+})
+
+test('a file can have several TagPacks, each with defaults of its own', async () => {
+  const pack = (one: string, category: string) =>
+    `title: A pack\nconfidence: ownership\ncategory: ${category}\ntags:\n  - address: ${one}\n`
+  const both = `---\n${pack(A, 'scam')}---\n${pack(B, 'mixer')}`
+  const { entries } = await read(readTagPack, both)
+  assert.deepEqual(
+    entries.map(({ address, category }) => [address, category]),
+    [
+      [A, 'scam'],
+      [B, 'mixer'],
+    ],
+  )
+  await assert.rejects(read(readTagPack, `${both}---\ntitle: none\n`), /pack 3, .*has no tags/)
 })
 
 test('a bare date is its midnight in UTC, and an offset is an offset', () => {

@@ -6,9 +6,12 @@ import { type Options, parse } from 'csv-parse'
 import { isAddress } from 'penstock-tron/address.ts'
 import { refusal } from '../../lib/fault.ts'
 import { categoryNamed } from '../flow/category_names.ts'
-import { Collected, type ListReader, readInstant } from './list_entries.ts'
+import { Collected, type ListContents, type ListReader, readInstant } from './list_entries.ts'
 
 export type TableRow = { line: number; fields: Record<string, string> }
+
+/** The name of a column, however it is written. */
+export const columnName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '_')
 
 const OPTIONS: Options = {
   bom: true,
@@ -17,12 +20,15 @@ const OPTIONS: Options = {
   info: true,
   /** A quote that is never closed would take in the rest of the file. */
   max_record_size: 1_000_000,
-  columns: (names: string[]) => names.map((name) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_')),
+  columns: (names: string[]) => names.map(columnName),
 }
 
 /** The rows of a CSV file with a header, with their lines. */
-export async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRow> {
-  const parser = parse(OPTIONS)
+export async function* rowsOf(
+  bytes: AsyncIterable<Uint8Array>,
+  more: Options = {},
+): AsyncGenerator<TableRow> {
+  const parser = parse({ ...OPTIONS, ...more })
   const feeding = (async () => {
     for await (const chunk of bytes)
       if (!parser.write(chunk)) await new Promise((go) => parser.once('drain', go))
@@ -43,17 +49,54 @@ export async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
 export const field = ({ fields }: TableRow, ...names: string[]) =>
   names.map((name) => fields[name]).find((text) => text) ?? ''
 
+/** The fields of a table. */
+export const TABLE_FIELDS = [
+  'address',
+  'category',
+  'entity',
+  'confidence',
+  'source',
+  'valid_from',
+  'valid_to',
+] as const
+export type TableField = (typeof TABLE_FIELDS)[number]
+
+/** Where a table has what, and what all its addresses are if it does not say it. */
+export type TableShape = {
+  columns?: Partial<Record<TableField, string>> | undefined
+  category?: string | undefined
+}
+
 /** Columns: address, category, and if wanted entity, confidence (100), source, valid_from,
  *  valid_to. */
-export const readOperatorTable: ListReader = async (bytes) => {
+export const readOperatorTable: ListReader = (bytes) => readTable(bytes, {})
+
+/** A row with its columns under the names of fields. Throws Refused when one that was named is
+ *  not there. */
+function mapped(row: TableRow, columns: NonNullable<TableShape['columns']>): TableRow {
+  const fields = { ...row.fields }
+  for (const [name, column] of Object.entries(columns)) {
+    const found = row.fields[columnName(column)]
+    if (found === undefined) throw refusal(`line ${row.line}: there is no column "${column}".`)
+    fields[name] = found
+  }
+  return { ...row, fields }
+}
+
+/** A table whose columns may have other names. */
+export async function readTable(
+  bytes: AsyncIterable<Uint8Array>,
+  { columns, category: common }: TableShape,
+): Promise<ListContents> {
   const collected = new Collected()
-  for await (const row of rowsOf(bytes)) {
+  for await (const found of rowsOf(bytes)) {
+    const row = columns ? mapped(found, columns) : found
     const where = `line ${row.line}`
     const address = field(row, 'address')
     if (!isAddress(address)) throw refusal(`${where}: "${address}" is not an address.`)
-    const category = categoryNamed(field(row, 'category'))
-    if (category === undefined)
-      throw refusal(`${where}: there is no category "${field(row, 'category')}".`)
+    const said = field(row, 'category') || (common ?? '')
+    const category = categoryNamed(said)
+    if (category === undefined) throw refusal(`${where}: there is no category "${said}".`)
     const valid_from = readInstant(field(row, 'valid_from'), where)
     const valid_to = readInstant(field(row, 'valid_to'), where)
     if (valid_from && valid_to && valid_to <= valid_from)

@@ -1,8 +1,9 @@
-// GraphSense TagPacks (YAML): attribution tags, with defaults for all of them at the top. What a
+// GraphSense TagPacks (YAML): attribution tags, with defaults for all of them at the top; a file
+// can have several packs, as documents of YAML. What a
 // tag says about abuse goes before what it says about the kind of service. A tag without a category
 // that is known here is passed over.
 
-import { parse } from 'yaml'
+import { parseAllDocuments } from 'yaml'
 import { refusal } from '../../lib/fault.ts'
 import { categoryNamed } from '../flow/category_names.ts'
 import { Collected, type ListReader, readInstant } from './list_entries.ts'
@@ -36,17 +37,31 @@ export const readTagPack: ListReader = async (bytes) => {
     if (text.length > TEXT_MAX)
       throw refusal('This TagPack has more than 32 million characters: split it.')
   }
-  const pack: unknown = parse(text + decoder.decode(), { schema: 'core', maxAliasCount: 1_000 })
-  if (!isTag(pack) || !Array.isArray(pack.tags))
-    throw refusal('This is not a TagPack: it has no tags.')
-  const { tags, ...defaults } = pack
+  const documents = parseAllDocuments(text + decoder.decode(), { schema: 'core' })
   const collected = new Collected()
-  for (const [i, tag] of tags.entries()) {
-    const where = `tag ${i + 1}`
-    if (!isTag(tag)) throw refusal(`${where} is not a tag.`)
-    noteTag(collected, { ...defaults, ...tag }, where)
+  const packs = Array.isArray(documents) ? documents : []
+  if (packs.length === 0) throw refusal('This is not a TagPack: it has no tags.')
+  for (const [n, document] of packs.entries()) {
+    const [broken] = document.errors
+    if (broken) throw broken
+    const pack: unknown = document.toJS({ maxAliasCount: 1_000 })
+    // Between two marks there may be nothing.
+    if (pack === null && packs.length > 1) continue
+    notePack(collected, pack, packs.length > 1 ? `pack ${n + 1}, ` : '')
   }
   return collected
+}
+
+/** `where`: which of several packs of one file it is. */
+function notePack(collected: Collected, pack: unknown, where: string): void {
+  if (!isTag(pack) || !Array.isArray(pack.tags))
+    throw refusal(`${where}This is not a TagPack: it has no tags.`)
+  const { tags, ...defaults } = pack
+  for (const [i, tag] of tags.entries()) {
+    const place = `${where}tag ${i + 1}`
+    if (!isTag(tag)) throw refusal(`${place} is not a tag.`)
+    noteTag(collected, { ...defaults, ...tag }, place)
+  }
 }
 
 const isTag = (value: unknown): value is Tag =>
