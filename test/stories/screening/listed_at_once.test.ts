@@ -50,7 +50,7 @@ async function askWhileHeld(world: ScreeningWorld, wanted: CheckRequest) {
   return world.check(check.id)
 }
 
-test('an address is barred by a list that the index does not know yet', async (t) => {
+test('S8: an address is barred by a list that the index does not know yet', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [thief, shop] = [world.person(), world.person()]
@@ -208,7 +208,7 @@ async function routes(world: ScreeningWorld, mode: 'first' | 'maximum'): Promise
 }
 
 for (const mode of ['first', 'maximum'] as const)
-  test(`no provider's answer hides what bars an address (${mode})`, async (t) => {
+  test(`S6: no provider's answer hides what bars an address (${mode})`, async (t) => {
     const world = await makeScreeningWorld(t)
     const provider = harmless()
     world.providers.push(provider)

@@ -53,7 +53,7 @@ function sendAround(world: ScreeningWorld, { own, other }: Record<'own' | 'other
   world.send(own, other, 10_000n * TRX)
 }
 
-test('ten thousand TRX sent to and fro three hundred times buy nothing', async (t) => {
+test('S4: ten thousand TRX sent to and fro three hundred times buy nothing', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const people = await launderer(world)

@@ -11,6 +11,7 @@ import fc from 'fast-check'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { replayCheck, stateAt } from 'penstock-service/screening/checks/replay.ts'
+import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
 import { stateHash } from 'penstock-service/screening/flow/checkpoint.ts'
 import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
 import { packTransfers } from 'penstock-service/screening/flow/log.ts'
@@ -19,6 +20,7 @@ import { bareHex } from 'penstock-service/screening/tracing/flow_log.ts'
 import {
   flowGenerations,
   type Generations,
+  restoreNewest,
 } from 'penstock-service/screening/tracing/generations.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { freshDatabase } from '../../harness/database.ts'
@@ -443,6 +445,82 @@ test('labels that touch nothing have nothing of what transfers carried copied', 
     [now + 1],
   )
   assert.equal((await sql`select 1 from flow_carried_from`).length, 1)
+})
+
+test('going back to the labels and rules in use ends what was begun since', async (t) => {
+  const world = await makeScreeningWorld(t)
+  world.send(world.person(), world.person(), 10n * TRX)
+  world.mine(200)
+  await world.settle()
+  const used = world.process.generations.current()!.number
+  const publish = async (body: object) =>
+    world.sql.begin((tx) =>
+      publishPolicy(tx, { body, published_by: 'test', published_at: world.clock.now() }),
+    )
+  const { step } = world.process.generations
+  await publish({ ...SHIPPED_POLICY, index_rules: 2 })
+  await step.run()
+  await publish(SHIPPED_POLICY)
+  while (await step.run());
+  assert.deepEqual(
+    world.process.generations.memory().map(({ generation }) => generation),
+    [used],
+  )
+})
+
+test('where carried amounts are is forgotten with them, however many label sets', async (t) => {
+  const world = await makeScreeningWorld(t, { carried_blocks: 20 })
+  const apart = world.person()
+  const links = async () => (await world.sql`select 1 from flow_carried_from`).length
+  let most = 0
+  for (let i = 0; i < 12; i++) {
+    world.send(world.person(), world.person(), 10n * TRX)
+    await world.publish('operator', [
+      { address: apart.address, category: i % 2 === 0 ? 'scam' : 'mixer' },
+    ])
+    await world.settle()
+    most = Math.max(most, await links())
+  }
+  // A window of twice 20 blocks, and 20 and more between two of them.
+  assert.ok(most >= 1 && most <= 4, `${most} ranges`)
+})
+
+test('a checkpoint that another process deletes while it is read is no loss', async (t) => {
+  const world = await makeScreeningWorld(t, { checkpoint_transfers: 1 })
+  const { sql } = world
+  for (let i = 0; i < 3; i++) {
+    world.send(world.person(), world.person(), 10n * TRX)
+    await world.settle()
+  }
+  const generation = world.process.generations.current()!
+  const newest = generation.index.block_number
+  const [{ parts, bytes } = assert.fail()] = await sql<{ parts: number; bytes: Uint8Array }>`
+    select parts, bytes from flow_checkpoint join flow_checkpoint_part using (generation, number)
+    where generation = ${generation.number} order by number desc limit 1`
+  await sql`delete from flow_checkpoint where generation = ${generation.number}`
+  await sql`delete from flow_checkpoint_part where generation = ${generation.number}`
+  // Listed, and gone when its first part is asked for: there is a newer one by then.
+  const save = async (number: number, part: Uint8Array | undefined) => {
+    await sql`
+      insert into flow_checkpoint (generation, number, parts, made_at)
+      values (${generation.number}, ${number}, ${parts}, ${world.clock.now()})`
+    if (part)
+      await sql`
+        insert into flow_checkpoint_part (generation, number, part, bytes)
+        values (${generation.number}, ${number}, 0, ${Buffer.from(part)})`
+  }
+  await save(newest - 1, undefined)
+  let is_saved = false
+  const reading = new Proxy(sql, {
+    apply(_sql, _this, [text, ...values]: [TemplateStringsArray, ...never[]]) {
+      if (is_saved || !text.join('').includes('flow_checkpoint_part')) return sql(text, ...values)
+      is_saved = true
+      return save(newest, bytes).then(() => sql(text, ...values))
+    },
+  })
+  const { labels, index } = generation
+  const restored = await restoreNewest(reading, generation.number, { labels, rules: index.rules })
+  assert.equal(restored?.index.block_number, newest)
 })
 
 test('whatever is labelled in any order, the state is that of a rebuild', async (t) => {

@@ -11,6 +11,7 @@ import { type Customer, makeWorld, type World } from 'penstock-test/harness/worl
 import { HOUSE, listEvents } from '../../events/log/events.ts'
 import { Outage } from '../../lib/fault.ts'
 import { idMaker, systemRandom } from '../../lib/ids.ts'
+import { publishPolicy, SHIPPED_NEWEST } from '../../screening/engine/policy.ts'
 import { type Download, refreshStep } from '../../screening/labels/lists.ts'
 import { ALERTS } from './alerts.ts'
 import { watchAlertsStep } from './watch_alerts.ts'
@@ -212,6 +213,22 @@ const CASES: Record<string, Case> = {
       update process set report = jsonb_build_object('indexes', jsonb_build_array(
         jsonb_build_object('in_use', true, 'block_number', (select max(number) from flow_block))))
       where id = 'slow'`,
+  },
+  'what was sent is not read back any more': {
+    raises: ['sent_old'],
+    async cause({ world }) {
+      const newest = { body: SHIPPED_NEWEST, published_by: 'test', published_at: world.now }
+      await world.sql.begin((tx) => publishPolicy(tx, newest))
+      // One that was through, and one that waits for a block that does not come.
+      await world.sql`
+        insert into flow_sent (generation, height, begun_at, read_at)
+        select g.number, t.height, ${world.now}::timestamptz - t.before,
+          case when t.height = 1 then ${world.now}::timestamptz - t.before end
+        from (select min(number) as number from flow_generation) as g,
+          (values (1, interval '3 days'), (1000000000, interval '0')) as t (height, before)
+        order by t.height`
+    },
+    end: ({ world }) => world.sql`update flow_sent set read_at = ${world.now}`,
   },
   'checks fail that could have been answered': {
     raises: ['checks_failing'],

@@ -214,6 +214,12 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
       and newest.number - coalesce(known.block_number, newest.first_number - 1)
         > ${INDEX_BLOCKS_MAX}::bigint
     order by host, id limit 1`,
+  sent_old: ({ sql, now }) => sql`
+    select max(read_at) as since,
+      'where addresses sent was not read back for more than two days' as what
+    from flow_sent where index_rules_in_force() >= 2
+    having min(begun_at) < ${now}::timestamptz - interval '2 days'
+      and coalesce(max(read_at), '-infinity') < ${now}::timestamptz - interval '2 days'`,
   checks_failing: ({ sql, now }) => sql`
     select min(ended_at) filter (where failing) as since,
       format('checks that failed within 10 minutes, by no fault of the question: %s of %s',

@@ -14,7 +14,14 @@ import {
   Text,
   text,
 } from '../../platform/wire/schemas.ts'
-import { findEntry, listEntries, makeEntry, withdrawEntry } from '../../screening/labels/entries.ts'
+import {
+  ALLOWED_DAYS,
+  allowedUntil,
+  findEntry,
+  listEntries,
+  makeEntry,
+  withdrawEntry,
+} from '../../screening/labels/entries.ts'
 import { change, LIMIT, limit, look, momentOf } from '../table/operation.ts'
 
 const Entry = {
@@ -38,12 +45,15 @@ const deciding = (kind: 'allow' | 'deny', summary: string) =>
       address: address('the address'),
       why: text('WHY', 'why, for the evidence'),
       customer: optional(text('CUSTOMER', 'for this customer alone; without it, for all')),
-      expires: optional(moment('until then')),
+      expires: optional(
+        moment(kind === 'allow' ? `until then, and not for ${ALLOWED_DAYS} days` : 'until then'),
+      ),
     }),
     reply: Type.Object(Entry),
     cli: { operands: ['address', 'why'] },
+    second: () => kind === 'allow',
     async handle({ tx, new_id, body, by, at }) {
-      const expires_at = momentOf(body.expires) ?? null
+      const expires_at = momentOf(body.expires) ?? (kind === 'allow' ? allowedUntil(at) : null)
       if (expires_at !== null && expires_at <= at) throw misuse('--expires is in the past.')
       const { customer } = body
       const entry = {

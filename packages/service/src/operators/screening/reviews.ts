@@ -91,11 +91,12 @@ export const reviewOperations = [
     description:
       'The answer itself never changes. `allow` and `deny` make an entry about the address for ' +
       'this customer (`aml allow`, `aml deny`) and ask again at no price: the customer is told ' +
-      'of the new answer. What an authority says stands whatever is allowed. `leave` changes ' +
-      'nothing.',
+      'of the new answer. What an authority says stands whatever is allowed, and an allowed ' +
+      'address waits again when more of it has become severe. `leave` changes nothing.',
     body: Type.Object({ check, decision: oneOf(DECISIONS, 'what is decided') }),
     reply: Type.Object(Review),
     cli: { operands: ['check', 'decision'] },
+    second: ({ body }) => body.decision === 'allow',
     async handle({ tx, body: { check: check_id, decision }, by, at, reason: given, ...needs }) {
       const reason = reasonOf(given)
       if (reason.length > REASON_LENGTH_MAX)

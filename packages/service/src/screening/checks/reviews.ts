@@ -5,7 +5,8 @@
 // The customer has had the answer all along, and it never changes: a review decides what is
 // answered from then on. To allow or deny makes an entry about the address, for this customer
 // alone, and asks again at no price; the new answer stands beside the one it supersedes. To leave
-// changes nothing. One address of a customer waits once, and again only for a worse answer.
+// changes nothing. One address of a customer waits once, and again only for a worse answer; one
+// that was allowed, when more of it has become severe since.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
@@ -19,11 +20,12 @@ import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { EXAMPLE } from '../../platform/wire/examples.ts'
 import { readEvidence } from '../engine/evidence.ts'
-import { currentPolicy } from '../engine/policy.ts'
-import { makeEntry } from '../labels/entries.ts'
+import { currentPolicy, type Policy } from '../engine/policy.ts'
+import { allowedUntil, makeEntry, noteAllowed } from '../labels/entries.ts'
 import type { AnsweredCheck } from './checks.ts'
 import { CHECK_COLUMNS, type Check } from './forms.ts'
 import { placeAgain } from './placing.ts'
+import { severeOf } from './watch_rules.ts'
 
 export type ReviewState = 'open' | 'decided'
 export const REVIEW_STATES: readonly ReviewState[] = ['open', 'decided']
@@ -102,6 +104,29 @@ type OpenedReview = Pick<Review, 'check_id' | 'customer_id' | 'address' | 'opene
   blacklist: boolean
 }
 
+/** Whether the level would be high if nothing were allowed. */
+const isRawHigh = ({ result: { outcome } }: AnsweredCheck, { high_from }: Policy) =>
+  outcome.level === 'high' || Number(outcome.raw_score) >= high_from
+
+/** Those of high answers that wait, if nothing was decided before: of what is allowed, those of
+ *  which more is severe than was seen when it was. */
+async function waitingAmong(
+  tx: Tx,
+  answered: readonly AnsweredCheck[],
+  policy: Policy,
+): Promise<{ one: AnsweredCheck; grown: boolean }[]> {
+  const waiting: { one: AnsweredCheck; grown: boolean }[] = []
+  for (const one of answered.filter((answer) => isRawHigh(answer, policy))) {
+    const { outcome, bars } = one.result
+    const allowing = bars?.entries.filter(({ kind }) => kind === 'allow') ?? []
+    let grown = false
+    for (const { id } of allowing)
+      grown = (await noteAllowed(tx, id, await severeOf(tx, one.result))) || grown
+    if (grown || outcome.level === 'high') waiting.push({ one, grown })
+  }
+  return waiting
+}
+
 /** -> open: for those of these answers whose level is high, where the policy has them reviewed. An
  *  address that waits already, was denied, or was decided about an answer no better than this one
  *  does not wait again. The caller has locked the accounts of the customers and the checks. */
@@ -110,8 +135,12 @@ export async function openReviews(
   answered: readonly AnsweredCheck[],
   now: Date,
 ): Promise<void> {
-  const high = answered.filter(({ result }) => result.outcome.level === 'high')
-  if (high.length === 0 || !(await currentPolicy(tx)).review_high_answers) return
+  if (answered.length === 0) return
+  const policy = await currentPolicy(tx)
+  if (!policy.review_high_answers) return
+  const waiting = await waitingAmong(tx, answered, policy)
+  if (waiting.length === 0) return
+  const high = waiting.map(({ one }) => one)
   const opened = await tx<OpenedReview>`
     with high as (
       select distinct on (customer_id, address) * from unnest(
@@ -119,8 +148,9 @@ export async function openReviews(
         ${high.map(({ check }) => check.customer_id)}::text[],
         ${high.map(screenedAddress)}::text[],
         ${high.map(({ result }) => result.outcome.score)}::numeric[],
-        ${high.map(({ result }) => result.outcome.blacklist)}::boolean[])
-        as h (check_id, customer_id, address, risk_score, blacklist)
+        ${high.map(({ result }) => result.outcome.blacklist)}::boolean[],
+        ${waiting.map(({ grown }) => grown)}::boolean[])
+        as h (check_id, customer_id, address, risk_score, blacklist, grown)
       order by customer_id, address, risk_score desc, check_id
     ), opened as (
       insert into aml_review (check_id, customer_id, address, risk_score, opened_at)
@@ -128,7 +158,7 @@ export async function openReviews(
       where not exists (
         select 1 from aml_review as r left join aml_entry as e on e.id = r.entry_id
         where r.customer_id = high.customer_id and r.address = high.address
-          and (r.state = 'open' or r.risk_score >= high.risk_score
+          and (r.state = 'open' or (r.risk_score >= high.risk_score and not high.grown)
             or (r.decision = 'deny' and e.withdrawn_at is null)))
       order by customer_id, address
       on conflict (customer_id, address) where state = 'open' do nothing
@@ -183,7 +213,8 @@ async function apply(
   { check_id, customer_id, address }: Review,
   decided: { kind: 'allow' | 'deny'; reason: string; made_by: string; made_at: Date },
 ): Promise<{ entry_id: string; next_check_id: string }> {
-  const entry = { customer_id, address, expires_at: null, ...decided }
+  const expires_at = decided.kind === 'allow' ? allowedUntil(decided.made_at) : null
+  const entry = { customer_id, address, expires_at, ...decided }
   const { id: entry_id } = await makeEntry(tx, needs.new_id, entry)
   const [check] = await tx<Check>`select ${CHECK_COLUMNS} from aml_check where id = ${check_id}`
   const { id: next_check_id } = await placeAgain(tx, needs, check!, {

@@ -8,6 +8,7 @@ import { noteEvents } from '../../events/log/notes.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { readPolicy } from '../engine/policy.ts'
 import type { Outcome } from '../engine/scoring.ts'
+import type { SevereAmounts } from '../labels/entries.ts'
 import type { Check, WatchAlertForm } from './forms.ts'
 
 export type WatchRules = {
@@ -95,12 +96,10 @@ export async function noteWatchAnswers(
   }
 }
 
-type SevereAmounts = { share_bp: number; usd: bigint | null }
-
 /** What of an answer is severe; dollars are known of our own engine's alone. */
-async function severeOf(
+export async function severeOf(
   tx: Tx,
-  { outcome, evidence, policy }: WatchAnswer,
+  { outcome, evidence, policy }: Pick<WatchAnswer, 'outcome' | 'evidence' | 'policy'>,
 ): Promise<SevereAmounts> {
   const severe = new Set((await readPolicy(tx, policy)).severe)
   const share_bp = outcome.factors

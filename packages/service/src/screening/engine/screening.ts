@@ -103,7 +103,8 @@ function conclude(basis: Basis, question: Question, findings: Findings): Screeni
 }
 
 /** What the screening rests on. */
-function basisFacts({ generation, policy }: Basis, findings: Findings): Record<string, Fact> {
+function basisFacts(basis: Basis, findings: Findings): Record<string, Fact> {
+  const { generation, policy } = basis
   const { first, number, id, time_ms, since } = findings.index
   return {
     index: {
@@ -116,7 +117,7 @@ function basisFacts({ generation, policy }: Basis, findings: Findings): Record<s
     },
     label_set: String(generation.label_set),
     lists: generation.lists.map(listFact),
-    notes: notesOf({ generation, policy }, findings),
+    notes: notesOf(basis, findings),
     policy: {
       name: policy.name,
       version: String(policy.version),
@@ -176,9 +177,12 @@ const listFact = ({ list, title, sha256, entries, loaded_at }: LoadedList): Fact
   loaded_at: loaded_at.toISOString(),
 })
 
+/** The age from which on a nightly reading is named as old. */
+const SENT_FRESH_MS = 48 * 3_600_000
+
 function notesOf(
-  { generation: { lists, label_set }, policy }: Pick<Basis, 'generation' | 'policy'>,
-  { screened, by_transfer, ended, transfers, bars }: Findings,
+  { generation: { lists, label_set }, policy, sent }: Basis,
+  { screened, by_transfer, ended, transfers, bars, index }: Findings,
 ): string[] {
   const notes: string[] = []
   if (bars && bars.label_set !== label_set)
@@ -208,6 +212,11 @@ function notesOf(
     notes.push('The score is by what is new: money that was here before and came back is not.')
   if (policy.sent && !by_transfer && !ended)
     notes.push('Where what was sent has ended, beyond its receivers, is not known yet.')
+  if (sent && ended && index.time_ms - sent.time_ms > SENT_FRESH_MS)
+    notes.push(
+      'Where what was sent has ended is known as of ' +
+        `${new Date(sent.time_ms).toISOString()} alone: no newer reading is through.`,
+    )
   return notes
 }
 

@@ -184,7 +184,9 @@ function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
     out.word(words[2 * place + NEW_AT_PERIOD_BEFORE]!)
   }
   let visited = 0
-  for (let i = 0; i < VISITS; i++) if (visits[slot * VISITS + i] !== 0) visited |= 1 << i
+  // An index that does not count what is new has none.
+  for (let i = 0; i < VISITS && visits.length > 0; i++)
+    if (visits[slot * VISITS + i] !== 0) visited |= 1 << i
   out.number(visited)
   for (let i = 0; i < VISITS; i++)
     if (((visited >>> i) & 1) !== 0) out.float(visits[slot * VISITS + i]!)

@@ -62,6 +62,33 @@ export async function listEntries(
     order by made_at desc, id desc limit ${limit}`
 }
 
+/** For how long an allow entry lasts when nobody says otherwise. */
+export const ALLOWED_DAYS = 90
+export const allowedUntil = (made_at: Date): Date =>
+  new Date(made_at.getTime() + ALLOWED_DAYS * 86_400_000)
+
+/** The severe part of an address: hundredths of a percent, and dollars where they are known. */
+export type SevereAmounts = { share_bp: number; usd: bigint | null }
+
+/** An allow entry wakes up when the severe share grows by so much, or the amount doubles and grows
+ *  by so many dollars. */
+const WAKES_BP = 500
+const WAKES_USD = 1_000n
+
+/** Notes what is severe of an address for which an allow entry is used: at first what it is, then
+ *  whenever it has grown. True when it has. */
+export async function noteAllowed(tx: Tx, id: string, now: SevereAmounts): Promise<boolean> {
+  const { share_bp, usd } = now
+  const [noted] = await tx<{ was_used: boolean }>`
+    update aml_entry as e set seen_severe_bp = ${share_bp}, seen_severe_usd = ${usd}
+    from aml_entry as before
+    where e.id = ${id} and before.id = e.id and (e.seen_severe_bp is null
+      or ${share_bp} >= e.seen_severe_bp + ${WAKES_BP}
+      or ${usd}::bigint >= greatest(2 * e.seen_severe_usd, e.seen_severe_usd + ${WAKES_USD}))
+    returning before.seen_severe_bp is not null as was_used`
+  return noted?.was_used ?? false
+}
+
 /** Ends an entry. False when it is not there, not the customer's, or ended already. */
 export async function withdrawEntry(
   tx: Tx,

@@ -111,11 +111,16 @@ export function flowGenerations(needs: Needs): Generations {
 
   /** After a start, what was in use before goes on answering until what is newer has caught up. */
   async function takeUpUsed(input: Input): Promise<boolean> {
-    const [used] = await sql<{ number: number }>`
-      select number from flow_generation where active_at is not null order by number desc limit 1`
-    if (!used || used.number === input.generation) return false
-    current = await finished(beginGeneration(needs, used.number, undefined))
+    const used = await usedBefore(sql)
+    if (used === undefined || used === input.generation) return false
+    current = await finished(beginGeneration(needs, used, undefined))
     return true
+  }
+
+  /** A generation that was begun since is not asked for any more. */
+  const endBegun = (moved: boolean): boolean => {
+    beginning = next = undefined
+    return moved
   }
 
   const hasMore = () =>
@@ -140,7 +145,8 @@ export function flowGenerations(needs: Needs): Generations {
     if (!current && !next && (await takeUpUsed(input))) return true
     const moved = current !== undefined && (await advance(needs, current))
     if (current) await saveWhenDue(needs, current, { behind: moved })
-    if ((beginning ?? next ?? current)?.number !== input.generation) {
+    if (current && current.number === input.generation) return endBegun(moved)
+    if ((beginning ?? next)?.number !== input.generation) {
       const number = input.generation ?? (await makeGeneration(needs, input, current))
       next = undefined
       beginning = { number, work: beginGeneration(needs, number, current) }
@@ -154,9 +160,7 @@ export function flowGenerations(needs: Needs): Generations {
     const behind = await advance(needs, next)
     await saveWhenDue(needs, next, { behind })
     if (behind) return true
-    await sql`
-      update flow_generation set active_at = ${needs.clock.now()} where number = ${next.number}
-        and active_at is null`
+    await noteInUse(needs, next)
     current = next
     next = undefined
     return true
@@ -167,6 +171,19 @@ export function flowGenerations(needs: Needs): Generations {
     memory: () => [current, next].flatMap((one) => (one ? [memoryOf(one, one === current)] : [])),
     step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], due, run },
   }
+}
+
+async function noteInUse({ sql, clock }: Needs, { number }: Generation): Promise<void> {
+  await sql`
+    update flow_generation set active_at = ${clock.now()} where number = ${number}
+      and active_at is null`
+}
+
+/** The number of the generation that was in use last. */
+async function usedBefore(sql: Sql): Promise<number | undefined> {
+  const [used] = await sql<{ number: number }>`
+    select number from flow_generation where active_at is not null order by number desc limit 1`
+  return used?.number
 }
 
 /** Finds a row where a block waits, or another generation is asked for, or work is under way. */
@@ -384,7 +401,7 @@ async function readBasis(sql: Sql, number: number): Promise<Basis> {
     first_block,
     rules,
     hubs: hubs.length,
-    derived: [...hubLabels(hubs), ...depositLabels(await depositsOf(sql, number))],
+    derived: [...hubLabels(hubs, rules), ...depositLabels(await depositsOf(sql, number))],
     lists: await listsOfSet(sql, label_set),
     base: await baseOf(sql, first_block),
     assets: await readAssets(sql),
@@ -562,10 +579,15 @@ async function* restoringNewest(
   generation: number,
   { labels, rules, before = Number.MAX_SAFE_INTEGER }: Like & { before?: number },
 ): AsyncGenerator<undefined, Position | undefined> {
-  const saved = await sql<{ number: bigint }>`
-    select number from flow_checkpoint where generation = ${generation} and number < ${before}
-      order by number desc`
-  for (const { number } of saved) {
+  const broken: bigint[] = []
+  for (;;) {
+    // Looked up each time: while one is read, another process may save a newer and delete it.
+    const [saved] = await sql<{ number: bigint }>`
+      select number from flow_checkpoint where generation = ${generation} and number < ${before}
+        and number <> all(${broken}::bigint[])
+      order by number desc limit 1`
+    if (!saved) return undefined
+    const { number } = saved
     try {
       const parts = readParts(sql, generation, Number(number))
       const index = yield* readingCheckpoint(labels, parts, rules)
@@ -575,9 +597,9 @@ async function* restoringNewest(
       return { index, block_id: block?.id }
     } catch (thrown) {
       if (!(thrown instanceof BrokenCheckpoint)) throw thrown
+      broken.push(number)
     }
   }
-  return undefined
 }
 
 async function* readParts(
@@ -671,9 +693,12 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
               order by number limit 2000)) as c
           limit 2000)
         returning 1`
+      // Beyond the window nothing is kept that a range could lead to: without that there would be
+      // one more for each label set, for ever.
       await sql`
         delete from flow_carried_from
-        where generation <> all(${ranges.map((one) => one.generation)}::integer[])`
+        where generation <> all(${ranges.map((one) => one.generation)}::integer[])
+          or until < ${Number(newest.number) - WINDOWS_KEPT * carried_blocks}`
       await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
       await sql`delete from flow_checkpoint where generation < ${oldest.number}`
       return gone.length > 0

@@ -6,7 +6,7 @@
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
 import type { FlowIndex } from '../flow/flow_index.ts'
-import type { Label } from '../flow/labels.ts'
+import { type Label, TERMINAL_CONFIDENCE } from '../flow/labels.ts'
 import { ASSET, SLOT, writeAddress } from '../flow/memory.ts'
 
 /** `address`: 40 hexadecimal characters. */
@@ -57,13 +57,16 @@ export async function hubsOf(sql: Sql | Tx, generation: number): Promise<Hub[]> 
     select address, counterparties from flow_hub where generation = ${generation} order by address`
 }
 
-/** As labels: sure enough to be terminals, and of the kind that any list's word goes before. */
-export function hubLabels(hubs: readonly Hub[]): Label[] {
+/** As labels, of the kind that any list's word goes before. By the first rules they are terminals.
+ *  Whoever has paid some thousand others is a hub, which costs some hundred dollars: so since the
+ *  third half of what leaves one keeps its origin. */
+export function hubLabels(hubs: readonly Hub[], rules: number): Label[] {
+  const confidence = rules >= 3 ? TERMINAL_CONFIDENCE - 1 : TERMINAL_CONFIDENCE
   const category = categoryNumber('unidentified_service')!
   return hubs.map(({ address }) => ({
     address,
     category,
-    confidence: 50,
+    confidence,
     kind: 'heuristic',
     from_ms: Number.NEGATIVE_INFINITY,
     to_ms: Number.POSITIVE_INFINITY,

@@ -8,7 +8,8 @@ import { type Clock, later } from '../../lib/clock.ts'
 import { finished } from '../../lib/portions.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import { FlowIndex } from '../flow/flow_index.ts'
+import { BrokenCheckpoint, readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
+import { FlowIndex, type FlowRules } from '../flow/flow_index.ts'
 import { readHolding } from '../flow/holdings.ts'
 import { LabelTable } from '../flow/label_table.ts'
 import { applyBlock, countTransfers } from '../flow/log.ts'
@@ -18,8 +19,9 @@ import { depositsOf, SweepTally, storeFound } from './deposit_addresses.ts'
 import { type Asset, addressOfBare, bareAddress, bareHex, blocksBefore } from './flow_log.ts'
 import { describeGeneration, type Generation, type Generations } from './generations.ts'
 
-/** What came out of a reading: a flow index in which senders and receivers are each other. */
-export type SentIndex = { generation: number; height: number; index: FlowIndex }
+/** The result of a reading: a flow index in which senders and receivers are each other, and the
+ *  time of the block from which it was read back. */
+export type SentIndex = { generation: number; height: number; time_ms: number; index: FlowIndex }
 
 export type SentReading = { current(): SentIndex | undefined; step: Step }
 
@@ -51,24 +53,17 @@ export function sentReading(needs: {
   let done: number | undefined
   let reading: Reading | undefined
 
-  /** The newest plan; a day after it, or where there is none, a new one. */
-  async function newestPlan(used: Generation): Promise<Plan | undefined> {
-    const now = clock.now()
-    const height = used.index.block_number
-    await sql`
-      insert into flow_sent (generation, height, begun_at)
-      select ${used.number}, ${height}, ${now}
-      where not exists (select from flow_sent where begun_at > ${later(clock, -DAY_MS)})`
-    const [plan] = await sql<{ number: number; generation: number; height: bigint }>`
-      select number, generation, height from flow_sent order by number desc limit 1`
-    return plan && { ...plan, height: Number(plan.height) }
-  }
-
   async function run(): Promise<boolean> {
     const used = generations.current()
     if (!used || used.rules < 2 || used.block_id === undefined) return false
     if (!reading) {
-      const plan = await newestPlan(used)
+      const kept = current ? undefined : await keptReading(sql, used)
+      if (kept) {
+        current = kept.sent
+        done = kept.number
+        return true
+      }
+      const plan = await newestPlan(needs, used)
       if (!plan || plan.number === done || used.index.block_number < plan.height) return false
       reading = await beginReading(sql, plan, await generationOf(sql, plan, used))
       return reading !== undefined
@@ -81,9 +76,10 @@ export function sentReading(needs: {
       return true
     }
     if (await readOn(sql, reading)) return true
-    const { plan, index } = reading
+    const { plan, start, index } = reading
     await storeSweeps(sql, reading)
-    current = { generation: plan.generation, height: plan.height, index }
+    current = { ...plan, time_ms: start.time_ms, index }
+    await keepReading(sql, plan, { index, at: clock.now() })
     done = plan.number
     reading = undefined
     return true
@@ -106,6 +102,21 @@ export function sentReading(needs: {
   }
 }
 
+/** The newest plan; a day after it, or where there is none, a new one. */
+async function newestPlan(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  used: Generation,
+): Promise<Plan | undefined> {
+  const height = used.index.block_number
+  await sql`
+    insert into flow_sent (generation, height, begun_at)
+    select ${used.number}, ${height}, ${clock.now()}
+    where not exists (select from flow_sent where begun_at > ${later(clock, -DAY_MS)})`
+  const [plan] = await sql<{ number: number; generation: number; height: bigint }>`
+    select number, generation, height from flow_sent order by number desc limit 1`
+  return plan && { ...plan, height: Number(plan.height) }
+}
+
 /** The generation of a plan. Freezes, and who sends to services, are of the one in use. */
 async function generationOf(sql: Sql, plan: Plan, used: Generation): Promise<Generation> {
   if (plan.generation === used.number) return used
@@ -125,10 +136,26 @@ async function beginReading(sql: Sql, plan: Plan, of: Generation): Promise<Readi
 const LABELS = 5_000
 
 async function reversedIndex(
-  { labels, index }: Generation,
+  of: Generation,
   start: ReadingStart,
   tally?: SweepTally,
 ): Promise<FlowIndex> {
+  const reversed = new FlowIndex([], undefined, sentRules(of))
+  await finished(reversed.takeLabels(await reversedTable(of, start, tally)))
+  return reversed
+}
+
+const sentRules = ({ index }: Generation): FlowRules => ({
+  net: false,
+  swaps: index.rules.swaps,
+  reversed: true,
+})
+
+async function reversedTable(
+  { labels, index }: Generation,
+  start: ReadingStart,
+  tally?: SweepTally,
+): Promise<LabelTable> {
   const table = new LabelTable()
   let count = 0
   for (const label of reversedLabels(labels.all(), index.freezes, start)) {
@@ -136,13 +163,7 @@ async function reversedIndex(
     tally?.addLabel(label)
     if (++count % LABELS === 0) await turnOfLoop()
   }
-  const reversed = new FlowIndex([], undefined, {
-    net: false,
-    swaps: index.rules.swaps,
-    reversed: true,
-  })
-  await finished(reversed.takeLabels(table))
-  return reversed
+  return table
 }
 
 async function startAt(
@@ -188,6 +209,63 @@ async function storeSweeps(sql: Sql, { of, tally, plan }: Reading): Promise<void
   await sql.begin((tx) => storeFound(tx, found, plan.height))
 }
 
+/** Keeps what came out of a reading for processes that start later; the first that is through with
+ *  it does. */
+async function keepReading(
+  sql: Sql,
+  { number }: Plan,
+  { index, at }: { index: FlowIndex; at: Date },
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    const mine = await tx`
+      update flow_sent set read_at = ${at} where number = ${number} and read_at is null
+      returning 1`
+    if (mine.length === 0) return
+    let part = 0
+    for (const bytes of writeCheckpoint(index)) {
+      await tx`
+        insert into flow_sent_part (number, part, bytes)
+        values (${number}, ${part}, ${Buffer.from(bytes)})`
+      part += 1
+    }
+    await tx`delete from flow_sent_part where number <> ${number}`
+  })
+}
+
+/** The newest reading that was kept; undefined when there is none that can be read: then the log is
+ *  read back again. */
+async function keptReading(
+  sql: Sql,
+  used: Generation,
+): Promise<{ number: number; sent: SentIndex } | undefined> {
+  const [row] = await sql<Omit<Plan, 'height'> & { height: bigint }>`
+    select number, generation, height from flow_sent
+    where read_at is not null order by number desc limit 1`
+  if (!row || row.height > used.index.block_number) return undefined
+  const plan = { ...row, height: Number(row.height) }
+  const of = await generationOf(sql, plan, used)
+  const start = await startAt(sql, plan.height, of)
+  if (!start) return undefined
+  try {
+    const labels = await reversedTable(of, start)
+    const parts = sentParts(sql, plan.number)
+    const index = await finished(readingCheckpoint(labels, parts, sentRules(of)))
+    return { number: plan.number, sent: { ...plan, time_ms: start.time_ms, index } }
+  } catch (thrown) {
+    if (!(thrown instanceof BrokenCheckpoint)) throw thrown
+    return undefined
+  }
+}
+
+async function* sentParts(sql: Sql, number: number): AsyncGenerator<Uint8Array> {
+  for (let part = 0; ; part++) {
+    const [row] = await sql<{ bytes: Uint8Array }>`
+      select bytes from flow_sent_part where number = ${number} and part = ${part}`
+    if (!row) return
+    yield row.bytes
+  }
+}
+
 /** The reading of a past answer, done again. `of` is its generation, computed to that block or
  *  beyond. */
 export async function readSentThen(
@@ -199,7 +277,7 @@ export async function readSentThen(
   if (!start) return undefined
   const reading = { of, start, index: await reversedIndex(of, start), before: height + 1 }
   while (await readOn(sql, reading)) {}
-  return { generation: of.number, height, index: reading.index }
+  return { generation: of.number, height, time_ms: start.time_ms, index: reading.index }
 }
 
 /** What an address sent of every asset, by where that has ended. */

@@ -77,11 +77,12 @@ export async function allowOperation(
   tx: Tx,
   { id, at, by }: { id: string; at: Date; by: string },
 ): Promise<OperationProposal> {
-  const [proposal] = await tx<OperationProposal & { role: string }>`
+  const [found] = await tx<OperationProposal & { role: string }>`
     select ${OPERATION_COLUMNS}, session_user::text as role from operation_proposal
     where id = ${id} for update`
-  if (!proposal) throw refusal(`Nothing is proposed under the id ${id}.`)
-  await requireSecond(tx, proposal, { at, by, verb: 'allow' })
+  if (!found) throw refusal(`Nothing is proposed under the id ${id}.`)
+  const { role: _, ...proposal } = found
+  await requireSecond(tx, found, { at, by, verb: 'allow' })
   await tx`
     update operation_proposal set approved_at = ${at}, approved_by = ${by},
       approved_role = session_user
