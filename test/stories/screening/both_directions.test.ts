@@ -4,11 +4,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replayCheck } from 'penstock-service/screening/checks/replay.ts'
+import { readEvidence } from 'penstock-service/screening/engine/evidence.ts'
 import {
   publishPolicy,
   SHIPPED_NEWEST,
   SHIPPED_POLICY,
 } from 'penstock-service/screening/engine/policy.ts'
+import { readReportContext } from 'penstock-service/screening/reports/context.ts'
+import { reportPage } from 'penstock-service/screening/reports/report.ts'
 import {
   listDeposits,
   revokeDeposit,
@@ -34,7 +37,7 @@ async function nextNight(world: ScreeningWorld) {
 const sharesOf = (factors: readonly { name: string; score: number }[]) =>
   Object.fromEntries(factors.map(({ name, score }) => [name, score]))
 
-test('nearly all that came from an exchange goes straight to a sanctioned address', async (t) => {
+test('S3: nearly all that came from an exchange goes straight to a sanctioned one', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [exchange, mule, sdn] = [world.person(), world.person(), world.person()]
@@ -94,6 +97,10 @@ test('what was sent is followed to where it ended, and can be done again', async
   const { sent, floors } = await world.evidence(check.id)
   assert.equal(sent!.ended.sanctions!.usd, '9000.00')
   assert.ok(floors.some(({ rule }) => rule === 'destination_indirect'))
+  const kept = (await readEvidence(world.sql, check.id))!
+  const page = reportPage(kept, await readReportContext(world.sql, kept))
+  assert.match(page, /What of it is new.*exchange licensed<\/td><td>100\.00 %/s)
+  assert.match(page, /has ended<\/h2>.*sanctions<\/td><td>50\.00 %<\/td><td>9000\.00/s)
   world.send(payer, sdn, 1n * TRX)
   await world.publish('operator', [{ address: exchange.address, category: 'exchange_licensed' }])
   await world.settle()
@@ -105,6 +112,61 @@ test('what was sent is followed to where it ended, and can be done again', async
   await world.drain(other)
   const again = await world.ask({ customer_id, address }, other)
   assert.deepEqual(again.sent_factors, later.sent_factors, 'another process reads the same')
+})
+
+test('a process that starts knows at once what the last night has found', async (t) => {
+  const world = await makeScreeningWorld(t, { checkpoint_transfers: 1 })
+  const customer_id = await world.customer()
+  await begin(world)
+  const [payer, middle, sdn] = [world.person(), world.person(), world.person()]
+  await world.publish('operator', [{ address: sdn.address, category: 'sanctions' }])
+  await world.settle()
+  world.send(payer, middle, 40_000n * TRX)
+  world.send(middle, sdn, 30_000n * TRX)
+  await nextNight(world)
+  const { address } = payer
+  const before = await world.ask({ customer_id, address })
+  assert.ok((await world.evidence(before.id)).floors.some(({ rule }) => /_indirect$/.test(rule)))
+  // Whoever read the log back again would find nothing.
+  await world.sql`update flow_block set transfers = '', tx_ids = ''`
+  const started = world.startProcess(world.connect())
+  await world.drain(started)
+  const after = await world.ask({ customer_id, address }, started)
+  assert.deepEqual([after.risk_score, after.sent_factors], [before.risk_score, before.sent_factors])
+  assert.deepEqual((await world.evidence(after.id)).sent, (await world.evidence(before.id)).sent)
+  assert.equal((await world.sql`select 1 from flow_sent_part`).length, 1, 'the last one alone')
+})
+
+test('a reading that is days old is told to be old, and not taken for nothing', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  await begin(world)
+  const [payer, middle, sdn] = [world.person(), world.person(), world.person()]
+  await world.publish('operator', [{ address: sdn.address, category: 'sanctions' }])
+  world.send(payer, middle, 40_000n * TRX)
+  world.send(middle, sdn, 30_000n * TRX)
+  await nextNight(world)
+  const notesOf = async (id: string) => (await world.evidence(id)).notes.join()
+  const fresh = await world.ask({ customer_id, address: payer.address })
+  assert.doesNotMatch(await notesOf(fresh.id), /no newer reading/)
+  world.scene.post('/devchain/advance', { seconds: 3 * 86_400 })
+  world.mine(20)
+  // The next night does not come.
+  await world.drainWithout('read_sent')
+  const { check } = await world.process.place({
+    customer_id,
+    idempotency_key: null,
+    type: 'address',
+    network: 'TRX',
+    address: payer.address,
+    hash: null,
+    direction: null,
+  })
+  await world.drainWithout('read_sent')
+  const old = await world.check(check.id)
+  assert.equal(old.risk_score, fresh.risk_score)
+  assert.match(await notesOf(old.id), /is known as of 20.*alone: no newer reading is through/)
+  for (const { id } of [fresh, old]) assert.ok((await replayCheck(world.sql, id)).same)
 })
 
 test('an address that only forwards to a service is its deposit address', async (t) => {
@@ -165,7 +227,7 @@ test('an address that only forwards to a service is its deposit address', async 
     assert.equal((await replayCheck(world.sql, id)).same, true)
 })
 
-test('stolen tokens that a pool turns into TRX are stolen TRX', async (t) => {
+test('S5: stolen tokens that a pool turns into TRX are stolen TRX', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [thief, mule, pool] = [world.person(), world.person(), world.person()]

@@ -6,8 +6,9 @@
 import { escaped } from '../../lib/html.ts'
 import type { Evidence } from '../engine/evidence.ts'
 import type { ReportContext } from './context.ts'
+import { countedPart, type DirectionFacts, sentPart } from './directions.ts'
 import { bars, factorTable, pathPart } from './money.ts'
-import { rulesPart } from './rules.ts'
+import { type ActedFact, rulesPart } from './rules.ts'
 import {
   amountText,
   categoryText,
@@ -17,7 +18,7 @@ import {
   type TransferFact,
 } from './text.ts'
 
-export type Facts = {
+export type Facts = DirectionFacts & {
   engine: string
   answers: Answer[]
   asked: {
@@ -43,7 +44,7 @@ export type Facts = {
   transfers: TransferFact[]
   destinations: { sent_usd: string; to: Record<string, string> } | null
   factors: FactorFact[]
-  floors: { rule: string; category: string | null; points: string }[]
+  floors: ActedFact[]
   blacklisted_by: string[]
   /** What the newest rows said of the address; null in answers of the engine before. */
   bars: {
@@ -111,7 +112,9 @@ ${transferPart(facts, context)}
 ${bars(result.risk_factors, facts.factors)}
 ${ownLine(facts)}${factorTable(facts.factors, context.decimals)}
 </section>
+${countedPart(facts)}
 ${destinationPart(facts)}
+${sentPart(facts)}
 ${rulesPart(facts.floors, facts.index.last_block === '' ? undefined : context.policy)}
 ${pathPart(facts.factors, context.decimals)}
 ${labelPart(facts)}

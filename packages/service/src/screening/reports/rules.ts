@@ -4,7 +4,13 @@ import { escaped } from '../../lib/html.ts'
 import type { Floor, Policy } from '../engine/policy.ts'
 import { categoryText } from './text.ts'
 
-export type ActedFact = { rule: string; category: string | null; points: string }
+/** `of`: what is counted, where that is not all that was received. */
+export type ActedFact = { rule: string; category: string | null; points: string; of?: string }
+
+const COUNTED: Readonly<Record<string, string>> = {
+  net_new: ', of what is new',
+  recent: ', of what is recent',
+}
 
 /** What the money did for a rule to apply. */
 const RULES = {
@@ -21,11 +27,12 @@ const OWN_LABEL = 'the address itself has a label of a high-risk category'
 
 /** The rules that acted, and all rules of the policy with their thresholds. */
 export function rulesPart(acted: readonly ActedFact[], policy: Policy | undefined): string {
-  const raised = acted.map(({ rule, category, points }) => {
+  const raised = acted.map(({ rule, category, points, of }) => {
     const words = Object.hasOwn(RULES, rule) ? `money ${RULES[rule as keyof typeof RULES]}` : rule
     const sentence = rule === 'own_label' ? OWN_LABEL : words
     const named = category === null ? '' : ` (${categoryText(category)})`
-    return `<li>At least ${escaped(points)} points: ${escaped(sentence)}${named}</li>`
+    const counted = COUNTED[of ?? ''] ?? ''
+    return `<li>At least ${escaped(points)} points: ${escaped(sentence)}${named}${counted}</li>`
   })
   const part =
     raised.length === 0
