@@ -6,110 +6,29 @@
 // a table and keeps their balances: the least that whoever wants to know an address's money must
 // do.
 
-import { categoryNumber } from 'penstock-service/screening/flow/categories.ts'
 import { stateHash, writeCheckpoint } from 'penstock-service/screening/flow/checkpoint.ts'
 import { FlowIndex } from 'penstock-service/screening/flow/flow_index.ts'
-import type { Label } from 'penstock-service/screening/flow/labels.ts'
-import { applyBlock, CarriedWriter, type LoggedBlock } from 'penstock-service/screening/flow/log.ts'
+import { applyBlock, CarriedWriter } from 'penstock-service/screening/flow/log.ts'
 import { bitCount, MASK, SLOT } from 'penstock-service/screening/flow/memory.ts'
+import {
+  blockOf,
+  type Draw,
+  drawer,
+  labels,
+  nextBlock,
+  people,
+  type Traffic,
+  writeAddress,
+} from './parts/flow_traffic.ts'
 
 const ADDRESSES = 4_000_000
-const SERVICES = 300
 /** Before the clock runs for the figure; the time of these, from an empty index on, is printed
  *  apart. */
 const EARLIER = 4_000_000
 const TRANSFERS = 4_000_000
 const BLOCK = 200
 
-type Draw = () => number
-
-/** Numbers from 0 up to 1, the same for the same seed. */
-function drawer(seed: number): Draw {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
-/** The address of the n-th: spread over all values, as hashes are. */
-function writeAddress(words: Uint32Array, at: number, n: number): void {
-  let state = n
-  for (let i = 0; i < 5; i++) {
-    state = (state + 0x9e3779b9) | 0
-    const mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad)
-    words[at + i] = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97) ^ n
-  }
-}
-
-function addressText(n: number): string {
-  const words = new Uint32Array(5)
-  writeAddress(words, 0, n)
-  return Buffer.from(words.buffer).toString('hex')
-}
-
-/** How the services' traffic divides among categories, in percent: nearly all of it is exchanges,
- *  as on the chain. */
-const VOLUMES: Record<string, number> = {
-  exchange_licensed: 40,
-  exchange_unlicensed: 20,
-  payment: 12,
-  liquidity_pools: 10,
-  bridge: 5,
-  gambling: 5,
-  unidentified_service: 3,
-  mixer: 1,
-  scam: 1,
-  exchange_fraudulent: 1,
-  sanctions: 1,
-  issuer_frozen: 1,
-}
-const kinds = Object.entries(VOLUMES).flatMap(([name, percent]) =>
-  Array<number>(percent).fill(categoryNumber(name)!),
-)
-
-const labels: Label[] = Array.from({ length: SERVICES }, (_, n) => ({
-  address: addressText(n),
-  category: kinds[n % kinds.length]!,
-  confidence: n % 13 === 0 ? 30 : 100,
-  kind: 'curated',
-  from_ms: Number.NEGATIVE_INFINITY,
-  to_ms: Number.POSITIVE_INFINITY,
-}))
-
-type Traffic = (draw: Draw) => { from: number; to: number }
-
-/** People come up by a curve; who came up as often as a service would be one, and labelled. */
-const person = (draw: Draw) => SERVICES + Math.floor((ADDRESSES - SERVICES) * draw() ** 1.5)
-
-/** 30 % out of services, 30 % into them, the rest between people. */
-const skewed: Traffic = (draw) => {
-  const kind = draw()
-  const service = Math.floor(SERVICES * draw())
-  if (kind < 0.3) return { from: service, to: person(draw) }
-  return { from: person(draw), to: kind < 0.6 ? service : person(draw) }
-}
-
-/** Everybody pays everybody. */
-const uniform: Traffic = (draw) => ({
-  from: draw() < 0.05 ? Math.floor(SERVICES * draw()) : Math.floor(ADDRESSES * draw()),
-  to: Math.floor(ADDRESSES * draw()),
-})
-
-function blockOf(draw: Draw, traffic: Traffic, size: number): Uint8Array {
-  const words = new Uint32Array(size * 13)
-  for (let at = 0; at < words.length; at += 13) {
-    const { from, to } = traffic(draw)
-    const amount = Math.floor(10 ** (3 + 8 * draw()))
-    writeAddress(words, at + 1, from)
-    writeAddress(words, at + 6, to)
-    words[at + 11] = amount
-    words[at + 12] = amount / 2 ** 32
-  }
-  return new Uint8Array(words.buffer)
-}
+const { skewed, uniform } = people(ADDRESSES)
 
 type Figures = {
   /** Processor time: what others do on the machine does not count. */
@@ -189,17 +108,6 @@ function bareLoop(traffic: Traffic, draw: Draw): number {
     cpu_us += used.user + used.system
   }
   return cpu_us / TRANSFERS
-}
-
-function nextBlock(index: FlowIndex, transfers: Uint8Array): LoggedBlock {
-  const number = index.block_number + 1
-  return {
-    number,
-    time_ms: number * 3_000,
-    freezes: [],
-    first_sequence: index.sequence + 1,
-    transfers,
-  }
 }
 
 function measure(traffic: Traffic): { figures: Figures; index: FlowIndex } {
