@@ -4,8 +4,9 @@
 // the name. A list that names parties and no address of this network is read all the same.
 
 import { refusal } from '../../lib/fault.ts'
+import { csvRecords } from './csv.ts'
 import { Collected, type ListEntry, type ListReader } from './list_entries.ts'
-import { columnName, field, rowsOf, type TableRow } from './tables.ts'
+import { columnName, field, type TableRow } from './tables.ts'
 import { nameOf, readXml, type Tag } from './xml.ts'
 
 const listed = (entity: string, reference: string): Omit<ListEntry, 'address'> => ({
@@ -24,21 +25,20 @@ const OFSI_NUMBERS = ['group_id', 'ofsi_group_id', 'unique_id']
 /** The header of OFSI's table stands below a line with the date of the list. */
 async function* ofsiRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRow> {
   let header: string[] | undefined
-  const how = { columns: false, relax_column_count: true } as const
-  for await (const { line, fields } of rowsOf(bytes, how)) {
-    const cells = fields as unknown as string[]
-    if (header === undefined) {
-      const names = cells.map(columnName)
-      if (names.includes(OFSI_REMARKS) && OFSI_NUMBERS.some((name) => names.includes(name)))
-        header = names
-      else if (line > 2)
-        throw refusal(`line ${line}: there are no columns "Other Information" and "Group ID".`)
-      continue
+  for await (const records of csvRecords(bytes))
+    for (const { line, fields: cells } of records) {
+      if (header === undefined) {
+        const names = cells.map(columnName)
+        if (names.includes(OFSI_REMARKS) && OFSI_NUMBERS.some((name) => names.includes(name)))
+          header = names
+        else if (line > 2)
+          throw refusal(`line ${line}: there are no columns "Other Information" and "Group ID".`)
+        continue
+      }
+      if (cells.length !== header.length)
+        throw refusal(`line ${line}: it has ${cells.length} columns, and not ${header.length}.`)
+      yield { line, fields: Object.fromEntries(header.map((name, i) => [name, cells[i]!])) }
     }
-    if (cells.length !== header.length)
-      throw refusal(`line ${line}: it has ${cells.length} columns, and not ${header.length}.`)
-    yield { line, fields: Object.fromEntries(header.map((name, i) => [name, cells[i]!])) }
-  }
   if (header === undefined) throw refusal("This is not OFSI's list: it has no header.")
 }
 

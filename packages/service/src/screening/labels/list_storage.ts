@@ -25,6 +25,7 @@ export type EntryKey = { entry_version: bigint; n: number }
 const PORTION = 2_000
 
 const DIGEST_BYTES = 16
+const DIGESTS_AT_ONCE = 8_000
 
 /** What counts of an entry, in few bytes. In SQL the same is said by `digestsOf`. */
 function digestOf(entry: ListEntry): string {
@@ -116,33 +117,39 @@ async function* digestsOf(
   sql: Sql | Tx,
   version: bigint,
 ): AsyncGenerator<{ entry_version: bigint; digests: Buffer }> {
-  const stored = await sql<{ id: bigint }>`
-    select o.id from list_version as v join list_version as o on o.list = v.list and o.id <= v.id
+  const stored = await sql<{ id: bigint; last: number }>`
+    select o.id, coalesce((select max(n) from list_entry where version_id = o.id), 0) as last
+    from list_version as v join list_version as o on o.list = v.list and o.id <= v.id
     where v.id = ${version} order by o.id`
-  for (const { id } of stored) {
-    for (let after: number | null = 0; after !== null; ) {
-      const [row]: { last: number | null; digests: Buffer }[] = await sql<{
-        last: number | null
-        digests: Buffer
-      }>`
+  const portionAt = (id: bigint, after: number) =>
+    sql<{ digests: Buffer | null }>`
         with portion as (
           select e.n, e.address, e.category, e.entity, e.kind, e.confidence, e.reference,
             e.valid_from, e.valid_to
           from list_entry as e left join list_removal as r on r.entry_version = e.version_id
             and r.n = e.n
-          where e.version_id = ${id} and e.n > ${after}
-            and (r.version_id is null or r.version_id > ${version})
-          order by e.n limit ${PORTION})
-        select max(n) as last, string_agg(int4send(n) || substring(sha256(convert_to(concat_ws('|',
+          where e.version_id = ${id} and e.n > ${after} and e.n <= ${after + DIGESTS_AT_ONCE}
+            and (r.version_id is null or r.version_id > ${version}))
+        select string_agg(int4send(n) || substring(sha256(convert_to(concat_ws('|',
             address, category, kind, confidence,
             coalesce((extract(epoch from valid_from) * 1000)::bigint::text, ''),
             coalesce((extract(epoch from valid_to) * 1000)::bigint::text, ''),
             octet_length(entity), entity, reference), 'UTF8')) for ${DIGEST_BYTES}), ''::bytea)
           as digests
         from portion`
-      if (row!.last !== null) yield { entry_version: id, digests: row!.digests }
-      after = row!.last
-    }
+  const portions = stored.flatMap(({ id, last }) =>
+    Array.from({ length: Math.ceil(last / DIGESTS_AT_ONCE) }, (_, i) => ({
+      id,
+      after: i * DIGESTS_AT_ONCE,
+    })),
+  )
+  // The next one is worked out while the last one is compared.
+  let coming = portions[0] && portionAt(portions[0].id, portions[0].after)
+  for (const [i, { id }] of portions.entries()) {
+    const [row] = await coming!
+    const next = portions[i + 1]
+    coming = next && portionAt(next.id, next.after)
+    if (row?.digests) yield { entry_version: id, digests: row.digests }
   }
 }
 
@@ -160,11 +167,14 @@ export async function storeDifference(
       from unnest(${portion.map((one) => one.entry_version)}::bigint[],
                   ${portion.map((one) => one.n)}::integer[]) as r (entry_version, n)`
   }
+  // The next portion is put together while the last one is written.
+  let writing: Promise<unknown> = Promise.resolve()
   for (let at = 0; at < added.length; at += PORTION) {
     const portion = added.slice(at, at + PORTION)
     const column = <K extends keyof ListEntry>(name: K) =>
       portion.map((entry) => entry[name] ?? null)
-    await tx`
+    await writing
+    writing = tx`
       insert into list_entry (version_id, n, address, category, entity, kind, confidence, reference,
         valid_from, valid_to)
       select ${version}, ${at}::integer + n, address, category, entity, kind, confidence, reference,
@@ -177,6 +187,7 @@ export async function storeDifference(
                   ${column('valid_to')}::timestamptz[]) with ordinality
         as e (address, category, entity, kind, confidence, reference, valid_from, valid_to, n)`
   }
+  await writing
 }
 
 /** Entries by where they are stored. */

@@ -71,6 +71,6 @@ test('no more is read of a list than a list can have', async () => {
   )
   await assert.rejects(
     readOperatorTable(endless('one field without an end ')),
-    /[Mm]ax.?[Rr]ecord.?[Ss]ize/,
+    /longer than any record/,
   )
 })

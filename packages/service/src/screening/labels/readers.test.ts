@@ -304,7 +304,7 @@ test("what is not OFSI's list, or is cut off, is refused with its line", async (
   await refused('a,b\nc,d\ne,f\n', /line 3: there are no columns "Other Information"/)
   await refused(OFSI.slice(0, OFSI.lastIndexOf(',Russia')), /line 5: it has 5 columns, and not 8/)
   await refused(OFSI.replace(',16002', ','), /line 5: there is no Group ID/)
-  await refused(OFSI.replace('Nothing is', '"Nothing is'), /line 5|Quote/)
+  await refused(OFSI.replace('Nothing is', '"Nothing is'), /line 5: a quote is not closed/)
 })
 
 const EU = `<?xml version="1.0" encoding="UTF-8"?>

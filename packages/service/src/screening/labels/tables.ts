@@ -2,52 +2,56 @@
 // orders. The operator's file is refused as a whole at its first mistake, with the line: half of a
 // list is worse than the one before it.
 
-import { type Options, parse } from 'csv-parse'
 import { isAddress } from 'penstock-tron/address.ts'
 import { refusal } from '../../lib/fault.ts'
 import { categoryNamed } from '../flow/category_names.ts'
-import { Collected, type ListContents, type ListReader, readInstant } from './list_entries.ts'
+import { csvRecords } from './csv.ts'
+import {
+  Collected,
+  type ListContents,
+  type ListEntry,
+  type ListReader,
+  readInstant,
+} from './list_entries.ts'
 
 export type TableRow = { line: number; fields: Record<string, string> }
 
 /** The name of a column, however it is written. */
 export const columnName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '_')
 
-const OPTIONS: Options = {
-  bom: true,
-  trim: true,
-  skip_empty_lines: true,
-  info: true,
-  /** A quote that is never closed would take in the rest of the file. */
-  max_record_size: 1_000_000,
-  columns: (names: string[]) => names.map(columnName),
+/** The rows of a CSV file with a header, as many at once as a chunk of it has. Throws Refused for a
+ *  row that has not as many columns as the header. */
+export async function* portionsOf(
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<readonly TableRow[]> {
+  let names: string[] | undefined
+  for await (const records of csvRecords(bytes)) {
+    const rows: TableRow[] = []
+    for (const { line, fields } of records) {
+      if (names === undefined) {
+        names = fields.map(columnName)
+        continue
+      }
+      if (fields.length !== names.length)
+        throw refusal(`line ${line}: it has ${fields.length} columns, and not ${names.length}.`)
+      const row: TableRow = { line, fields: {} }
+      for (let i = 0; i < names.length; i++) row.fields[names[i]!] = fields[i]!
+      rows.push(row)
+    }
+    yield rows
+  }
 }
 
-/** The rows of a CSV file with a header, with their lines. */
-export async function* rowsOf(
-  bytes: AsyncIterable<Uint8Array>,
-  more: Options = {},
-): AsyncGenerator<TableRow> {
-  const parser = parse({ ...OPTIONS, ...more })
-  const feeding = (async () => {
-    for await (const chunk of bytes)
-      if (!parser.write(chunk)) await new Promise((go) => parser.once('drain', go))
-    parser.end()
-  })().catch((thrown: unknown) =>
-    parser.destroy(thrown instanceof Error ? thrown : new Error(String(thrown))),
-  )
-  for await (const { record, info } of parser as AsyncIterable<{
-    record: Record<string, string>
-    info: { lines: number }
-  }>) {
-    yield { line: info.lines, fields: record }
-  }
-  await feeding
+/** The same, one by one. */
+export async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRow> {
+  for await (const rows of portionsOf(bytes)) yield* rows
 }
 
 /** The first of the named columns that has something. */
-export const field = ({ fields }: TableRow, ...names: string[]) =>
-  names.map((name) => fields[name]).find((text) => text) ?? ''
+export function field({ fields }: TableRow, ...names: string[]): string {
+  for (const name of names) if (fields[name]) return fields[name]
+  return ''
+}
 
 /** The fields of a table. */
 export const TABLE_FIELDS = [
@@ -89,30 +93,34 @@ export async function readTable(
   { columns, category: common }: TableShape,
 ): Promise<ListContents> {
   const collected = new Collected()
-  for await (const found of rowsOf(bytes)) {
-    const row = columns ? mapped(found, columns) : found
-    const where = `line ${row.line}`
-    const address = field(row, 'address')
-    if (!isAddress(address)) throw refusal(`${where}: "${address}" is not an address.`)
-    const said = field(row, 'category') || (common ?? '')
-    const category = categoryNamed(said)
-    if (category === undefined) throw refusal(`${where}: there is no category "${said}".`)
-    const valid_from = readInstant(field(row, 'valid_from'), where)
-    const valid_to = readInstant(field(row, 'valid_to'), where)
-    if (valid_from && valid_to && valid_to <= valid_from)
-      throw refusal(`${where}: valid_to is not after valid_from.`)
-    collected.put({
-      address,
-      category,
-      valid_from,
-      valid_to,
-      entity: field(row, 'entity', 'label') || 'unnamed',
-      kind: 'curated',
-      confidence: readConfidence(field(row, 'confidence'), where),
-      reference: field(row, 'source', 'reference'),
-    })
-  }
+  for await (const rows of portionsOf(bytes))
+    for (const row of rows)
+      collected.put(entryOf(columns ? mapped(row, columns) : row, common ?? ''))
   return collected
+}
+
+/** Throws Refused with the line. */
+function entryOf(row: TableRow, common: string): ListEntry {
+  const where = `line ${row.line}`
+  const address = field(row, 'address')
+  if (!isAddress(address)) throw refusal(`${where}: "${address}" is not an address.`)
+  const said = field(row, 'category') || common
+  const category = categoryNamed(said)
+  if (category === undefined) throw refusal(`${where}: there is no category "${said}".`)
+  const valid_from = readInstant(field(row, 'valid_from'), where)
+  const valid_to = readInstant(field(row, 'valid_to'), where)
+  if (valid_from && valid_to && valid_to <= valid_from)
+    throw refusal(`${where}: valid_to is not after valid_from.`)
+  return {
+    address,
+    category,
+    valid_from,
+    valid_to,
+    entity: field(row, 'entity', 'label') || 'unnamed',
+    kind: 'curated',
+    confidence: readConfidence(field(row, 'confidence'), where),
+    reference: field(row, 'source', 'reference'),
+  }
 }
 
 function readConfidence(text: string, where: string): number {
