@@ -4,7 +4,7 @@
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { contractAt } from '../calls/calls.ts'
-import { candidateOf } from '../contracts/witnesses.ts'
+import { candidateOf } from '../contracts/candidates.ts'
 import { accountOf, isAddressHex } from '../state/accounts.ts'
 import {
   type Contract,

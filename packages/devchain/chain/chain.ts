@@ -3,7 +3,9 @@
 // and a block's transactions are executed at the time of its parent, as on the real chain. The same
 // calls in the same order make the same blocks.
 
-import { addCandidate, countVotes } from '../contracts/witnesses.ts'
+import { addCandidate } from '../contracts/candidates.ts'
+import { endCycle } from '../contracts/rewards.ts'
+import { countVotes } from '../contracts/witnesses.ts'
 import { newAccount } from '../state/accounts.ts'
 import { Calendar } from '../state/calendar.ts'
 import type { ExecutionContext } from '../state/execution_context.ts'
@@ -460,7 +462,10 @@ export class Chain implements ChainFacts {
       parentHash: this.head.id,
       witness_address: this.witnesses[slot % this.witnesses.length]!.address,
     }
-    if (this.calendar.maintains(this.head_time_ms, timestamp)) countVotes(state)
+    if (this.calendar.maintains(this.head_time_ms, timestamp)) {
+      endCycle(state, this.madeInCycle(header.witness_address), this.parameters)
+      countVotes(state)
+    }
     const block = makeBlock(header, {
       transactions,
       decrees: this.decrees,
@@ -473,6 +478,18 @@ export class Chain implements ChainFacts {
     })
     this.settle()
     return block
+  }
+
+  /** How many blocks each witness has made since the last maintenance, with one more by the witness
+   *  of the block that does the next. */
+  private madeInCycle(last_witness: string): Map<string, bigint> {
+    const made = new Map([[last_witness, 1n]])
+    for (let number = this.head_number; number > 0; number--) {
+      const { timestamp, witness_address } = this.block(number)!.header
+      if (this.calendar.maintains(this.block(number - 1)!.header.timestamp, timestamp)) break
+      made.set(witness_address, (made.get(witness_address) ?? 0n) + 1n)
+    }
+    return made
   }
 
   /** Moves the solid block up; it never moves back. What no fork and no snapshot can take back

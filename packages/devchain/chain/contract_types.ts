@@ -13,15 +13,10 @@ import {
 import { delegate, undelegate } from '../contracts/delegations.ts'
 import { setAccountId, updateAccount } from '../contracts/names.ts'
 import { updatePermissions } from '../contracts/permissions.ts'
+import { withdrawReward } from '../contracts/rewards.ts'
 import { cancelAllUnfreeze, freeze, unfreeze, withdrawExpired } from '../contracts/staking.ts'
 import { createAccount, transfer } from '../contracts/transfers.ts'
-import {
-  createWitness,
-  updateBrokerage,
-  updateWitness,
-  vote,
-  withdrawReward,
-} from '../contracts/witnesses.ts'
+import { createWitness, updateBrokerage, updateWitness, vote } from '../contracts/witnesses.ts'
 import { type Contract, resourceOf } from '../state/execution_context.ts'
 import { invalid } from '../state/refusal.ts'
 import { absentContracts } from './absent_contracts.ts'

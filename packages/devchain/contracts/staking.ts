@@ -14,6 +14,7 @@ import { SUN_PER_TRX, UNFREEZING_MAX } from '../state/parameters.ts'
 import type { Account, StakeType } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
 import { addTotals } from '../state/state.ts'
+import { withEarnings } from './rewards.ts'
 import { withVotesOfStake } from './witnesses.ts'
 
 const isStakeType = (name: string): name is 'BANDWIDTH' | 'ENERGY' =>
@@ -111,7 +112,7 @@ export const unfreeze: Contract = {
     const resource = resourceOf(message) as StakeType
     const sun = integerOf(message, 'unfreeze_balance')
     const { account, withdrawn_sun } = payExpired(
-      requireAccount(state, textOf(message, 'owner_address')),
+      withEarnings(state, requireAccount(state, textOf(message, 'owner_address'))),
       now_ms,
     )
     const expires_at_ms = now_ms + unfreeze_delay_ms

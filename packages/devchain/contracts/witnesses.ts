@@ -1,6 +1,5 @@
-// Witnesses and votes, in the least form that stake queries and clients need: who stands, how many
-// votes they have, who voted for whom. The 27 witnesses of the beginning make all blocks, whatever
-// the votes, and nobody earns a reward.
+// Witnesses and votes: who stands, how many votes they have, who voted for whom. The 27 witnesses
+// of the beginning make all blocks, whatever the votes.
 
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Message } from 'penstock-tron/protobuf.ts'
@@ -13,33 +12,15 @@ import {
   writeAccount,
 } from '../state/accounts.ts'
 import { type Contract, integerOf, textOf } from '../state/execution_context.ts'
-import { SUN_PER_TRX, VOTES_MAX, WITNESS_COUNT } from '../state/parameters.ts'
-import type { Account, Candidate, Vote } from '../state/records.ts'
+import { SUN_PER_TRX, VOTES_MAX } from '../state/parameters.ts'
+import type { Account, Vote } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
 import type { Layer, View } from '../state/state.ts'
+import { addCandidate, candidateOf, candidatesOf } from './candidates.ts'
+import { withEarnings } from './rewards.ts'
 
-const BROKERAGE = 20
 const URL_BYTES_MAX = 256
 const INT64_MAX = 2n ** 63n - 1n
-
-export const candidateOf = (view: View, address: string): Candidate | undefined =>
-  view.read('candidate', address)
-
-/** Everybody who may be voted for, in the order in which they came. */
-export function candidatesOf(view: View): Candidate[] {
-  return (view.read('register', '') ?? []).map((address) => candidateOf(view, address)!)
-}
-
-export function addCandidate(state: Layer, address: string, url: string, votes: bigint): void {
-  state.write('register', '', [...(state.read('register', '') ?? []), address])
-  state.write('candidate', address, {
-    address,
-    url,
-    votes,
-    next_votes: votes,
-    brokerage: BROKERAGE,
-  })
-}
 
 /** The count of votes at maintenance. */
 export function countVotes(state: Layer): void {
@@ -173,29 +154,9 @@ export const vote: Contract = {
   },
 
   execute({ state }, message) {
-    const account = requireAccount(state, textOf(message, 'owner_address'))
+    const account = withEarnings(state, requireAccount(state, textOf(message, 'owner_address')))
     writeAccount(state, withVotes(state, account, readVotes(message)))
     return { fee_sun: 0n }
-  },
-}
-
-/** Rewards are not paid on this chain, so there is never anything to withdraw. */
-export const withdrawReward: Contract = {
-  validate({ state }, message) {
-    const owner = textOf(message, 'owner_address')
-    if (!isAddressHex(owner)) throw invalid('Invalid address')
-    const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${owner}] not exists`)
-    const rank = state.read('register', '')!.indexOf(owner)
-    if (rank >= 0 && rank < WITNESS_COUNT) {
-      const guard = 'is a guard representative and is not allowed to withdraw Balance'
-      throw invalid(`Account[${owner}] ${guard}`)
-    }
-    throw invalid('witnessAccount does not have any reward')
-  },
-
-  execute() {
-    throw invalid('witnessAccount does not have any reward')
   },
 }
 
@@ -217,7 +178,3 @@ export const updateBrokerage: Contract = {
     return { fee_sun: 0n }
   },
 }
-
-/** The share that a witness keeps, in per cent; the usual one for everybody else. */
-export const brokerageOf = (view: View, address: string): number =>
-  candidateOf(view, address)?.brokerage ?? BROKERAGE

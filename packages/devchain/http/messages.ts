@@ -195,7 +195,7 @@ export function printReceipt(
   visible: boolean,
   internal: InternalSetting,
 ): JsonObject {
-  const { net_usage, net_fee_sun, withdrawn_sun, asset_id, cancelled, call } = outcome
+  const { net_usage, net_fee_sun, withdrawn_sun, reward_sun, asset_id, cancelled, call } = outcome
   return {
     id: transaction.id,
     ...withoutDefaults({ fee: feeOf(outcome) }),
@@ -208,7 +208,11 @@ export function printReceipt(
       ...(call ? printEnergyBill(call) : {}),
     },
     ...(call ? printCall(call, visible) : {}),
-    ...withoutDefaults({ assetIssueID: asset_id, withdraw_expire_amount: withdrawn_sun }),
+    ...withoutDefaults({
+      assetIssueID: asset_id,
+      withdraw_amount: reward_sun,
+      withdraw_expire_amount: withdrawn_sun,
+    }),
     ...(cancelled
       ? {
           cancel_unfreezeV2_amount: Object.entries(cancelled).map(([key, value]) => ({

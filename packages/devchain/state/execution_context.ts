@@ -58,6 +58,8 @@ export type CallEffects = {
 export type Effects = {
   readonly fee_sun: bigint
   readonly withdrawn_sun?: bigint
+  /** Rewards that were paid out. */
+  readonly reward_sun?: bigint
   /** The TRC10 token that came into being. */
   readonly asset_id?: string
   readonly cancelled?: { readonly [Type in StakeType]: bigint }

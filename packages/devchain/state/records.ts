@@ -48,6 +48,16 @@ export type Account = {
   readonly name?: string
   readonly id?: string
   readonly votes?: readonly Vote[]
+  /** Earned and not withdrawn, as of when its votes were last counted; absent: nothing. */
+  readonly allowance?: bigint
+  readonly withdrew_at_ms?: number
+  /** From which cycle on its votes are to be counted, and until the end of which one those count
+   *  that it had then; absent: it has never voted. */
+  readonly counted?: {
+    readonly begin: bigint
+    readonly end: bigint
+    readonly votes: readonly Vote[] | undefined
+  }
   readonly type: 'Normal' | 'Contract'
   readonly balance: bigint
   readonly created_at_ms: number
@@ -87,6 +97,8 @@ export type Candidate = {
   readonly next_votes: bigint
   /** The share of the rewards that the candidate keeps, in per cent. */
   readonly brokerage: number
+  /** The value of `brokerage` that this cycle is paid by. */
+  readonly paid_brokerage: number
 }
 
 /** With whom an account has delegations, in the order of the last delegation of each pair. */
@@ -101,6 +113,8 @@ export type Totals = {
   readonly rest_energy_weight: bigint
   readonly burned_sun: bigint
   readonly issued_sun: bigint
+  /** How many maintenances there were. */
+  readonly reward_cycle: bigint
 }
 
 /** A TRC20 token. Amounts are in its smallest unit, the factor of its energy penalty in
@@ -142,6 +156,8 @@ export type Tables = {
   sample: SampleContract
   asset: Asset
   candidate: Candidate
+  /** Under a cycle and a witness: what one vote for it has earned up to the end of that cycle. */
+  earned: bigint
   /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:"
    *  and its bytes). Under "assets": the ids of all TRC10 tokens. */
   register: readonly string[]

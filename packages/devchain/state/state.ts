@@ -19,6 +19,7 @@ const noChanges = (): Changes => ({
   sample: new Map(),
   asset: new Map(),
   candidate: new Map(),
+  earned: new Map(),
   register: new Map(),
   slot: new Map(),
 })
@@ -136,6 +137,7 @@ const noTotals: Totals = {
   rest_energy_weight: 0n,
   burned_sun: 0n,
   issued_sun: 0n,
+  reward_cycle: 0n,
 }
 
 export function totalsOf(view: View): Totals {

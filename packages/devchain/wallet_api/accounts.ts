@@ -95,6 +95,8 @@ function printAccount(call: Call, account: Account): Json {
         vote_count: count,
       })),
       ...printAssets(call, account),
+      allowance: account.allowance,
+      latest_withdraw_time: account.withdrew_at_ms,
       create_time: account.created_at_ms,
       latest_opration_time: account.operated_at_ms,
       is_witness: account.is_witness,

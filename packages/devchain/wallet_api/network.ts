@@ -4,7 +4,8 @@
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import type { Block } from '../chain/blocks.ts'
 import type { Chain } from '../chain/chain.ts'
-import { brokerageOf, candidatesOf } from '../contracts/witnesses.ts'
+import { brokerageOf, candidatesOf } from '../contracts/candidates.ts'
+import { rewardOf } from '../contracts/rewards.ts'
 import { readHex } from '../http/messages.ts'
 import { type Call, newestOf, type Route, type Routes, viewOf } from '../http/routes.ts'
 import { type Json, withoutDefaults } from '../state/json.ts'
@@ -144,11 +145,6 @@ export const networkRoutes: Routes = {
   listwitnesses: { answer: listWitnesses },
   getpaginatednowwitnesslist: { answer: pageOfWitnesses },
   getBrokerage: { answer: (call) => ({ brokerage: brokerageOf(viewOf(call), anyAddress(call)) }) },
-  getReward: {
-    answer(call) {
-      anyAddress(call)
-      return { reward: 0 }
-    },
-  },
+  getReward: { answer: (call) => ({ reward: rewardOf(viewOf(call), anyAddress(call)) }) },
   ...Object.fromEntries(emptyNames.map((name) => [name, empty])),
 }
