@@ -10,12 +10,18 @@ import {
   resolutionsAreTrue,
 } from './by_hand.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
+import { collectedIsBooked, collectionsAreExact } from './collections.ts'
 import { customersHaveTheRest } from './customers.ts'
 import { documentsAreCharges } from './documents.ts'
 import { eventsAreNumbered, rowsAreTold } from './events.ts'
 import { History } from './history.ts'
 import { readJournal, sealsHold } from './journal.ts'
-import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
+import {
+  AT_REST as AT_REST_OF_ORDERS,
+  depositsAreKnown,
+  fundsAreThere,
+  type Place,
+} from './rest.ts'
 import { type Event, type Rows, readRows } from './rows.ts'
 import { ALWAYS as ALWAYS_OF_ORDERS, type Books } from './rules.ts'
 import { capsAreKept } from './spending.ts'
@@ -35,8 +41,15 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   decisionsAreBooked,
   resolutionsAreTrue,
   heldMoneyIsThere,
+  collectionsAreExact,
   eventsAreNumbered,
   rowsAreTold,
+]
+
+/** Rules that hold when nothing is left to do. */
+export const AT_REST: readonly ((books: Books) => string[])[] = [
+  ...AT_REST_OF_ORDERS,
+  collectedIsBooked,
 ]
 
 export type Sources = {

@@ -167,6 +167,9 @@ function isOnTheChain(deposit: Deposit, { rows, branch }: Pick<Books, 'rows' | '
   return sentIn(found).some(({ to, sun }) => to === to_address && sun === amount_sun)
 }
 
+/** Accounts of what of the chain is ours, or was. */
+const OUTSIDE = ['world', 'treasury:collected', 'treasury:fees']
+
 /** C7: what lies on the chain for us is what customers have, what was earned and what recharges
  *  owe, to the sun. */
 export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
@@ -185,8 +188,8 @@ export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
   let in_books = 0n
   for (const { kind, debit, credit, amount_sun } of rows.transfers) {
     if (kind !== 'move' && kind !== 'capture') continue
-    if (debit !== 'world') in_books -= amount_sun
-    if (credit !== 'world') in_books += amount_sun
+    if (!OUTSIDE.includes(debit)) in_books -= amount_sun
+    if (!OUTSIDE.includes(credit)) in_books += amount_sun
   }
   return on_chain === in_books ? [] : [`C7 ${on_chain} sun on the chain, ${in_books} in the books`]
 }

@@ -179,6 +179,18 @@ export type Invoice = {
   total_sun: bigint
   correction_id: string | null
 }
+/** A transfer from a deposit address to an address of the operator's. */
+export type CollectionTransfer = {
+  tx_id: string
+  address: string
+  receiver: string
+  /** Null: TRX. */
+  token: string | null
+  amount: bigint
+  state: 'made' | 'collected' | 'failed' | 'dead'
+  moved: bigint | null
+  fee_sun: bigint | null
+}
 export type Cursor = { name: string; number: bigint }
 
 export type Rows = {
@@ -191,6 +203,7 @@ export type Rows = {
   deposits: Deposit[]
   resolutions: Resolution[]
   corrections: Correction[]
+  collections: CollectionTransfer[]
   customers: Customer[]
   pool: Pool[]
   cursors: Cursor[]
@@ -224,6 +237,9 @@ export async function readRows(client: pg.Client): Promise<Rows> {
         select tx_id, position, way, sent_by, sent_to, sent_amount::int8, customer_id
           from deposit_resolution`),
     corrections: await read('select id, customer_id, amount_sun from correction'),
+    collections: await read(`
+        select tx_id, address, receiver, token, amount::int8, state, moved::int8, fee_sun
+          from collection_transfer join collection as c on c.id = collection_id`),
     customers: await read('select id, deposit_address from customer'),
     pool: await read('select resource, room, reserved from pool'),
     cursors: await read('select name, number from cursor'),

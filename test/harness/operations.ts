@@ -63,9 +63,15 @@ export async function runMostOperations(
       'orders list --service energy',
       'delegations list',
     ].map(split),
-    ...['subscriptions list', 'pool show', 'pool forecast', 'chain show', 'signer status'].map(
-      split,
-    ),
+    ...[
+      'treasury show',
+      'treasury list',
+      'subscriptions list',
+      'pool show',
+      'pool forecast',
+      'chain show',
+      'signer status',
+    ].map(split),
     ...[
       'lists list',
       'lists show operator',

@@ -14,6 +14,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   activation: `${SRC}/market/pool/activations.ts`,
   attempt: `${SRC}/chain/follow/attempts.ts`,
   deposit: `${SRC}/treasury/deposits/deposits.ts`,
+  collection_transfer: `${SRC}/treasury/collecting/collections.ts`,
   aml_check: `${SRC}/screening/checks/checks.ts`,
   subscription: `${SRC}/market/subscriptions/subscriptions.ts`,
   customer: `${SRC}/people/customers/customers.ts`,

@@ -35,6 +35,7 @@ const TABLES: Record<string, string> = {
   'market/receipts': 'signing_key',
   'screening/engine': 'issuer_word policy',
   'treasury/deposits': 'deposit deposit_outflow deposit_resolution deposit_screening holding',
+  'treasury/collecting': 'collection collection_transfer',
   'treasury/corrections': 'approval_rule correction correction_proposal operation_proposal',
   'people/users': 'service_user user_link user_session',
   'people/sign_in': 'answered_challenge passkey recovery_code sign_in user_password',

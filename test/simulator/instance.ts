@@ -4,7 +4,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from 'penstock-service/app.ts'
 import { joinReaders } from 'penstock-service/chain/follow/cursors.ts'
-import { tronNode } from 'penstock-service/chain/node/node.ts'
+import { type Node, tronNode } from 'penstock-service/chain/node/node.ts'
 import { memoryLog, type SignatureRecord } from 'penstock-service/chain/signing/signature_log.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
 import type { Log } from 'penstock-service/lib/log.ts'
@@ -43,6 +43,8 @@ const SEALING = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
 export class Instance {
   readonly life: Life
   readonly app: App
+  /** Its nodes, for what operators ask of them. */
+  readonly node: Node
   /** The database as this process sees it, for what operators do there. */
   readonly sql: Sql
   readonly connections = new Connections()
@@ -78,6 +80,7 @@ export class Instance {
       nodes: Array.from({ length: settings.nodes }, (_, i) => ({ url: `http://node${i}` })),
       transport: network.transport(gate, this.life),
     })
+    this.node = node
     const log: Log = (event, { error = '', path = '' } = {}) => {
       const failed = event === 'request_failed' || event === 'webhook_failed'
       if (failed && !this.life.dead && !String(error).startsWith('Outage'))

@@ -11,6 +11,8 @@ const SHOWN = [
   'an external id is not looked up',
   'too little is staked',
   'more is taken back than was given',
+  'what lies on an address is collected twice',
+  'the receiver of a batch is not compared',
 ]
 
 test('the mistakes that the simulator must find are still in the source', async () => {

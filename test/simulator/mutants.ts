@@ -45,6 +45,10 @@ const uses = 'packages/service/src/market/subscriptions/uses.ts'
 const holds = 'packages/service/src/market/subscriptions/holds.ts'
 const ending = 'packages/service/src/market/subscriptions/ending.ts'
 const checks = 'packages/service/src/screening/checks/checks.ts'
+const batch = 'packages/service/src/treasury/collecting/batch.ts'
+const collections = 'packages/service/src/treasury/collecting/collections.ts'
+const making = 'packages/service/src/treasury/collecting/making.ts'
+const settling = 'packages/service/src/treasury/collecting/settling.ts'
 const outages = 'packages/service/src/platform/database/outages.ts'
 const publish = 'packages/service/src/events/log/publish.ts'
 const notices = 'packages/service/src/events/webhooks/notices.ts'
@@ -530,6 +534,40 @@ export const MUTANTS: readonly Mutant[] = [
       ],
     ],
     emphasis: 'webhooks',
+  },
+  {
+    name: 'what lies on an address is collected twice',
+    edits: [[making, 'under_way_sun === 0n && trx_sun', 'trx_sun']],
+    sql: 'drop index collection_transfer_one_alive',
+    emphasis: 'collecting',
+  },
+  {
+    name: 'what was collected is booked twice',
+    edits: [
+      [collections, "and state = 'made' returning token", 'returning token'],
+      [settling, "t.state = 'made' and o.fee_sun", 'o.fee_sun'],
+      [collections, 'id: `collected:', 'id: now.getTime() + `collected:'],
+    ],
+    emphasis: 'collecting',
+  },
+  {
+    name: 'the receiver of a batch is not compared',
+    edits: [[batch, '!collect_to.includes(to)', 'collect_to.length === 0']],
+    emphasis: 'collecting',
+  },
+  {
+    name: 'a collection is booked before it is solid',
+    edits: [
+      [
+        arrivals,
+        'const fated = await withFates(tx, needs, arrivals, false)',
+        'await noteOutflows(tx, needs, blocks)\n' +
+          'const fated = await withFates(tx, needs, arrivals, false)',
+      ],
+      [settling, 'o.fee_sun is not null and', 'true and'],
+      [settling, 'o.fee_sun as left_fee_sun', 'coalesce(o.fee_sun, 0) as left_fee_sun'],
+    ],
+    emphasis: 'collecting',
   },
   {
     name: 'a connection to a standby is kept',

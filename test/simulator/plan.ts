@@ -49,6 +49,8 @@ export type Plan = {
   checks: { most: number; rate: number }
   /** How often operators move money by hand, and blacklist somebody: never in most runs. */
   by_hand: number
+  /** How often an operator collects deposits: never in most runs. */
+  collects: number
   /** Whether customers want to be told, by webhooks. */
   webhooks: boolean
   /** Whether customers pay in so little that it is soon spent. */
@@ -75,6 +77,7 @@ export const EMPHASES = [
   'webhooks',
   'poor',
   'promoted',
+  'collecting',
 ] as const
 export type Emphasis = (typeof EMPHASES)[number]
 
@@ -112,6 +115,7 @@ export function drawPlan(dice: Dice, emphasis?: Emphasis): Plan {
       ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) }
       : { most: 0, rate: 0 },
     by_hand,
+    collects: dice.fork('collects').chance(0.12) ? 0.4 : 0,
     webhooks: false,
     poor: false,
     event_rate: dice.pick([0.4, 1, 2]),
@@ -192,6 +196,11 @@ function sharpened(plan: Plan, emphasis: Emphasis): Plan {
     // They are called while processes die and statements fail.
     const rough = { instances: 2, crashes: 0.01, outages: 0.03, momentum: 0.3 }
     return { ...plan, ...rough, name, webhooks: true, moments: Math.min(plan.moments + 40, 150) }
+  }
+  if (emphasis === 'collecting') {
+    // Files are made, signed and sent while more is paid in, and forks take back what has left.
+    const often = { collects: 1.5, event_rate: 2, moments: plan.moments + 60, late_forks: 2 }
+    return { ...plan, ...often, name, events: { ...events, deposit: 3, fork: events.fork + 0.5 } }
   }
   if (emphasis === 'promoted') {
     return { ...plan, name, promotions: 0.05, crashes: 0, moments: plan.moments + 40 }

@@ -26,6 +26,7 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
       union all select 1 from delegation where state not in ('ended', 'failed')
       union all select 1 from deposit
         where state in ('unproven', 'received', 'delivering', 'returning', 'refunding')
+      union all select 1 from collection_transfer where state = 'made'
       union all select 1 from notice where state = 'due'
       union all select 1 from webhook as w join event_counter as c using (customer_id)
         where w.state = 'on' and w.position < c.last_number

@@ -18,6 +18,7 @@ import { Auditor } from '../auditor/audit.ts'
 import { emptyTables } from '../harness/database.ts'
 import { runNotDue } from '../harness/not_due.ts'
 import { type Access, ask, drawWish, hasName, look, type Wish } from './buyer.ts'
+import { Collector } from './collector.ts'
 import { Dice } from './dice.ts'
 import { signedForgeries } from './forgeries.ts'
 import { type BlockedCounter, Gate, type Op, type Passage } from './gate.ts'
@@ -116,6 +117,7 @@ class Run {
   private subscribing: Subscribing | undefined
   private screening: Screening | undefined
   private operator: Operator | undefined
+  private collector: Collector | undefined
   private readonly blacklisted: string[] = []
   private instances: Instance[] = []
   private started = 0
@@ -237,6 +239,11 @@ class Run {
       customers,
       clock: this.clock,
     })
+    this.collector = new Collector({
+      dice: this.dice.fork('collector'),
+      scenario,
+      clock: this.clock,
+    })
     this.screening = new Screening({
       dice: this.dice.fork('screening'),
       customers,
@@ -308,6 +315,7 @@ class Run {
       subscription: this.jobs.size < JOBS_MAX ? plan.subscriptions.rate : 0,
       check: this.jobs.size < JOBS_MAX ? plan.checks.rate : 0,
       by_hand: this.jobs.size < JOBS_MAX ? plan.by_hand : 0,
+      collect: this.jobs.size < JOBS_MAX ? plan.collects : 0,
     })
     if (kind === 'release') await this.release()
     else if (kind === 'step') this.startStep()
@@ -317,6 +325,7 @@ class Run {
     else if (kind === 'subscription') this.startTask(this.subscribing?.next())
     else if (kind === 'check') this.startTask(this.screening?.next())
     else if (kind === 'by_hand') this.startTask(this.operator?.next())
+    else if (kind === 'collect') this.startTask(this.collector?.next())
     else await this.event()
   }
 
@@ -571,6 +580,7 @@ class Run {
       this.outside.jump(shortly ? 3 : open ? 70 : this.dice.pick([3_000, 3_500, 3_600]))
       await this.endSubscriptions(round)
       if (this.plan.by_hand > 0 && round < LAST_ROUND) await this.moveByHand()
+      if (this.plan.collects > 0 && round < LAST_ROUND) await this.collectSome()
       if (round < this.plan.late_forks) await this.forkOnceMore()
       if (round === LAST_ROUND) this.outside.activateAgain()
       // From here on a block is solid soon: fewer are needed.
@@ -640,6 +650,16 @@ class Run {
   private async moveByHand(): Promise<void> {
     for (let left = 4; left > 0 && this.operator; left--)
       await this.runTask(this.instances[0]!, this.operator.next())
+  }
+
+  /** Files that were made in troubled times are sent now, or too late. What is in a block then is
+   *  not solid yet. */
+  private async collectSome(): Promise<void> {
+    for (let left = 4; left > 0 && this.collector; left--)
+      await this.runTask(this.instances[0]!, this.collector.next())
+    this.outside.mine()
+    await this.drain('rested')
+    this.findings.push(...(await this.auditor.look()))
   }
 
   /** Some more is used; then all are stopped, and the days go by of those that cannot be. */

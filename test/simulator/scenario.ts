@@ -23,6 +23,8 @@ export type Scenario = {
    *  at first. */
   subscribers: Person[]
   shop: Person
+  /** Whom deposits are collected to. */
+  safe: Person
   /** Owners of the pool wallets. */
   pool: Person[]
   /** Every transaction that was in a block, also in one that a fork took back. */
@@ -41,9 +43,9 @@ const AMPLE = {
   refund_trx_day: 1_000_000_000,
   refunds_hour: 1_000_000,
 }
-const XPUB = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive(
-  "m/44'/195'/0'",
-).publicExtendedKey
+const ACCOUNT = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive("m/44'/195'/0'")
+/** What an operator has offline: the keys of the deposit addresses. */
+export const DEPOSIT_SECRET = ACCOUNT.privateExtendedKey
 const PAYERS = ['payer 1', 'payer 2']
 const POOL_MAX = 3
 const people = new Map<string, Person>()
@@ -60,6 +62,7 @@ const refund_person = personOf('refund')
 const payers = PAYERS.map(personOf)
 const subscribers = ['subscriber 1', 'subscriber 2', 'subscriber 3'].map(personOf)
 const shop = personOf('shop')
+const safe = personOf('safe')
 
 /** Stakes in whole TRX: enough for some orders, and in some runs for hardly one. A 32,000 energy
  *  order takes some 3,400. */
@@ -82,7 +85,7 @@ export function buildScenario(dice: Dice): Scenario {
   const balances = [
     ...funded.map((name) => ({ address: personOf(name).address, sun: 10_000_000n * TRX })),
     { address: activation_person.address, sun: dice.chance(0.1) ? TRX : 1_000n * TRX },
-    ...[...active, recharge_person.address].map((address) => ({ address, sun: TRX })),
+    ...[...active, recharge_person.address, safe.address].map((address) => ({ address, sun: TRX })),
     ...[...subscribers.slice(0, -1), shop].map(({ address }) => ({ address, sun: 1_000n * TRX })),
   ]
   const scene = new Scene(
@@ -118,7 +121,7 @@ export function buildScenario(dice: Dice): Scenario {
       activation: wallet(activation_person),
       ...(dice.chance(0.7) && { refund: wallet(refund_person) }),
       recharge_address: recharge_person.address,
-      deposit_xpub: XPUB,
+      deposit_xpub: ACCOUNT.publicExtendedKey,
       limits: { ...AMPLE },
     },
     active,
@@ -126,6 +129,7 @@ export function buildScenario(dice: Dice): Scenario {
     payers,
     subscribers,
     shop,
+    safe,
     pool,
     mined,
     rest_of_network: mainnetWeights,

@@ -433,6 +433,44 @@ create table chain (
   constraint chain_solid_not_above_head check (solid_number <= head_number)
 );
 
+create table collection (
+  id text not null,
+  receiver text not null,
+  digest text not null,
+  expires_at timestamptz not null,
+  made_at timestamptz not null,
+  made_by text not null,
+  constraint collection_pkey primary key (id)
+);
+
+create table collection_transfer (
+  tx_id text not null,
+  collection_id text not null,
+  "position" integer not null,
+  address text not null,
+  deposit_index integer not null,
+  token text,
+  amount numeric(78,0) not null,
+  energy bigint,
+  raw_data bytea not null,
+  expires_at timestamptz not null,
+  state text default 'made' not null,
+  due_at timestamptz not null,
+  moved numeric(78,0),
+  fee_sun bigint,
+  block_number bigint,
+  ended_at timestamptz,
+  constraint collection_transfer_pkey primary key (tx_id),
+  constraint collection_transfer_place unique (collection_id, "position"),
+  constraint collection_transfer_of_collection foreign key (collection_id) references collection(id),
+  constraint collection_transfer_amount check (amount > 0::numeric and (energy is null) = (token is null)),
+  constraint collection_transfer_end check ((state = 'made') = (ended_at is null) and (state in ('collected', 'failed')) = (block_number is not null) and (block_number is null) = (moved is null) and (block_number is null) = (fee_sun is null) and (state <> 'collected' or moved > 0::numeric) and (state <> 'failed' or moved = 0::numeric)),
+  constraint collection_transfer_state check (state in ('made', 'collected', 'failed', 'dead'))
+);
+create index collection_transfer_of_address on collection_transfer (address);
+create unique index collection_transfer_one_alive on collection_transfer (address, coalesce(token, '')) where (state = 'made');
+create index collection_transfer_to_judge on collection_transfer (due_at) where (state = 'made');
+
 create table correction (
   id text not null,
   customer_id text not null,

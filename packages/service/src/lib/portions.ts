@@ -13,3 +13,17 @@ export async function finished<T>(
     await turnOfLoop()
   }
 }
+
+/** Does the work for each item, `at_once` of them at a time, and begins them in their order. */
+export async function eachAtOnce<Item>(
+  items: readonly Item[],
+  at_once: number,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  const queue = items.values()
+  await Promise.all(
+    Array.from({ length: at_once }, async () => {
+      for (const item of queue) await work(item)
+    }),
+  )
+}

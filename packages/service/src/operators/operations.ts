@@ -45,6 +45,7 @@ import { providerOperations } from './screening/providers.ts'
 import { reviewOperations } from './screening/reviews.ts'
 import { watchOperations } from './screening/watches.ts'
 import type { Operation } from './table/operation.ts'
+import { collectingOperations } from './treasury/collecting.ts'
 import { approvalOperations, correctionOperations } from './treasury/corrections.ts'
 import { depositWalletOperations } from './treasury/deposit_wallet.ts'
 import { depositOperations } from './treasury/deposits.ts'
@@ -71,6 +72,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...proofOperations,
   ...delegationOperations,
   ...depositOperations,
+  ...collectingOperations,
   ...subscriptionOperations,
   ...chainOperations,
   ...signerOperations,

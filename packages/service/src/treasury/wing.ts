@@ -9,6 +9,7 @@ import type { Common } from '../platform/wing.ts'
 import type { HeldSenders } from '../screening/engine/barred.ts'
 import type { Issuers } from '../screening/engine/issuers.ts'
 import type { MoneyScreening } from '../screening/engine/money.ts'
+import { collectedStep, expireStep } from './collecting/settling.ts'
 import { routes as correctionRoutes } from './corrections/routes.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
 import { depositKinds } from './deposits/forms.ts'
@@ -47,6 +48,8 @@ export const TREASURY_STEPS = {
   arrive: 'Notes deposits that a block has and that are not solid yet',
   holdings: 'Asks the chain what lies on the addresses where deposits arrive',
   screen_deposits: 'Looks at where the money of deposits came from',
+  collected: 'Books what was collected from deposit addresses',
+  expire_collections: 'Notes which transfers of collections can never get into a block any more',
   recharge: 'Places the orders of direct recharges, or sends them back',
   recharged: 'Notes which direct recharges were delivered',
   refund: 'Asks for the transactions that send recharges back',
@@ -76,6 +79,8 @@ export function treasuryWing({ sql, steps_sql, api_sql, dust_sun = DUST_SUN, ...
       arriveStep(deposits),
       holdingsStep(deposits),
       screenDepositsStep(deposits),
+      collectedStep(deposits),
+      expireStep(deposits),
       rechargeStep(recharges),
       rechargedStep(recharges),
       refundStep(recharges),

@@ -322,10 +322,10 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
   }
 }
 
-type LateAttempt = { id: string; tx_id: string; solid_number: bigint }
+export type LateAttempt = { id: string; tx_id: string; solid_number: bigint }
 
 /** Whether every node says that its solid chain, having come as far as ours, does not have it. */
-async function isDead(node: Node, { tx_id, solid_number }: LateAttempt): Promise<boolean> {
+export async function isDead(node: Node, { tx_id, solid_number }: LateAttempt): Promise<boolean> {
   const findings = await node.solidTransaction(tx_id)
   return findings.every((one) => !one.found && one.solid_number >= Number(solid_number))
 }

@@ -16,6 +16,12 @@ export type AccountState = {
   balance_sun: bigint
   /** What is staked for each resource, with what of it is delegated. */
   staked_sun: Record<Resource, bigint>
+  /** Of that, what is not delegated: it can be taken back. */
+  free_stake_sun: Record<Resource, bigint>
+  /** On its way back to the balance: at `until` it can be withdrawn. */
+  leaving: { resource: Resource; sun: bigint; until: Date }[]
+  /** Votes for witnesses, one for each TRX of stake at most. */
+  votes: { witness: Address; count: bigint }[]
   /** What of its stakes is used up and comes back by itself. */
   recovering: Record<Resource, Recovery>
   /** May do everything. An account that never set one has its own key here. */
@@ -98,7 +104,16 @@ export function accountOf(answer: unknown, address: Address): AccountState {
     existed_at: known.length > 0 ? new Date(Math.min(...known)) : undefined,
     has_signed: signed_ms! > 0,
     balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
-    staked_sun: stakesOf(account),
+    staked_sun: stakesOf(account, true),
+    free_stake_sun: stakesOf(account, false),
+    leaving: leavingOf(account),
+    votes: listOf(account.votes ?? [], 'votes').map((one) => {
+      const { vote_address, vote_count } = fieldsOf(one, 'votes')
+      return {
+        witness: addressOf(vote_address, 'votes'),
+        count: BigInt(integer(vote_count ?? 0, 'votes')),
+      }
+    }),
     recovering: recoveriesOf(account),
     owner: owner_permission === undefined ? own : permissionOf(owner_permission),
     witness: witness_permission === undefined ? undefined : permissionOf(witness_permission),
@@ -111,7 +126,10 @@ export function accountOf(answer: unknown, address: Address): AccountState {
 }
 
 /** What an account has frozen is kept apart from what of it is delegated. */
-function stakesOf(account: Record<string, unknown>): Record<Resource, bigint> {
+function stakesOf(
+  account: Record<string, unknown>,
+  with_delegated: boolean,
+): Record<Resource, bigint> {
   const where = 'frozenV2'
   const resources = fieldsOf(account.account_resource ?? {}, where)
   const frozen = listOf(account.frozenV2 ?? [], where).map((one) => fieldsOf(one, where))
@@ -121,12 +139,24 @@ function stakesOf(account: Record<string, unknown>): Record<Resource, bigint> {
       .filter(({ type = 'BANDWIDTH' }) => type === resource)
       .reduce(
         (sum, { amount }) => sum + BigInt(integer(amount ?? 0, where)),
-        BigInt(integer(delegated ?? 0, where)),
+        with_delegated ? BigInt(integer(delegated ?? 0, where)) : 0n,
       )
   return {
     energy: staked('ENERGY', resources.delegated_frozenV2_balance_for_energy),
     bandwidth: staked('BANDWIDTH', account.delegated_frozenV2_balance_for_bandwidth),
   }
+}
+
+function leavingOf({ unfrozenV2 }: Record<string, unknown>): AccountState['leaving'] {
+  const where = 'unfrozenV2'
+  return listOf(unfrozenV2 ?? [], where).map((one) => {
+    const { type = 'BANDWIDTH', unfreeze_amount, unfreeze_expire_time } = fieldsOf(one, where)
+    return {
+      resource: type === 'ENERGY' ? 'energy' : 'bandwidth',
+      sun: BigInt(integer(unfreeze_amount ?? 0, where)),
+      until: new Date(Number(integer(unfreeze_expire_time ?? 0, where))),
+    }
+  })
 }
 
 /** What is used up of one resource comes back over a day at most. */

@@ -105,6 +105,8 @@ export type Node = {
   /** What the network took for a transaction of the solid chain, in sun; undefined when that does
    *  not have it. */
   feeOf(tx_id: string): Promise<bigint | undefined>
+  /** What the votes of an account have earned that it has not withdrawn, in sun. */
+  reward(address: Address): Promise<bigint>
   resource(address: Address, resource: Resource): Promise<ResourceState>
   /** Both resources, by one request. */
   resources(address: Address): Promise<Record<Resource, ResourceState>>
@@ -361,6 +363,7 @@ type AccountQuestions = Pick<
   | 'accountEverywhere'
   | 'holdings'
   | 'feeOf'
+  | 'reward'
   | 'resource'
   | 'resources'
   | 'delegable'
@@ -409,6 +412,10 @@ const accountQuestions = (nodes: Nodes): AccountQuestions => ({
       const { id, fee = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
       return id === tx_id ? BigInt(integer(fee, 'fee')) : undefined
     }),
+  reward: (address) =>
+    nodes.read('/wallet/getReward', { address, visible: true }, (answer) =>
+      BigInt(integer(fieldsOf(answer, 'getReward').reward ?? 0, 'reward')),
+    ),
   resource: (address, resource) =>
     nodes.read('/wallet/getaccountresource', { address, visible: true }, (answer) =>
       resourceOf(answer, resource),

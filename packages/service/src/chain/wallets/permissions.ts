@@ -23,6 +23,8 @@ export type OwnWallets = {
   refund?: Wallet | undefined
   /** Only watched: no key on a server may move what it has. */
   recharge_address: Address
+  /** Where deposits may be collected to. */
+  collect_to?: readonly Address[]
 }
 
 /** What is wrong with a key. `wide`: it can do more than its line says, or somebody else can. */

@@ -24,6 +24,9 @@ export type Wallets = {
   /** Account-level extended public key, m/44'/195'/0': customers' deposit addresses are derived
    *  from it. */
   deposit_xpub: string
+  /** Where deposits may be collected to: addresses of the operator's whose keys are on no server.
+   *  Left out: deposits are not collected by this service. */
+  collect_to?: Address[]
   /** How much is signed within an hour and a day; what is left out follows from the pool's
    *  stakes. */
   limits?: LimitsConfig
@@ -61,7 +64,7 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
     throw bad('it is not JSON')
   }
   if (typeof value !== 'object' || value === null) throw bad('it is not an object')
-  const { pool, activation, refund, recharge_address, deposit_xpub, limits } = value
+  const { pool, activation, refund, recharge_address, deposit_xpub, collect_to, limits } = value
   if (!Array.isArray(pool) || pool.length === 0) throw bad('pool is not a list of wallets')
   if (!activation) throw bad('activation is missing')
   for (const wallet of [...pool, activation, ...(refund ? [refund] : [])]) {
@@ -87,6 +90,10 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
   if (typeof deposit_xpub !== 'string' || !isPublicKey(deposit_xpub)) {
     throw bad('deposit_xpub is not an extended public key')
   }
+  if (collect_to !== undefined && !(Array.isArray(collect_to) && collect_to.every(isAddress)))
+    throw bad('collect_to is not a list of addresses')
+  if (collect_to?.includes(recharge_address))
+    throw bad('collect_to has recharge_address: what is sent there is sold for')
   const wrong = limits === undefined ? undefined : wrongLimit(limits)
   if (wrong !== undefined) throw bad(wrong)
   return {
@@ -95,6 +102,7 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
     ...(refund && { refund }),
     recharge_address,
     deposit_xpub,
+    ...(collect_to && { collect_to }),
     ...(limits && { limits }),
   }
 }

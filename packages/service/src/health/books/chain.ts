@@ -14,6 +14,7 @@ import {
   withoutKeys,
 } from '../../chain/node/node.ts'
 import { Outage } from '../../lib/fault.ts'
+import { eachAtOnce } from '../../lib/portions.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 
 /** A node to compare with. */
@@ -67,18 +68,8 @@ export const FINDINGS_MAX = 1_000
 const AT_ONCE = 4
 const BLOCKS_OF_A_PART = 500
 
-/** Does the work for each item, a few at a time. */
-async function each<Item>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const queue = items.values()
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const item of queue) await work(item)
-    }),
-  )
-}
+const each = <Item>(items: readonly Item[], work: (item: Item) => Promise<void>) =>
+  eachAtOnce(items, AT_ONCE, work)
 
 type NotedTransaction = { block_number: bigint; tx_id: string; deposit: NotedDeposit | null }
 type NotedDeposit = { position: number; from: Address; to: Address; amount_sun: string }

@@ -15,7 +15,9 @@ import { checkRoots, type Root } from '../../ledger/accounts/roots.ts'
 import { checkJournal } from '../../ledger/accounts/seals.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Tx } from '../../platform/database/sql.ts'
+import { COLLECTED, NETWORK_FEES } from '../../treasury/collecting/collections.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
+import { wrongCollections } from './collection_rules.ts'
 import { wrongDocuments } from './document_rules.ts'
 import { wrongEvents } from './event_rules.ts'
 import { wrongByHand } from './manual_rules.ts'
@@ -30,7 +32,12 @@ const SYSTEM: readonly string[] = [
   WRITTEN_OFF,
   CORRECTIONS,
   customerAccount(DIRECT_RECHARGE),
+  COLLECTED,
+  NETWORK_FEES,
 ]
+
+/** What of the chain is ours, or was: their sum is what came and has not gone back. */
+const OUTSIDE: readonly string[] = [WORLD, COLLECTED, NETWORK_FEES]
 
 export type RowRule = {
   rule: string
@@ -247,7 +254,7 @@ export const ROW_RULES: readonly RowRule[] = [
         from deposit where solid_at is not null and amount_sun is not null
       ), border as (
         select * from transfer where debit = 'world' or (credit = 'world'
-          and id !~ '^(refund|resolution):')
+          and id !~ '^(refund|resolution|collected):')
       )
       select coalesce(wanted.id, border.id) as subject,
              case when border.id is null then format('%s sun are not booked', wanted.amount_sun)
@@ -306,7 +313,7 @@ export const ROW_RULES: readonly RowRule[] = [
       const total = (list: readonly AccountSum[], of: 'kept_posted_sun' | 'posted_sun') =>
         list.reduce((sum, one) => sum + one[of], 0n)
       const customers = sums.filter((one) => one.keeps_sum)
-      const own = sums.filter((one) => one.exists && !one.keeps_sum && one.id !== WORLD)
+      const own = sums.filter((one) => one.exists && !one.keeps_sum && !OUTSIDE.includes(one.id))
       const [have, earned] = [total(customers, 'kept_posted_sun'), total(own, 'posted_sun')]
       if (came - went === have + earned) return []
       // Told by the difference, which stays the same while the service goes on.
@@ -409,6 +416,14 @@ export const ROW_RULES: readonly RowRule[] = [
       'and nothing else did',
     stops_selling: true,
     find: wrongByHand,
+  },
+  {
+    rule: 'C18',
+    says:
+      'what was collected from deposit addresses is booked once, as it left them, ' +
+      'and nothing else is',
+    stops_selling: true,
+    find: wrongCollections,
   },
   {
     rule: 'C14',

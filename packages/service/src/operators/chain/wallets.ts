@@ -2,12 +2,11 @@
 // them, giving one its permission, taking it away. The latter needs no database: it is done before
 // a service runs, or while nobody trusts it.
 
-import { wrapped } from 'penstock-command-line/fitting.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
-import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
-import { type Static, Type } from 'typebox'
-import type { BlockHead, Node } from '../../chain/node/node.ts'
+import { encodeTransaction } from 'penstock-tron/transaction.ts'
+import { Type } from 'typebox'
+import type { Node } from '../../chain/node/node.ts'
 import {
   forbid,
   type Permissions,
@@ -15,17 +14,15 @@ import {
   updateBytes,
 } from '../../chain/wallets/permission_update.ts'
 import { lookAtKeys } from '../../chain/wallets/permissions.ts'
-import { describeCarried, stakeBytes } from '../../chain/wallets/stake.ts'
 import { findWalletCheck } from '../../chain/wallets/wallet_watch.ts'
-import { wireTime } from '../../lib/clock.ts'
 import { misuse, refusal } from '../../lib/fault.ts'
-import { trxText } from '../../lib/json.ts'
 import { poolWallets } from '../../market/pool/figures.ts'
 import { CARRIES_MIN } from '../../market/pool/pool.ts'
 import {
   address,
   Count,
   Flag,
+  flag,
   ListOf,
   Moment,
   NOTHING,
@@ -33,57 +30,26 @@ import {
   oneOf,
   optional,
   Sun,
-  sun,
   Text,
-  text,
   Whole,
   whole,
 } from '../../platform/wire/schemas.ts'
-import { type Answer, local, look, type Terminal, type TerminalAnswer } from '../table/operation.ts'
-
-const HOURS = 12
-const hours = optional(
-  whole('HOURS', `for how long it may be signed and sent (${HOURS})`, { max: 23 }),
-)
-const FILE = Type.Object({ file: text('FILE', 'the transaction') })
-const OUT = Type.Object({
-  file: optional(text('FILE', 'where the unsigned transaction is written to, to be carried')),
-})
-
-/** What is carried between the machine with the node and the one with the key. */
-const CarriedTransaction = Type.Object({ raw_data: Text, signatures: Type.Array(Text) })
-type CarriedTransaction = Static<typeof CarriedTransaction>
-
-/** Throws Refused when it is none that a command of wallets has prepared. */
-function readCarried(given: string, name: string): CarriedTransaction {
-  try {
-    const { raw_data, signatures } = JSON.parse(given) as CarriedTransaction
-    if (!/^([0-9a-f]{2})+$/.test(raw_data) || !Array.isArray(signatures))
-      throw refusal('it has another form')
-    if (!signatures.every((one) => /^[0-9a-f]{130}$/.test(one)))
-      throw refusal('a signature has another form')
-    describeCarried(Buffer.from(raw_data, 'hex'))
-    return { raw_data, signatures }
-  } catch (thrown) {
-    throw refusal(
-      `${name} is not a transaction of wallets permit, forbid or stake: ` +
-        `${(thrown as Error).message}.`,
-    )
-  }
-}
-
-const readFileOf = async ({ file }: { file: string }, { readFile }: Terminal) => ({
-  transaction: readCarried(await readFile(file), file),
-})
-
-/** The bytes with what they do; the id is worked out from them, since they are what is signed. */
-function describe({ raw_data }: Pick<CarriedTransaction, 'raw_data'>) {
-  const raw = new Uint8Array(Buffer.from(raw_data, 'hex'))
-  return { raw, tx_id: transactionId(raw), ...describeCarried(raw) }
-}
-
-const carriedText = (carried: CarriedTransaction) => () =>
-  `${JSON.stringify({ ...carried, tx_id: describe(carried).tx_id }, null, 2)}\n`
+import { local, look } from '../table/operation.ts'
+import { BATCH_OUTCOME, sendBatch, signedBatch } from './batches.ts'
+import {
+  CARRIED,
+  carriedText,
+  carry,
+  describe,
+  FILE,
+  hours,
+  OUT,
+  PreparedUpdate,
+  prepared,
+  readFileOf,
+  updateText,
+} from './carried.ts'
+import { stakeOperations } from './stakes.ts'
 
 /** The permissions of an account on which all nodes agree. Throws Refused. */
 async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
@@ -106,51 +72,6 @@ function privateKey(given: string): string {
   const key = given.trim()
   if (/^[0-9a-f]{64}$/.test(key)) return key
   throw misuse('Standard input has no key: 64 hexadecimal characters.')
-}
-
-const PreparedUpdate = { tx_id: Text, expires_at: Moment, says: Type.Array(Text), raw_data: Text }
-type Valid = { head: BlockHead; hours: number }
-
-/** The transaction, what it does, and what is carried of it. */
-async function prepared(node: Node, hours = HOURS, bytesOf: (valid: Valid) => Uint8Array) {
-  const bytes = bytesOf({ head: await node.head(), hours })
-  const raw_data = Buffer.from(bytes).toString('hex')
-  const { tx_id, expires_at, says } = describe({ raw_data })
-  const documents = { transaction: carriedText({ raw_data, signatures: [] }) }
-  return { value: { tx_id, expires_at, says, raw_data }, documents }
-}
-
-/** What is compared before and after signing: one permission a line, the bytes not at all. */
-function updateText({ says, raw_data: _, ...facts }: Record<string, unknown> & { says: string[] }) {
-  const fields = Object.entries(facts).map(([key, value]): [string, string] => [
-    key.replaceAll('_', ' '),
-    value instanceof Date ? wireTime(value) : String(value),
-  ])
-  const width = Math.max(...fields.map(([name]) => name.length)) + 2
-  const lines = says.flatMap((one) =>
-    wrapped(one, 96).map((line, i) => `${i === 0 ? '- ' : '  '}${line}`),
-  )
-  const facts_text = fields.map(([name, said]) => name.padEnd(width) + said)
-  return `${[...facts_text, '', ...lines].join('\n')}\n`
-}
-
-const SUN_PER_TRX = 1_000_000n
-
-async function carry(
-  answer: Answer,
-  file: string | undefined,
-  terminal: Terminal,
-): Promise<TerminalAnswer> {
-  if (file === undefined)
-    return { ...answer, note: 'Nothing was written: give --file to carry it.' }
-  await terminal.writeFile(file, answer.documents!.transaction!())
-  const note = `Take ${file} to the machine with the owner's key: wallets sign ${file}.`
-  const { permission_id } = answer.value as { permission_id?: number }
-  const for_file =
-    permission_id === undefined
-      ? ''
-      : `\nIn the file of wallets: "permission_id": ${permission_id}.`
-  return { ...answer, note: `${note}${for_file}` }
 }
 
 export const walletOperations = [
@@ -298,48 +219,20 @@ export const walletOperations = [
       return prepared(node, body.hours, (valid) => updateBytes(of, next, valid))
     },
   }),
-  local({
-    path: '/operator/wallets/stake',
-    summary: 'prepare the transaction that stakes TRX of a wallet for energy or bandwidth',
-    description: 'Nothing is sent. It is signed by wallets sign, with the key of the owner.',
-    body: Type.Object({
-      address: address('the wallet'),
-      amount_sun: sun('AMOUNT', 'TRX to stake, whole'),
-      resource: oneOf(['energy', 'bandwidth'], 'what it is staked for'),
-      hours,
-    }),
-    reply: Type.Object(PreparedUpdate),
-    cli: {
-      operands: ['address', 'amount_sun'],
-      extras: OUT,
-      node: 'plain',
-      text: updateText,
-      after: (answer, { file }, terminal) => carry(answer, file, terminal),
-    },
-    async handle({ body: { amount_sun, resource, hours, ...body }, ...needs }) {
-      const node = needs.node()
-      const address = body.address as Address
-      const amount = BigInt(amount_sun)
-      if (amount === 0n || amount % SUN_PER_TRX !== 0n)
-        throw misuse('wallets stake: AMOUNT is a whole number of TRX, 1 or more.')
-      const { balance_sun } = await node.account(address)
-      if (balance_sun < amount)
-        throw refusal(`${address} has ${trxText(balance_sun)} TRX that are not staked.`)
-      return prepared(node, hours, (valid) =>
-        stakeBytes({ address, amount_sun: amount, resource }, valid),
-      )
-    },
-  }),
+  ...stakeOperations,
   local({
     path: '/operator/wallets/sign',
     summary: "sign such a transaction with an owner's key, which is read from standard input",
     description:
-      'It asks no node and needs no network. What it prints comes from the bytes that are signed.',
+      'It asks no node and needs no network. What it prints comes from the bytes that are ' +
+      'signed. A batch of treasury collect is signed with the words of the deposit wallet, and ' +
+      'only when each receiver is in collect_to of the file that PENSTOCK_WALLETS names.',
     takes: 'secret',
-    body: Type.Object({ transaction: CarriedTransaction }),
+    body: Type.Object(CARRIED),
     reply: Type.Object({
-      tx_id: Text,
-      signed_by: Text,
+      tx_id: optional(Text),
+      digest: optional(Text),
+      signed_by: optional(Text),
       signatures: Count,
       expires_at: Moment,
       says: Type.Array(Text),
@@ -347,7 +240,7 @@ export const walletOperations = [
     cli: {
       operands: ['file'],
       extras: FILE,
-      filled: ['transaction'],
+      filled: ['transaction', 'batch'],
       text: updateText,
       before: readFileOf,
       async after(answer, { file }, terminal) {
@@ -356,7 +249,9 @@ export const walletOperations = [
         return { ...answer, note }
       },
     },
-    async handle({ secret = '', body: { transaction } }) {
+    async handle({ secret = '', body: { transaction, batch }, ...needs }) {
+      if (batch) return signedBatch(needs, batch, secret)
+      if (!transaction) throw misuse('wallets sign: FILE is missing.')
       const key = privateKey(secret)
       const { tx_id, says, expires_at } = describe(transaction)
       const signatures = [...new Set([...transaction.signatures, sign(tx_id, key)])]
@@ -385,31 +280,39 @@ export const walletOperations = [
   }),
   local({
     path: '/operator/wallets/broadcast',
-    summary: 'send a signed transaction of wallets permit, forbid or stake',
-    description: 'The exit code is 1 when no node takes it. It is done when wallets check says so.',
-    body: Type.Object({ transaction: CarriedTransaction }),
+    summary: 'send a signed transaction of wallets permit, forbid or stake, or a signed batch',
+    description:
+      'The exit code is 1 when no node takes it. It is done when wallets check says so. A batch ' +
+      'can be sent again and after an interruption: what is on the chain is not sent twice.',
+    body: Type.Object({
+      ...CARRIED,
+      burn: flag('of a batch, also tokens at addresses that lack energy: TRX there is burned'),
+    }),
     reply: Type.Object({
-      tx_id: Text,
-      address: Text,
+      tx_id: optional(Text),
+      address: optional(Text),
       taken: Flag,
       answers: Type.Array(Text),
       says: Type.Array(Text),
+      ...BATCH_OUTCOME,
     }),
     cli: {
       operands: ['file'],
       extras: FILE,
       node: 'plain',
-      filled: ['transaction'],
+      filled: ['transaction', 'batch'],
       text: updateText,
       async before(extras, terminal) {
         const body = await readFileOf(extras, terminal)
         const { file } = extras
-        if (body.transaction.signatures.length === 0)
+        if (body.transaction?.signatures.length === 0)
           throw refusal(`${file} is not signed yet: wallets sign ${file}.`)
         return body
       },
     },
-    async handle({ body: { transaction }, ...needs }) {
+    async handle({ body: { transaction, batch, burn = false }, ...needs }) {
+      if (batch) return sendBatch(needs, batch, burn)
+      if (!transaction) throw misuse('wallets broadcast: FILE is missing.')
       const { raw, tx_id, address, says } = describe(transaction)
       const bytes = encodeTransaction(raw, transaction.signatures)
       const answers = await needs.node().broadcast(bytes)

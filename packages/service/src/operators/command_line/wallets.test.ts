@@ -236,6 +236,63 @@ test('a wallet stakes with the key of its owner, and no more than it has', async
   assert.match(answer, /1500000000/, 'it is staked')
 })
 
+test('a stake is taken back, withdrawn when it has come out, and staked again', async (t) => {
+  const { scene, type, carry } = await operator(t)
+  const change = (...words: string[]) => carry(pool.key, words[0]!, pool.address, ...words.slice(1))
+  const refused = async (why: RegExp, ...words: string[]) => {
+    const { code, err } = await type('', 'wallets', words[0]!, pool.address, ...words.slice(1))
+    assert.notEqual(code, 0)
+    assert.match(err, why)
+    assert.equal(err.trim().split('\n').length, 1, err)
+  }
+  const NOT_SENT = ['--file', '/dev/null', ...NODE]
+  await refused(
+    /has 0 TRX staked for energy that are not delegated/,
+    'unstake',
+    '1',
+    ...['--resource', 'energy'],
+    ...NOT_SENT,
+  )
+  await refused(/has unstaked has come out\.$/m, 'withdraw', ...NOT_SENT)
+  await refused(/is taking nothing back/, 'cancel-unstake', ...NOT_SENT)
+  await change('stake', '1000', '--resource', 'energy')
+  scene.do(pool, 'DelegateResourceContract', {
+    balance: 300n * TRX,
+    resource: 'ENERGY',
+    receiver_address: recharge.hex,
+  })
+  await refused(
+    /has 700 TRX staked for energy that are not delegated, and 300 that are/,
+    'unstake',
+    '701',
+    '--resource',
+    'energy',
+    ...NOT_SENT,
+  )
+  const made = await change('unstake', '200', '--resource', 'energy')
+  assert.match(made.says[0], /begins to take 200 TRX back that are staked for energy/)
+  await refused(/the next will have on 2026-/, 'withdraw', ...NOT_SENT)
+  const free = () => scene.balance(pool)
+  scene.wait(14 * 86_400)
+  const before = free()
+  assert.match((await change('withdraw')).says[0], /moves to its balance what was unstaked/)
+  assert.equal(free() - before, 200n * TRX)
+  await change('unstake', '100', '--resource', 'energy')
+  assert.match((await change('cancel-unstake')).says[0], /stakes again/)
+  await refused(/is taking nothing back/, 'cancel-unstake', ...NOT_SENT)
+  for (let i = 0; i < 32; i++) {
+    scene.do(pool, 'UnfreezeBalanceV2Contract', { unfreeze_balance: TRX, resource: 'ENERGY' })
+  }
+  await refused(
+    /is unstaking 32 times already/,
+    'unstake',
+    '1',
+    '--resource',
+    'energy',
+    ...NOT_SENT,
+  )
+})
+
 test('the address of a hot key is told, and nothing of the key', async (t) => {
   const { type } = await operator(t)
   const told = await type(`${hot.key}\n`, 'wallets', 'address')

@@ -44,6 +44,7 @@ import {
   Whole,
   whole,
 } from '../../platform/wire/schemas.ts'
+import { poolStakeOperations } from '../chain/stakes.ts'
 import { change, LIMIT, look, momentOf, paging } from '../table/operation.ts'
 
 /** A part of a list by time. */
@@ -393,6 +394,7 @@ export const chainOperations = [
       }
     },
   }),
+  ...poolStakeOperations,
   look({
     path: '/operator/chain/show',
     summary: 'how far the chain has been followed, and how far each reader of blocks is',
