@@ -1,8 +1,10 @@
-// `npm run pack [-- NAME ...] [--to FOLDER]`: packs the packages that others may use, each into one
-// file that npm installs and publishes: sdk, cli, tron and devchain. Node.js runs no TypeScript
-// inside node_modules, so a package is compiled: its entry points as JavaScript without
-// dependencies, their types, its commands, its README, and the licences of the code inside. The
-// workspaces have no version, so that plain `npm pack` refuses to pack sources that would not run.
+// `npm run pack [-- NAME ...] [--to FOLDER] [--prefix PREFIX]`: packs the packages that others may
+// use, each into one file that npm installs and publishes. Node.js runs no TypeScript inside
+// node_modules, so a package is compiled. What is imported (sdk, tron, devchain) and the customers'
+// command line are entry points without dependencies, their types, and the licences of the code
+// inside; service and playground are their modules, and depend on `command-line`, `web`, `tron` and
+// `devchain`. All names begin with PREFIX (tools/ship/names.ts): @scope/ to publish elsewhere.
+// tron and devchain have no version here, so that plain `npm pack` refuses to pack their sources.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -22,25 +24,39 @@ import { build } from 'esbuild'
 import { buildPackage as buildCli } from '../packages/cli/build.ts'
 import { buildPackage as buildSdk } from '../packages/sdk/build.ts'
 import { leadingComment } from './help.ts'
+import {
+  isPrefix,
+  ownSpecifier,
+  PACKAGES,
+  type PackageName,
+  PREFIX,
+  publishedText,
+  ROOT,
+} from './ship/names.ts'
+import { compilePrograms, type Programs, writeProgram } from './ship/programs.ts'
 
-const ROOT = join(import.meta.dirname, '..')
-
-/** The packages, each with the files that its commands start. */
-const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  tron: [],
+/** The files that the commands of a library start. */
+const STARTED: Partial<Record<PackageName, readonly string[]>> = {
   devchain: ['./cli.ts', './conformance/conformance.ts'],
 }
 
-/** Those that have a way of their own to be made: `npm run build -w penstock-sdk`. */
-const BUILDERS: Readonly<Record<string, (folder: string) => Promise<unknown>>> = {
+/** How each is made. */
+const BUILDERS: Record<PackageName, (folder: string, prefix: string) => Promise<unknown>> = {
+  tron: (folder) => buildLibrary('tron', folder),
+  devchain: (folder) => buildLibrary('devchain', folder),
   sdk: buildSdk,
   cli: buildCli,
+  'command-line': (folder, prefix) => buildProgram('command-line', folder, prefix),
+  web: (folder, prefix) => buildProgram('web', folder, prefix),
+  service: (folder, prefix) => buildProgram('service', folder, prefix),
+  playground: (folder, prefix) => buildProgram('playground', folder, prefix),
 }
-const NAMES = [...Object.keys(BUILDERS), ...Object.keys(PACKAGES)]
 
 type Manifest = {
   readonly bin?: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, string>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly version?: string
   readonly [name: string]: unknown
 }
 
@@ -117,14 +133,13 @@ function makeImportsRelative(types: string, file: string): void {
 function writeLicences(folder: string, bundled: readonly string[]): void {
   const licences = bundled.map((name) => {
     const from = join(ROOT, 'node_modules', name)
-    const names = ['LICENSE', 'LICENSE.md', 'LICENSE.txt']
+    const names = ['LICENSE', 'LICENSE.md', 'LICENSE.txt', 'license']
     const file = names.map((one) => join(from, one)).find(existsSync)
     if (file === undefined) throw new Error(`${name} has no licence file`)
     return `${name}\n\n${readFileSync(file, 'utf8').trim()}\n`
   })
   const line = `\n${'-'.repeat(80)}\n\n`
   writeFileSync(join(folder, 'THIRD_PARTY_LICENSES.txt'), licences.join(line))
-  copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'))
 }
 
 /** The workspace's manifest with the version of the repository and the compiled files. */
@@ -141,13 +156,13 @@ function writeManifest(source: string, folder: string): void {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(packed, null, 2)}\n`)
 }
 
-/** Writes a package's files to a folder, which is made if need be. */
-export async function buildPackage(name: string, folder: string): Promise<void> {
+/** Writes the files of a library to a folder, which is made if need be. */
+async function buildLibrary(name: PackageName, folder: string): Promise<void> {
   const source = join(ROOT, 'packages', name)
   const manifest = readManifest(source)
   const commands = Object.values(manifest.bin ?? {})
   const entries = entriesOf(manifest).map(([, file]) => join(source, file))
-  const started = PACKAGES[name]!.map((file) => join(source, file))
+  const started = (STARTED[name] ?? []).map((file) => join(source, file))
   mkdirSync(folder, { recursive: true })
   const contents = await compile(folder, [...entries, ...started])
   const others = contents.files.filter((file) => !file.startsWith(source))
@@ -159,11 +174,77 @@ export async function buildPackage(name: string, folder: string): Promise<void> 
     copyFileSync(join(source, file), join(folder, file))
 }
 
+/** On which Node: the service on one that its operator keeps up to date, the playground on the one
+ *  that comes along, which `npx` finds first. */
+const RUNS_ON: Partial<Record<PackageName, object>> = {
+  service: { engines: { node: '>=24' } },
+  playground: { optionalDependencies: readManifest(ROOT).optionalDependencies },
+}
+
+const compiled = new Map<string, Promise<Programs>>()
+
+/** Writes what one of the packages of the programs is made of. */
+async function buildProgram(name: PackageName, folder: string, prefix: string): Promise<void> {
+  const making = compiled.get(prefix) ?? compilePrograms(prefix)
+  compiled.set(prefix, making)
+  const programs = await making
+  mkdirSync(folder, { recursive: true })
+  await writeProgram(name, programs, folder)
+  const source = join(ROOT, 'packages', name)
+  const manifest = readManifest(source)
+  const { private: _private, scripts: _scripts, devDependencies: _dev, ...kept } = manifest
+  const { version } = readManifest(ROOT)
+  const dependencies = [...(programs.imported.get(name) ?? [])].sort().map((imported) => {
+    const own = ownSpecifier(imported)
+    if (own) return [`${prefix}${own.name}`, version]
+    const pinned = manifest.dependencies?.[imported]
+    if (pinned === undefined)
+      throw new Error(`packages/${name} does not say that it needs ${imported}`)
+    return [imported, pinned]
+  })
+  const packed = { ...kept, ...RUNS_ON[name], dependencies: Object.fromEntries(dependencies) }
+  const text = JSON.stringify(packed, null, 2).replace(/\.ts"/g, '.js"')
+  writeFileSync(join(folder, 'package.json'), `${text}\n`)
+  if (existsSync(join(source, 'README.md')))
+    copyFileSync(join(source, 'README.md'), join(folder, 'README.md'))
+  // The pages have the code of others inside.
+  if (name === 'web') writeLicences(folder, needed(Object.keys(manifest.dependencies ?? {})))
+}
+
+/** Packages of others, and those that they need in turn. What puts the pages together is in none
+ *  of them. */
+function needed(names: readonly string[]): string[] {
+  const found = new Set<string>()
+  const left = names.filter((name) => name !== 'esbuild')
+  for (let name = left.pop(); name !== undefined; name = left.pop())
+    if (!found.has(name)) {
+      found.add(name)
+      left.push(...Object.keys(readManifest(join(ROOT, 'node_modules', name)).dependencies ?? {}))
+    }
+  return [...found].sort()
+}
+
+/** Writes a package's files to a folder, which is made if need be: under its published name, with
+ *  the licence and the history of changes. */
+export async function buildPackage(
+  name: PackageName,
+  folder: string,
+  prefix = PREFIX,
+): Promise<void> {
+  await BUILDERS[name](folder, prefix)
+  const { version } = readManifest(ROOT)
+  const manifest = { ...readManifest(folder), name: `${prefix}${name}`, version }
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  for (const file of ['LICENSE', 'CHANGELOG.md']) copyFileSync(join(ROOT, file), join(folder, file))
+  const readme = join(folder, 'README.md')
+  if (existsSync(readme)) writeFileSync(readme, publishedText(readFileSync(readme, 'utf8'), prefix))
+}
+
 /** Packs a package into the folder `to`, and returns the path of the file. */
-export async function packPackage(name: string, to: string): Promise<string> {
+export async function packPackage(name: PackageName, to: string, prefix = PREFIX): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), `penstock-${name}-`))
   try {
-    await (BUILDERS[name]?.(folder) ?? buildPackage(name, folder))
+    await buildPackage(name, folder, prefix)
     const arguments_ = ['pack', '--pack-destination', to]
     const printed = execFileSync('npm', arguments_, { cwd: folder, encoding: 'utf8' })
     return join(to, printed.trim().split('\n').at(-1)!)
@@ -172,19 +253,25 @@ export async function packPackage(name: string, to: string): Promise<string> {
   }
 }
 
-function readPackArguments(): { names: string[]; to: string; help: boolean } | string {
+type PackArguments = { names: PackageName[]; to: string; prefix: string; help: boolean }
+
+function readPackArguments(): PackArguments | string {
   try {
     const { values, positionals } = parseArgs({
       options: {
         to: { type: 'string', default: '.' },
+        prefix: { type: 'string', default: PREFIX },
         help: { type: 'boolean', short: 'h', default: false },
       },
       allowPositionals: true,
     })
-    const unknown = positionals.find((name) => !NAMES.includes(name))
-    if (unknown !== undefined) return `There is no package ${unknown}: it is ${NAMES.join(' or ')}.`
-    const names = positionals.length > 0 ? positionals : NAMES
-    return { names, to: resolve(process.env.INIT_CWD ?? '.', values.to), help: values.help }
+    const { prefix, help } = values
+    const unknown = positionals.find((name) => !PACKAGES.includes(name as PackageName))
+    if (unknown !== undefined)
+      return `There is no package ${unknown}: it is ${PACKAGES.join(' or ')}.`
+    if (!isPrefix(prefix)) return `--prefix is like penstock- or @scope/, and not ${prefix}.`
+    const names = positionals.length > 0 ? (positionals as PackageName[]) : [...PACKAGES]
+    return { names, to: resolve(process.env.INIT_CWD ?? '.', values.to), prefix, help }
   } catch (thrown) {
     return `${(thrown as Error).message.split(/\.\s/)[0]}.`
   }
@@ -197,5 +284,6 @@ if (import.meta.main) {
     process.exitCode = 2
   } else if (given.help) process.stdout.write(leadingComment(import.meta.filename))
   else
-    for (const name of given.names) process.stdout.write(`${await packPackage(name, given.to)}\n`)
+    for (const name of given.names)
+      process.stdout.write(`${await packPackage(name, given.to, given.prefix)}\n`)
 }

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // `npm start`: everything for trying out, until it is interrupted. `npm run demo`: one purchase,
 // and the end.
 

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startDevchain } from 'penstock-devchain/serve.ts'
+import { startDevchain } from 'penstock-devchain'
 import { chainState, isCurrent } from 'penstock-service/chain/follow/progress.ts'
 import { httpTransport, tronNode } from 'penstock-service/chain/node/node.ts'
 import type { LimitsConfig } from 'penstock-service/chain/signing/signing_limits.ts'

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Plugin } from 'esbuild'
+import { LANGUAGES, type Language } from './languages.ts'
 import { WEB } from './sources.ts'
 
 /** What is served to different people, by the folder in which its pages are, and which other
@@ -21,9 +22,6 @@ const FACE_NAMES = Object.keys(FACES) as Face[]
 
 /** The page with which each begins, and which has most of what the others use. */
 const FIRST_PAGES: Record<Face, string> = { portal: 'home/home.tsx', console: 'now/now.tsx' }
-
-export const LANGUAGES = ['en', 'zh', 'ru'] as const
-export type Language = (typeof LANGUAGES)[number]
 
 /** A page, as others read of it. */
 export type ListedPage = {

@@ -2,10 +2,13 @@
 // names a build, so that a build of other sources is never served.
 
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
 export const WEB = join(import.meta.dirname, '..')
+
+/** Whether the pages can be put together here: a package has none of their sources. */
+export const hasSources = () => existsSync(join(WEB, 'portal'))
 
 const isSource = (path: string) => /\.(ts|tsx|css|json)$/.test(path) && !/\.test\.tsx?$/.test(path)
 

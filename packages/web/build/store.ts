@@ -1,13 +1,14 @@
 // Where a build is kept: in a folder, whole or not at all. It is looked for in `dist`, where
 // `npm run build` has put it, then in a folder of the data folder, under the hash of the sources;
-// else it is made, and kept there if that can be written.
+// else it is made, and kept there if that can be written. A package has no sources, and its `dist`
+// is all there is.
 
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Asset, type Build, bundle } from './bundle.ts'
-import { sourcesHash, WEB } from './sources.ts'
+import type { Asset, Build } from './bundle.ts'
+import { hasSources, sourcesHash, WEB } from './sources.ts'
 
 /** Where `npm run build` puts it. */
 export const DIST = join(WEB, 'dist')
@@ -24,12 +25,14 @@ type Manifest = Omit<Build, 'assets'> & { files: string[] }
 /** The build of these sources, made if it is not there. Throws what esbuild says of sources that
  *  are wrong. */
 export async function openBuild(cache_folder: string): Promise<{ build: Build; origin: Origin }> {
-  const sources_sha256 = await sourcesHash()
+  const sources_sha256 = hasSources() ? await sourcesHash() : undefined
   const ahead = await readBuild(DIST, sources_sha256)
   if (ahead) return { build: ahead, origin: 'dist' }
+  if (sources_sha256 === undefined) throw new Error(`${DIST} is not whole: install it again`)
   const folder = join(cache_folder, sources_sha256)
   const cached = await readBuild(folder, sources_sha256)
   if (cached) return { build: cached, origin: 'cache' }
+  const { bundle } = await import('./bundle.ts')
   const build = await bundle(sources_sha256, QUICK)
   // What was there is not whole.
   await rm(folder, { recursive: true, force: true }).catch(() => {})
@@ -42,18 +45,23 @@ export async function openBuild(cache_folder: string): Promise<{ build: Build; o
 
 /** Builds ahead of time, into `dist` unless another folder is named. */
 export async function buildAhead(folder = DIST): Promise<Build> {
+  const { bundle } = await import('./bundle.ts')
   const build = await bundle(await sourcesHash(), SMALL)
   await rm(folder, { recursive: true, force: true })
   await writeBuild(folder, build)
   return build
 }
 
-/** The build in a folder; undefined when there is none, it is of other sources, or not whole. */
-async function readBuild(folder: string, sources_sha256: string): Promise<Build | undefined> {
+/** The build in a folder; undefined when there is none, it is of other sources than those given,
+ *  or not whole. */
+async function readBuild(
+  folder: string,
+  sources_sha256: string | undefined,
+): Promise<Build | undefined> {
   const text = await readFile(join(folder, 'manifest.json'), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined
   const { files, ...build } = JSON.parse(text) as Manifest
-  if (build.sources_sha256 !== sources_sha256) return undefined
+  if (sources_sha256 !== undefined && build.sources_sha256 !== sources_sha256) return undefined
   const assets = await Promise.all(files.map((name) => readAsset(folder, name))).catch(
     () => undefined,
   )

@@ -1,7 +1,8 @@
 // What browsers open: the portal, whose pages are one document, the list of these pages, the files
 // they are made of, and the first page of the house.
 
-import { type Face, LANGUAGES } from 'penstock-web/build/bundle.ts'
+import type { Face } from 'penstock-web/build/bundle.ts'
+import { LANGUAGES } from 'penstock-web/build/languages.ts'
 import { escaped } from '../lib/html.ts'
 import { printJson } from '../lib/json.ts'
 import type { Page } from '../platform/http/pages.ts'

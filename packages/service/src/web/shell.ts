@@ -2,7 +2,7 @@
 // of its words, and what the program must know to start. Its policy lets nothing run or load but
 // our own files, and takes no text for a program.
 
-import type { Language } from 'penstock-web/build/bundle.ts'
+import type { Language } from 'penstock-web/build/languages.ts'
 import { escaped } from '../lib/html.ts'
 import type { FaceFiles } from './assets.ts'
 import type { Brand } from './brand.ts'

@@ -2,7 +2,7 @@
 // cookie, else by what the browser prefers. Nothing of it is trusted with anything else.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { LANGUAGES, type Language } from 'penstock-web/build/bundle.ts'
+import { LANGUAGES, type Language } from 'penstock-web/build/languages.ts'
 
 export type Visitor = { language: Language; theme: 'light' | 'dark' | null }
 

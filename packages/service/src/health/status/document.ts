@@ -1,7 +1,7 @@
 // The status page for people: one document without scripts, whose charts are in it. Every chart is
 // said in a sentence, and stands in a table below it.
 
-import { LANGUAGES, type Language } from 'penstock-web/build/bundle.ts'
+import { LANGUAGES, type Language } from 'penstock-web/build/languages.ts'
 import { escaped } from '../../lib/html.ts'
 import { printJson } from '../../lib/json.ts'
 import type { Brand } from '../../web/brand.ts'

@@ -3,7 +3,7 @@
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { LANGUAGES } from 'penstock-web/build/bundle.ts'
+import { LANGUAGES } from 'penstock-web/build/languages.ts'
 import { printJson } from '../../lib/json.ts'
 import { acceptsEncoding, type Page } from '../../platform/http/pages.ts'
 import type { Step } from '../../platform/steps/step.ts'

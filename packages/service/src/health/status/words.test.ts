@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { LANGUAGES } from 'penstock-web/build/bundle.ts'
+import { LANGUAGES } from 'penstock-web/build/languages.ts'
 import { wordsOf } from './words.ts'
 
 const read = async (name: string) => readFile(new URL(name, import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
 // The words of the status page, which the server itself says: no script does it in the browser.
 
-import type { Language } from 'penstock-web/build/bundle.ts'
+import type { Language } from 'penstock-web/build/languages.ts'
 import en from './en.json' with { type: 'json' }
 import ru from './ru.json' with { type: 'json' }
 import zh from './zh.json' with { type: 'json' }
