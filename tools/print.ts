@@ -3,7 +3,8 @@
 // of what they answer to their examples; openapi-3.0.json is made of openapi.json. db/schema.sql is
 // the sum of the migrations, as the catalogs of a migrated database show it: one statement each, in
 // an order that does not depend on theirs. The portal shows the receivers of
-// docs/customers/events.md.
+// docs/customers/events.md. What Prometheus and Grafana read in deploy/ is made of the tables of
+// alerts and of measures.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +16,8 @@ import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
 import { printCliEndpoints } from './cli_endpoints.ts'
 import { CONSOLE_FILE, printConsoleOperations } from './console_operations.ts'
+import { printDashboards } from './monitoring/dashboards.ts'
+import { printRules, printRuleTests } from './monitoring/rules.ts'
 import { printOpenapi } from './openapi.ts'
 import { printOpenapi30 } from './openapi30.ts'
 import { printReference } from './reference.ts'
@@ -30,6 +33,8 @@ export const RIGHTS_FILE = fileURLToPath(
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/customers/reference.md', import.meta.url))
 const PROCESSES_FILE = fileURLToPath(new URL('../docs/operators/processes.md', import.meta.url))
+const ALERTS_FILE = fileURLToPath(new URL('../docs/operators/alerts.md', import.meta.url))
+const deployed = (path: string) => fileURLToPath(new URL(`../deploy/${path}`, import.meta.url))
 const EVENTS_FILE = fileURLToPath(new URL('../docs/customers/events.md', import.meta.url))
 const RECEIVERS_FILE = fileURLToPath(
   new URL('../packages/web/portal/webhooks/receivers.json', import.meta.url),
@@ -60,6 +65,19 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
         metrics: printMetrics(),
       }),
     ],
+  ]
+}
+
+/** The files of Prometheus and Grafana, made of the tables of alerts and of measures. */
+export async function printMonitoring(): Promise<[file: string, text: string][]> {
+  const alerts = await readFile(ALERTS_FILE, 'utf8')
+  return [
+    [deployed('prometheus/rules.yml'), printRules(alerts)],
+    [deployed('prometheus/rules_test.yml'), printRuleTests(alerts)],
+    ...printDashboards().map(([name, text]): [string, string] => [
+      deployed(`grafana/${name}`),
+      text,
+    ]),
   ]
 }
 
@@ -284,6 +302,9 @@ order by c.relname, t.tgname`
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await writeFile(SCHEMA_FILE, await printFresh(printSchema))
   await writeFile(RIGHTS_FILE, await printFresh(printRights))
-  for (const [file, text] of await printFreshReference(await tryExamples()))
-    await writeFile(file, text)
+  const printed = [
+    ...(await printFreshReference(await tryExamples())),
+    ...(await printMonitoring()),
+  ]
+  for (const [file, text] of printed) await writeFile(file, text)
 }

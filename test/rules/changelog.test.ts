@@ -16,7 +16,7 @@ import { ROOT } from '../../tools/source.ts'
 
 const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8')
 
-test('each release says how to upgrade and which way leads back, as the migrations are', async () => {
+test('each release says how to upgrade and which way leads back', async () => {
   assert.ok(readChangelog(changelog).length > 0)
   assert.deepEqual(changelogFaults(changelog, await readMigrations()), [])
 })
@@ -65,12 +65,14 @@ test('what a package is called is said in one place', () => {
   assert.deepEqual(ownSpecifier('penstock-tron/keys.ts'), { name: 'tron', path: '/keys.ts' })
   assert.equal(ownSpecifier('penstock-test/harness/run.ts'), undefined)
   const readme =
-    "# penstock-sdk\nnpm install ./penstock-sdk-0.1.0.tgz\nimport { a } from 'penstock-sdk/webhooks'\n" +
+    '# penstock-sdk\nnpm install ./penstock-sdk-0.1.0.tgz\n' +
+    "import { a } from 'penstock-sdk/webhooks'\n" +
     'npx penstock-devchain --port 1\n'
   assert.equal(publishedText(readme, 'penstock-'), readme)
   assert.equal(
     publishedText(readme, '@example/'),
-    "# @example/sdk\nnpm install ./example-sdk-0.1.0.tgz\nimport { a } from '@example/sdk/webhooks'\n" +
+    '# @example/sdk\nnpm install ./example-sdk-0.1.0.tgz\n' +
+      "import { a } from '@example/sdk/webhooks'\n" +
       'npx penstock-devchain --port 1\n',
   )
   assert.deepEqual(['penstock-', '@example/', 'penstock', '@x', '../'].map(isPrefix), [

@@ -27,6 +27,7 @@ const NOT_OURS = [
   /^packages\/service\/openapi(-3\.0)?\.json$/,
   /^docs\/(customers\/reference\.md|guarantees\/figures\.json)$/,
   /^packages\/web\/portal\/webhooks\/receivers\.json$/,
+  /^deploy\/grafana\/\w+\.json$/,
   /\.(png|webp)$/,
   // A sentence is a line.
   /^packages\/web\/shared\/languages\//,

@@ -1,6 +1,6 @@
-// What CHANGELOG.md says of each release, and whether it fits the migrations. A release has what
-// has changed, then `### Upgrade` and `### Way back`. The first line of *Upgrade* says which
-// migrations it brings, once it is released; *Way back* names those after which the release before cannot be put back.
+// The releases of CHANGELOG.md, and whether they fit the migrations. A release has its changes,
+// then `### Upgrade` and `### Way back`. The first line of *Upgrade* says which migrations it
+// brings, once it is released; *Way back* names those that end it.
 
 import type { Migration } from '../../packages/service/src/platform/database/migrations.ts'
 
@@ -33,7 +33,7 @@ export function migrationsLine(before: number, last: number): string {
   return last === before ? 'No migrations.' : `Migrations ${before + 1} to ${last}.`
 }
 
-/** What the text says otherwise than the migrations, a sentence for each. */
+/** The contradictions between text and migrations, a sentence for each. */
 export function changelogFaults(text: string, migrations: readonly Kind[]): string[] {
   const faults: string[] = []
   let before = 0

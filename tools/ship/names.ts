@@ -1,18 +1,18 @@
-// What the packages are called where they are published: the only place that says it. In the
-// repository each is `penstock-NAME`; who publishes them elsewhere changes PREFIX, or gives
+// The names under which packages are published: the only place that says them. In the repository
+// each is `penstock-NAME`; who publishes them elsewhere changes PREFIX, or gives
 // `--prefix @scope/`, and manifests, imports and READMEs follow when they are packed.
 
 import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-/** What the names of the workspaces begin with. */
+/** The beginning of the workspaces' names. */
 const WORKSPACE_PREFIX = 'penstock-'
 
-/** What the published names begin with: a name and a hyphen, or `@scope/`. */
+/** The beginning of the published names: a name and a hyphen, or `@scope/`. */
 export const PREFIX = 'penstock-'
 
-/** What can be packed, in the order in which one needs the other. */
+/** All packages, in the order in which one needs the other. */
 export const PACKAGES = [
   'tron',
   'sdk',

@@ -15,7 +15,7 @@ const PROGRAMS = ['packages/service/src/main.ts', 'packages/playground/main.ts']
 /** The pages are put together when they are packed. */
 const LEFT_OUT = /\/bundle\.ts$/
 
-/** What is no module. */
+/** Files that are no modules. */
 const FILES: Partial<Record<PackageName, readonly string[]>> = {
   service: ['db/0*.sql', 'openapi.json', 'openapi-3.0.json', 'src/platform/http/*.{html,css,js}'],
 }
@@ -70,7 +70,7 @@ const renamed = (prefix: string): Plugin => ({
       if (kind === 'entry-point') return undefined
       const own = ownSpecifier(path)
       const to = own ? `${prefix}${own.name}${own.path}` : path
-      // What a library exports has no ending.
+      // The exports of a library have no ending.
       const ending = own && LIBRARIES.includes(own.name) ? '' : '.js'
       return {
         path: own || path.startsWith('.') ? to.replace(/\.ts$/, ending) : to,
@@ -108,7 +108,7 @@ export async function compilePrograms(prefix: string): Promise<Programs> {
     const [name = '', ...rest] = relative(join(ROOT, 'out'), path).split('/')
     return { package: name as PackageName, path: rest.join('/'), text }
   })
-  // What is looked up by name is needed, too.
+  // Packages that are looked up by name are needed, too.
   for (const { package: name, text } of compiled)
     for (const [, other] of text.matchAll(/\bimport\.meta\.resolve\("([^"]+)"\)/g))
       imported.get(name)!.add(packageOf(other!))

@@ -1,7 +1,7 @@
 // `npm run release -- [VERSION] [--dry-run] [--to FOLDER] [--prefix PREFIX]`: makes a release. The
 // changelog must say what it brings and which way leads back; versions are set, everything is
-// packed, and beside the files stands what is installed with them (CycloneDX), where they come from,
-// and their sums; then it is committed and tagged. `--dry-run` changes nothing here: it
+// packed, and beside the files stand their bill of materials (CycloneDX), where they come from, and
+// their sums; then it is committed and tagged. `--dry-run` changes nothing here: it
 // does the same but for versions, commit and tag, which it prints. Pushing and publishing is left
 // to a person.
 
@@ -50,7 +50,7 @@ function setVersion(version: string): string[] {
   return [...changed, 'package-lock.json']
 }
 
-/** What is installed with these files, by npm itself. */
+/** The bill of materials of these files, by npm itself. */
 function bill(files: readonly string[], version: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'penstock-bill-'))
   const npm = (...args: string[]) =>
