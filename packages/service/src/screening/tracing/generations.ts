@@ -698,7 +698,7 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
       await sql`
         delete from flow_carried_from
         where generation <> all(${ranges.map((one) => one.generation)}::integer[])
-          or until < ${Number(newest.number) - WINDOWS_KEPT * carried_blocks}`
+          or until < ${newest - WINDOWS_KEPT * carried_blocks}`
       await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
       await sql`delete from flow_checkpoint where generation < ${oldest.number}`
       return gone.length > 0
