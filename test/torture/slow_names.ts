@@ -1,12 +1,17 @@
 // Two hundred webhooks of ten customers at names that are never answered, `/v1/webhook/test`
 // beside, and name servers that stop answering for the node and the database, too: what others buy,
-// read and are told must not notice. The same calls are timed while nothing is attacked, while the
-// attackers call as much and their names are answered, and during it, in turns: a machine that has
-// other work to do has it for all three.
+// read and are told must not notice. The same calls are timed while nothing is attacked, while ten
+// other customers call as much and their names are answered, and during it, in turns whose order
+// changes: a machine that has other work to do has it for all three.
+//
+// Two ratios come out. Silent names beside those that are answered: that is the names, for the load
+// is the same. Silent names beside nothing at all: that is the names and the load of the attackers'
+// calls. Both must hold. What the processor did in each phase is printed beside them.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { allowNetwork, createWebhook } from 'penstock-service/events/webhooks/webhooks.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
@@ -14,17 +19,18 @@ import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import { depositAddresses } from 'penstock-service/people/customers/deposit_addresses.ts'
 import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import { SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
+import { processCpuUs, serverCpuReader } from '../../bench/parts/cpu.ts'
 import { Penstock } from '../../packages/sdk/src/penstock.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { asRole } from '../harness/database.ts'
 import { type NameAnswer, startNameServer } from '../harness/name_server.ts'
 import { type Access, Rig } from './rig.ts'
+import type { Attacker, Order } from './slow_names_thread.ts'
 
 const ATTACKERS = 10
 const WEBHOOKS_EACH = 20
 const BLOCK_MS = 500
 const EVERY_MS = 100
-const PAUSE_MS = 1_000
 const RATIO_MAX = 1.2
 const HERE: NameAnswer = { addresses: [['127.0.0.1']] }
 
@@ -39,10 +45,11 @@ const PHASES = ['quiet', 'answered', 'silent'] as const
 type Phase = (typeof PHASES)[number]
 const SLICE_SECONDS = 5
 const WARM_SECONDS = 5
+const REST_MS = 1_000
 const none = (): Times => ({ purchase: [], read: [], notice: [] })
 
-const p99 = (all: readonly number[]): number =>
-  [...all].sort((a, b) => a - b)[Math.floor((all.length - 1) * 0.99)] ?? Number.NaN
+const partOf = (all: readonly number[], part: number): number =>
+  [...all].sort((a, b) => a - b)[Math.floor((all.length - 1) * part)] ?? Number.NaN
 
 /** A receiver whose calls are timed from when the event happened. */
 async function startReceiver(late: (ms: number) => void) {
@@ -63,36 +70,51 @@ function needsOf(rig: Rig) {
   return { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
 }
 
-/** The attackers' keys and webhooks, which are told of all that is triggered. */
-function makeAttackers(rig: Rig): Promise<{ access: Access; ids: string[] }[]> {
+/** Ten customers with keys and webhooks, which are told of all that is triggered. */
+function makeAttackers(rig: Rig, phase: Phase): Promise<Attacker[]> {
   const needs = needsOf(rig)
   return rig.sql.begin(async (tx) => {
-    const made: { access: Access; ids: string[] }[] = []
+    const made: Attacker[] = []
     for (let i = 0; i < ATTACKERS; i++) {
-      const { id: customer_id, deposit_address } = await createCustomer(tx, needs, { name: 'x' })
+      const { id: customer_id } = await createCustomer(tx, needs, { name: 'x' })
       const scopes = ['read', 'webhooks'] as const
-      const key = await issueKey(tx, needs, { customer_id, name: 'key', scopes: [...scopes] })
+      const { token, secret } = await issueKey(tx, needs, { customer_id, name: 'key', scopes })
       const ids: string[] = []
       for (let j = 0; j < WEBHOOKS_EACH; j++) {
-        const url = `https://n${i}-${j}.silent.example/`
+        const url = `https://n${i}-${j}.${phase}.example/`
         const { webhook } = await createWebhook(tx, needs, { customer_id, url, scopes })
         ids.push(webhook.id)
       }
-      made.push({ access: { customer_id, deposit_address, ...key }, ids })
+      made.push({ token, secret, ids })
     }
     return made
   })
 }
 
+/** The attackers of a phase, who wait to be told. */
+async function startAttackers(rig: Rig, phase: Phase): Promise<Worker> {
+  const workerData: Order = {
+    api_url: rig.api_urls[0]!,
+    attackers: await makeAttackers(rig, phase),
+  }
+  return new Worker(new URL('./slow_names_thread.ts', import.meta.url), { workerData })
+}
+
+/** Milliseconds of the processor that the service and its database have taken so far. */
+async function cpuReader(rig: Rig): Promise<() => Promise<number>> {
+  const server = await serverCpuReader(rig.sql)
+  const pids = rig.members.map(({ child }) => child.pid!)
+  return async () => {
+    const all = await Promise.all([server(), ...pids.map(processCpuUs)])
+    return all.reduce((sum, one) => sum + one, 0) / 1_000
+  }
+}
+
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, json } = readArguments(args, { numbers: { seconds: 30 } })
   let attacked = false
-  let answers_attackers = false
-  const isSilent = (name: string) =>
-    attacked || (name.endsWith('silent.example') && !answers_attackers)
-  const answered = (name: string) => (name === 'hook.example' ? HERE : undefined)
-  const names = await startNameServer(
-    (name) => answered(name) ?? (isSilent(name) ? 'silent' : HERE),
+  const names = await startNameServer((name) =>
+    name !== 'hook.example' && (attacked || name.endsWith('silent.example')) ? 'silent' : HERE,
   )
   const rig = await Rig.open({
     node_urls: async () => [],
@@ -105,6 +127,7 @@ export async function run(args: string[]): Promise<boolean> {
   const node = ['--node-url', named(rig.chain.url, 'node.example')]
   let times = none()
   const receiver = await startReceiver((ms) => times.notice.push(ms))
+  const threads = new Map<Phase, Worker>()
   try {
     for (const role of ['api', 'worker'] as const) {
       const DATABASE_URL = asRole(named(rig.database_url, 'db.example'), `penstock_${role}`)
@@ -113,45 +136,55 @@ export async function run(args: string[]): Promise<boolean> {
     await rig.fund()
     rig.keepMining(BLOCK_MS)
     await tellHonest(rig, receiver.port)
-    const attackers = await makeAttackers(rig)
+    for (const phase of ['answered', 'silent'] as const)
+      threads.set(phase, await startAttackers(rig, phase))
+    const readCpu = await cpuReader(rig)
     const all: Record<Phase, Times> = { quiet: none(), answered: none(), silent: none() }
+    const cpu_ms: Record<Phase, number> = { quiet: 0, answered: 0, silent: 0 }
     const run = async (phase: Phase, seconds: number) => {
       times = none()
-      let over = false
       attacked = phase === 'silent'
-      answers_attackers = phase === 'answered'
-      const attacks =
-        phase === 'quiet' ? [] : attackers.map((one) => attackUntil(rig, one, () => over))
+      threads.get(phase)?.postMessage(true)
+      const before_ms = await readCpu()
       await useFor(rig, seconds, () => times)
-      over = true
-      await Promise.all(attacks)
+      cpu_ms[phase] += (await readCpu()) - before_ms
+      threads.get(phase)?.postMessage(false)
+      // What was under way ends, and is nobody else's.
+      attacked = false
+      await delay(REST_MS)
       return times
     }
     await run('quiet', WARM_SECONDS)
-    for (let slice = 0; slice * SLICE_SECONDS < numbers.seconds; slice++)
-      for (const phase of PHASES) {
+    cpu_ms.quiet = 0
+    const slices = Math.ceil(numbers.seconds / SLICE_SECONDS)
+    for (let slice = 0; slice < slices; slice++)
+      for (const i of PHASES.keys()) {
+        const phase = PHASES[(i + slice) % PHASES.length]!
         const found = await run(phase, SLICE_SECONDS)
         for (const what of WHAT) all[phase][what].push(...found[what])
       }
     await rig.stopMining()
     const figures = WHAT.map((what) => {
-      const [quiet_ms, answered_ms, silent_ms] = PHASES.map((phase) => p99(all[phase][what]))
-      const counts = PHASES.map((phase) => all[phase][what].length)
-      const ratio = silent_ms! / quiet_ms!
+      const at = (part: number) => PHASES.map((phase) => partOf(all[phase][what], part))
+      const [quiet_ms, answered_ms, silent_ms] = at(0.99)
       return {
         what,
-        counts,
-        quiet_ms,
-        answered_ms,
-        silent_ms,
-        ratio,
-        of_names: silent_ms! / answered_ms!,
+        counts: PHASES.map((phase) => all[phase][what].length),
+        p50_ms: at(0.5),
+        p99_ms: at(0.99),
+        to_answered: silent_ms! / answered_ms!,
+        to_quiet: silent_ms! / quiet_ms!,
       }
     })
     const refused = { count: failed.length, some: failed.slice(0, 3) }
-    say(JSON.stringify({ asked: names.asked.size, refused, figures }, null, json ? 0 : 2))
-    return failed.length === 0 && figures.every(({ ratio }) => ratio <= RATIO_MAX)
+    const cpu = PHASES.map((phase) => Math.round(cpu_ms[phase] / slices / SLICE_SECONDS))
+    const told = { phases: PHASES, cpu_ms_a_second: cpu, asked: names.asked.size, refused, figures }
+    say(JSON.stringify(told, null, json ? 0 : 2))
+    const holds = ({ to_answered, to_quiet }: (typeof figures)[number]) =>
+      Math.max(to_answered, to_quiet) <= RATIO_MAX
+    return failed.length === 0 && figures.every(holds)
   } finally {
+    await Promise.all([...threads.values()].map((thread) => thread.terminate()))
     receiver.close()
     names.close()
     await rig.close()
@@ -174,25 +207,6 @@ async function tellHonest(rig: Rig, port: number): Promise<void> {
 
 const clientOf = (rig: Rig, { token, secret }: Pick<Access, 'token' | 'secret'>) =>
   new Penstock({ url: rig.api_urls[0]!, token, secret, retries: 0, timeout_ms: 15_000 })
-
-/** An attacker tries webhooks, and lets all be told. */
-async function attackUntil(
-  rig: Rig,
-  { access, ids }: { access: Access; ids: string[] },
-  isOver: () => boolean,
-): Promise<void> {
-  const client = clientOf(rig, access)
-  const lane = async (first: number) => {
-    for (let i = first; !isOver(); i += 4) {
-      const id = ids[i % ids.length]!
-      await client.webhooks.test({ id, type: 'order.created' }).catch(() => {})
-      await client.events.trigger({ type: 'order.created', webhook_id: id }).catch(() => {})
-      // What is measured are the names, and not how many calls a machine can take.
-      await delay(PAUSE_MS)
-    }
-  }
-  await Promise.all([0, 1, 2, 3].map(lane))
-}
 
 /** One customer buys and reads, so often a second; each answer is timed. */
 async function useFor(rig: Rig, seconds: number, times: () => Times): Promise<void> {

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { TESTS_AN_HOUR } from 'penstock-service/events/webhooks/trial.ts'
 import { firstIdAt } from 'penstock-service/lib/ids.ts'
 import { signature } from 'penstock-service/platform/wire/signature.ts'
@@ -452,6 +453,52 @@ test('a receiver that does not answer keeps four calls of its customer, and no m
   const codes = (await Promise.all(five)).map(({ code }) => code)
   assert.deepEqual(codes.sort(), [0, 0, 0, 0, 429])
   assert.equal((await annas()).code, 0)
+})
+
+test('tests come twenty in a row, then at their pace, and leave others theirs', async (t) => {
+  const world = await makeWorld(t)
+  const [anna, bert] = [await hooked(world), await hooked(world)]
+  const { id } = (await make(anna)).webhook
+  const test = () => anna.call('/v1/webhook/test', { id, type: 'webhook.test' })
+  const trigger = (customer = anna) => customer.call('/v1/event/trigger', { type: 'webhook.test' })
+  for (let i = 0; i < 10; i++)
+    for (const call of [test, trigger]) assert.equal((await call()).code, 0)
+  for (const call of [test, trigger]) {
+    const { code, headers } = await call()
+    assert.deepEqual([code, headers['retry-after']], [429, '8'])
+  }
+  assert.equal((await trigger(bert)).code, 0)
+  world.wait(8)
+  assert.equal((await trigger()).code, 0)
+  assert.equal((await test()).code, 429)
+})
+
+test('tests that wait for their numbers hold one connection, whoever makes them', async (t) => {
+  const world = await makeWorld(t)
+  const customers = await Promise.all(Array.from({ length: 5 }, () => hooked(world)))
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const holding = world.sql.begin(async (tx) => {
+    await tx`select 1 from event_publisher for update`
+    await held
+  })
+  const tests = customers.flatMap((customer) =>
+    Array.from({ length: 4 }, () => customer.call('/v1/event/trigger', { type: 'webhook.test' })),
+  )
+  const waiting = async () => {
+    const [row] = await world.sql<{ count: bigint }>`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    return row!.count
+  }
+  while ((await waiting()) === 0n) await delay(5)
+  await delay(50)
+  assert.equal(await waiting(), 1n)
+  release()
+  await holding
+  assert.ok((await Promise.all(tests)).every(({ code }) => code === 0))
 })
 
 test('a webhook of somebody else is as one that does not exist', async (t) => {

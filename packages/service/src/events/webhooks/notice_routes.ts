@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
 import { readMoment } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
+import { type RateLimiter, rateLimiter } from '../../platform/limits/rate_limit.ts'
 import { Turns } from '../../platform/limits/turns.ts'
 import type { StepName } from '../../platform/steps/step.ts'
 import {
@@ -47,10 +48,17 @@ import {
   replayNotices,
   retryNotice,
 } from './notices.ts'
-import { TESTS_AN_HOUR, type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
+import {
+  TESTS_AN_HOUR,
+  type Needs as TrialNeeds,
+  triggerTest,
+  tryWebhook,
+  WRITING,
+} from './trial.ts'
 import { findWebhook, lockWebhook, type Webhook } from './webhooks.ts'
 
-export type Needs = TrialNeeds & { kinds: readonly EventKind[]; wake(step: StepName): void }
+type AllNeeds = TrialNeeds & { kinds: readonly EventKind[]; wake(step: StepName): void }
+export type Needs = Omit<AllNeeds, 'writing'>
 
 const TypeField = Type.String({
   maxLength: 64,
@@ -86,7 +94,16 @@ function kindOf(kinds: readonly EventKind[], type: string, { scopes }: Customer)
 /** A receiver that never answers keeps each for seconds, and a turn of the server with it. */
 const TRIALS_AT_ONCE = 4
 const TRIAL_LIMITS = { running_max: 64, lane_waiting_max: 0, waiting_max: 0 }
+/** Of one customer in a process: at once, and a second after those. Each is an event, a notice and
+ *  a record, whatever comes of the call, and others wait for the processor meanwhile. */
+const TESTS = { burst: 20, per_second: TESTS_AN_HOUR / 3_600 }
 const TOO_MANY_TESTS = refuses(LimitReached, `${TESTS_AN_HOUR} tests within an hour`, 'test')
+
+/** Throws TooManyRequests. */
+function countTest(tests: RateLimiter, customer_id: string): void {
+  const { allowed, retry_after_seconds } = tests.take(customer_id)
+  if (!allowed) throw new TooManyRequests(retry_after_seconds)
+}
 
 /** Throws TooManyRequests while a customer, or all of them, have as many under way as may be. */
 async function inTrialTurn<T>(turns: Turns, customer_id: string, work: () => Promise<T>) {
@@ -98,7 +115,11 @@ async function inTrialTurn<T>(turns: Turns, customer_id: string, work: () => Pro
   }
 }
 
-const webhookTest = (needs: Needs, turns = new Turns(TRIAL_LIMITS)): Endpoint =>
+const webhookTest = (
+  needs: AllNeeds,
+  tests: RateLimiter,
+  turns = new Turns(TRIAL_LIMITS),
+): Endpoint =>
   endpoint({
     auth: 'signature',
     scope: 'webhooks',
@@ -119,6 +140,7 @@ const webhookTest = (needs: Needs, turns = new Turns(TRIAL_LIMITS)): Endpoint =>
     async handle({ body, customer }) {
       const kind = kindOf(needs.kinds, body.type, customer)
       const { customer_id } = customer
+      countTest(tests, customer_id)
       const webhook = await findWebhook(needs.sql, { customer_id, id: body.id })
       const { event, call } = await inTrialTurn(turns, customer_id, () =>
         tryWebhook(needs, customer, { webhook, kind }),
@@ -128,7 +150,7 @@ const webhookTest = (needs: Needs, turns = new Turns(TRIAL_LIMITS)): Endpoint =>
     },
   })
 
-const eventTrigger = (needs: Needs): Endpoint =>
+const eventTrigger = (needs: AllNeeds, tests: RateLimiter): Endpoint =>
   endpoint({
     auth: 'signature',
     scope: 'webhooks',
@@ -149,6 +171,7 @@ const eventTrigger = (needs: Needs): Endpoint =>
     async handle({ body, customer }) {
       const { type, ...named } = body
       const kind = kindOf(needs.kinds, type, customer)
+      countTest(tests, customer.customer_id)
       const event = await triggerTest(needs, customer, { kind, ...named })
       needs.wake('notify')
       return eventPrinter(needs.kinds)(event, customer)
@@ -397,11 +420,15 @@ const noticeRetry = (needs: Needs): Endpoint =>
     },
   })
 
-export const noticeRoutes = (needs: Needs): Endpoint[] => [
-  webhookTest(needs),
-  eventTrigger(needs),
-  webhookReplay(needs),
-  noticesList(needs),
-  noticeCheck(needs),
-  noticeRetry(needs),
-]
+export function noticeRoutes(needs: Needs): Endpoint[] {
+  const tests = rateLimiter(TESTS, needs.clock)
+  const trial = { ...needs, writing: new Turns(WRITING) }
+  return [
+    webhookTest(trial, tests),
+    eventTrigger(trial, tests),
+    webhookReplay(needs),
+    noticesList(needs),
+    noticeCheck(needs),
+    noticeRetry(needs),
+  ]
+}

@@ -361,6 +361,24 @@ test('one that is slow holds up no other', async (t) => {
   assert.equal(await delivered(), 40)
 })
 
+test('two hundred webhooks of ten customers hold up no webhook of another', async (t) => {
+  const { heard, sql, webhook, note, run } = await rig(t)
+  const many = Array.from({ length: 10 }, (_, i) => `many-${i}`)
+  const customers = [...many.flatMap((one) => Array<string>(20).fill(one)), 'bert']
+  for (const customer_id of customers)
+    await webhook({ customer_id, url: `https://${customer_id}.example/` })
+  await note(1)
+  await sql`
+    insert into event_note (customer_id, type, subject, at, data)
+    select other.customer_id, type, subject, at, data from event_note,
+      unnest(${[...many, 'bert']}::text[]) as other (customer_id)`
+  await run()
+  const hosts = heard.map(({ call }) => call.url.host)
+  assert.equal(hosts.length, 201)
+  const place = hosts.indexOf('bert.example')
+  assert.ok(place >= 0 && place < 25, `called as number ${place}`)
+})
+
 test('64 calls of a customer at once, and of a webhook as many as it allows', async (t) => {
   const on = await rig(t, { patience_ms: 100 })
   for (let i = 0; i < 6; i++) await on.webhook({ url: `https://h${i}.example/`, at_once: 16 })

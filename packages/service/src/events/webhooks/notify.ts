@@ -64,6 +64,9 @@ const WEBHOOKS_AT_ONCE = 256
 /** Calls under way: of one process, and of one customer, so that there is room for others. */
 const CALLS_AT_ONCE = 256
 const CALLS_OF_CUSTOMER = 64
+/** Statements and transactions about webhooks under way: customers take turns, so that two hundred
+ *  webhooks of some hold up no webhook of another. Fewer than there are connections. */
+const STATEMENTS_AT_ONCE = 6
 const PATIENCE_MS = 100
 const NOTICES_AT_ONCE = 200
 /** No call is begun in a batch after this long, so that all have ended before the lease has. */
@@ -82,8 +85,9 @@ export function notifyStep(needs: Needs): Step {
     lane_waiting_max: Number.POSITIVE_INFINITY,
     waiting_max: Number.POSITIVE_INFINITY,
   })
+  const inTurn = takingTurns()
   const begin = (webhook: LeasedWebhook) => {
-    const told = tellAll(needs, webhook, turns)
+    const told = tellAll(needs, webhook, { turns, inTurn })
       .catch((thrown: unknown) =>
         log('webhook_failed', { ...thrownFields(thrown), id: webhook.id }),
       )
@@ -112,31 +116,57 @@ export function notifyStep(needs: Needs): Step {
   }
 }
 
+/** Asks the database about a webhook when it is the turn of its customer. */
+type InTurn = <T>(webhook: Pick<Webhook, 'customer_id'>, work: () => Promise<T>) => Promise<T>
+
+function takingTurns(): InTurn {
+  const statements = new Turns({
+    running_max: STATEMENTS_AT_ONCE,
+    lane_waiting_max: Number.POSITIVE_INFINITY,
+    waiting_max: Number.POSITIVE_INFINITY,
+  })
+  return async ({ customer_id }, work) => {
+    await statements.begin(customer_id, STATEMENTS_AT_ONCE)
+    return work().finally(() => statements.end(customer_id))
+  }
+}
+
 /** Tells a webhook what there is to tell, and gives it back. When that fails it rests until its
  *  lease is over, or it would be taken up again at once. */
-async function tellAll(needs: Needs, webhook: LeasedWebhook, turns: Turns): Promise<void> {
+async function tellAll(
+  needs: Needs,
+  webhook: LeasedWebhook,
+  { turns, inTurn }: { turns: Turns; inTurn: InTurn },
+): Promise<void> {
   const { sql, clock, process, readable } = needs
   const { id } = webhook
   const pace = paceOf(webhook, clock.now())
-  const take = () => sql.begin((tx) => takeEvents(tx, { id, process, now: clock.now(), readable }))
+  const take = () =>
+    inTurn(webhook, () =>
+      sql.begin((tx) => takeEvents(tx, { id, process, now: clock.now(), readable })),
+    )
   await take()
   for (let current: LeasedWebhook | undefined = webhook; current; ) {
-    const due = await dueNotices(sql, current, { now: clock.now(), limit: NOTICES_AT_ONCE })
+    const asked: LeasedWebhook = current
+    const due = await inTurn(webhook, () =>
+      dueNotices(sql, asked, { now: clock.now(), limit: NOTICES_AT_ONCE }),
+    )
     if (due.length === 0) {
-      if ((await take()) || (await passForgotten(sql, current))) continue
+      if ((await take()) || (await inTurn(webhook, () => passForgotten(sql, asked)))) continue
       break
     }
     // What is to be called next is written meanwhile. Both end before the webhook rests: what is
     // still being written would keep its row from the next lease.
     const [made, taken] = await Promise.allSettled([
-      callAll(needs, { webhook: current, due, turns, pace }),
+      callAll(needs, { webhook: asked, due, turns, inTurn, pace }),
       take(),
     ])
     if (made.status === 'rejected') throw made.reason
     if (taken.status === 'rejected') throw taken.reason
-    current = await noted(needs, current, made.value)
+    const calls: readonly CallRecord[] = made.value
+    current = await inTurn<LeasedWebhook | undefined>(webhook, () => noted(needs, asked, calls))
   }
-  await releaseWebhook(sql, { id, process })
+  await inTurn(webhook, () => releaseWebhook(sql, { id, process }))
 }
 
 type Pace = (webhook: LeasedWebhook, now: Date) => number
@@ -160,11 +190,15 @@ type Batch = {
   webhook: LeasedWebhook
   due: readonly DueNotice[]
   turns: Turns
+  inTurn: InTurn
   pace: Pace
 }
 
 /** Calls so many at once as the webhook allows. */
-async function callAll(needs: Needs, { webhook, due, turns, pace }: Batch): Promise<CallRecord[]> {
+async function callAll(
+  needs: Needs,
+  { webhook, due, turns, inTurn, pace }: Batch,
+): Promise<CallRecord[]> {
   const { clock, wait } = needs
   const { customer_id, at_once } = webhook
   const began_at = clock.now()
@@ -172,7 +206,7 @@ async function callAll(needs: Needs, { webhook, due, turns, pace }: Batch): Prom
   const made: CallRecord[] = []
   const queue = [...due]
   let in_a_row = webhook.failed_in_a_row
-  const call = await callsOf(needs, webhook)
+  const call = await inTurn(webhook, () => callsOf(needs, webhook))
   const isOver = (ms: number) => clock.now().getTime() + ms - began_at.getTime() > BATCH_MS
   const lane = async () => {
     while (queue.length > 0) {

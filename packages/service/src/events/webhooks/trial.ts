@@ -4,8 +4,10 @@
 
 import { type Actor, recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
 import { type Clock, later } from '../../lib/clock.ts'
+import { TooManyRequests } from '../../lib/fault.ts'
 import { firstIdAt, type NewId } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Turns } from '../../platform/limits/turns.ts'
 import { LimitReached } from '../../platform/wire/endpoint.ts'
 import { EVENT_COLUMNS, type Event } from '../log/events.ts'
 import type { EventKind } from '../log/kinds.ts'
@@ -25,25 +27,44 @@ export type Needs = {
   user_agent: string
   own_host?: string | undefined
   tellStreams(): void
+  /** The tests that this process writes at once. */
+  writing: Turns
 }
+
+/** Events are numbered one after the other in the whole service, and whoever waits for that holds
+ *  a connection: of one process one does, and the others wait without any. */
+export const WRITING = { running_max: 1, lane_waiting_max: 8, waiting_max: 256 }
 
 /** Of one customer in an hour: what did not happen is kept as long as what did. */
 export const TESTS_AN_HOUR = 500
 const HOUR_MS = 3_600_000
 
 /** Notes and numbers an event of this kind that did not happen. A webhook that is named is told of
- *  it as of any other event; `tried`: the one that is called with it. Throws NotFound and
- *  LimitReached. */
-export async function triggerTest(
-  needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'tellStreams'>,
+ *  it as of any other event; `tried`: the one that is called with it. Throws NotFound,
+ *  LimitReached, and TooManyRequests when too many wait. */
+export async function triggerTest(needs: TestNeeds, actor: Actor, test: TestEvent): Promise<Event> {
+  const { writing } = needs
+  const { customer_id } = actor
+  const turn = writing.begin(customer_id, 1)
+  if (typeof turn === 'string') throw new TooManyRequests(1)
+  await turn
+  const event = await writeTest(needs, actor, test).finally(() => writing.end(customer_id))
+  needs.tellStreams()
+  return event
+}
+
+type TestNeeds = Pick<Needs, 'sql' | 'clock' | 'new_id' | 'tellStreams' | 'writing'>
+type TestEvent = { kind: EventKind; webhook_id?: string; tried?: Webhook }
+
+async function writeTest(
+  { sql, clock, new_id }: TestNeeds,
   actor: Actor,
-  { kind, webhook_id, tried }: { kind: EventKind; webhook_id?: string; tried?: Webhook },
+  { kind, webhook_id, tried }: TestEvent,
 ): Promise<Event> {
-  const { sql, clock, new_id } = needs
   const { customer_id } = actor
   const subject = `test:${new_id()}`
   const data = JSON.stringify(kind.sample)
-  const event = await sql.begin(async (tx) => {
+  return sql.begin(async (tx) => {
     const at = clock.now()
     const webhook =
       webhook_id === undefined ? undefined : await lockWebhook(tx, { customer_id, id: webhook_id })
@@ -63,8 +84,6 @@ export async function triggerTest(
     })
     return made!
   })
-  needs.tellStreams()
-  return event
 }
 
 async function requireFewTests(tx: Tx, customer_id: string, since: Date): Promise<void> {
