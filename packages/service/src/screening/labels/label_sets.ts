@@ -75,12 +75,22 @@ export async function publishList(
   const counts = { added: shown.added.length, removed: shown.removed.length }
   if (same && counts.added + counts.removed === 0) {
     const { version_id } = same
-    return { label_set: before, version_id, ...counts, changed: false, entries: distinct.size }
+    return {
+      label_set: before,
+      version_id,
+      ...counts,
+      changed: false,
+      entries: distinct.entries.length,
+    }
   }
-  const why = shrinking(distinct.size, same, loading.designations)
+  const why = shrinking(distinct.entries.length, same, loading.designations)
   if (why !== undefined && !loading.may_shrink) throw refusal(why)
   const sha256 = await contentHash(distinct)
-  const version_id = await insertVersion(tx, { ...loading, sha256, entries: distinct.size })
+  const version_id = await insertVersion(tx, {
+    ...loading,
+    sha256,
+    entries: distinct.entries.length,
+  })
   await storeDifference(tx, version_id, difference)
   const label_set = await insertSet(tx, {
     before,
@@ -88,7 +98,7 @@ export async function publishList(
     version_id,
     loading,
   })
-  return { label_set, version_id, ...counts, changed: true, entries: distinct.size }
+  return { label_set, version_id, ...counts, changed: true, entries: distinct.entries.length }
 }
 
 /** Puts a version of a list that was loaded before in the place of the one in force: the next label
@@ -184,11 +194,11 @@ export async function previewList(
     ...gone.map((entry) => ({ change: 'removed' as const, list, ...entry })),
   ].sort((a, b) => (a.address < b.address ? -1 : Number(a.address > b.address)))
   return {
-    entries: distinct.size,
+    entries: distinct.entries.length,
     entries_before: same?.entries ?? 0,
     added: added.length,
     removed: removed.length,
-    refused: shrinking(distinct.size, same, designations) ?? null,
+    refused: shrinking(distinct.entries.length, same, designations) ?? null,
     differences,
   }
 }

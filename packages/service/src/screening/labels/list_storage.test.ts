@@ -7,6 +7,7 @@ import { addressFromBytes } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { diffSets, previewList, publishList, restoreVersion } from './label_sets.ts'
 import type { ListEntry } from './list_entries.ts'
+import { contentHash, distinctEntries } from './list_storage.ts'
 
 const address = (n: number) =>
   addressFromBytes(
@@ -55,6 +56,27 @@ const rows = async (sql: Sql) => {
 
 const text = (one: Omit<ListEntry, 'valid_from' | 'valid_to'>) =>
   `${one.address} ${one.category} ${one.entity}`
+
+test('the hash of a version is that of its lines of JSON, in order', async () => {
+  const whole = [
+    entry(2, { entity: 'Жёлтый "и" \\ co', reference: 'a\tb', valid_to: new Date(0) }),
+    entry(1, { confidence: 40, valid_from: new Date('2026-01-31T00:00:00Z') }),
+  ]
+  const lines = whole.map((one) =>
+    JSON.stringify([
+      one.address,
+      one.category,
+      one.entity,
+      one.kind,
+      one.confidence,
+      one.reference,
+      one.valid_from?.toISOString() ?? null,
+      one.valid_to?.toISOString() ?? null,
+    ]),
+  )
+  const wanted = createHash('sha256').update(lines.sort().join('\n')).digest('hex')
+  assert.equal(await contentHash(await distinctEntries(whole, () => {})), wanted)
+})
 
 test('what a version has like the one before it is not stored again', async (t) => {
   const { sql } = await freshDatabase(t)

@@ -9,8 +9,8 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { ListEntry } from './list_entries.ts'
 
-/** Entries by what they say: each is there once, however often the file has it. */
-export type Distinct = Map<string, ListEntry>
+/** Entries, each once however often the file has it, and where they are by what they say. */
+export type Distinct = { entries: ListEntry[]; places: Map<string, number> }
 
 /** An entry as its row says it. */
 export type StoredEntry = Omit<ListEntry, 'valid_from' | 'valid_to'> & {
@@ -42,33 +42,38 @@ export async function distinctEntries(
   entries: readonly ListEntry[],
   judge: (entry: ListEntry) => void,
 ): Promise<Distinct> {
-  const distinct: Distinct = new Map()
+  const distinct: Distinct = { entries: [], places: new Map() }
+  const { entries: kept, places } = distinct
   for (let at = 0; at < entries.length; at += PORTION) {
     for (const entry of entries.slice(at, at + PORTION)) {
       judge(entry)
-      distinct.set(digestOf(entry), entry)
+      const digest = digestOf(entry)
+      if (places.has(digest)) continue
+      places.set(digest, kept.length)
+      kept.push(entry)
     }
     await turnOfLoop()
   }
   return distinct
 }
 
-/** Everything that counts of an entry, as one line of text. */
+const instantText = (at: Date | undefined) => (at ? `"${at.toISOString()}"` : 'null')
+
+/** Everything that counts of an entry, as one line of JSON; most of it needs no escapes. */
 function lineOf(entry: ListEntry): string {
   const { address, category, entity, kind, confidence, reference, valid_from, valid_to } = entry
-  return JSON.stringify([
-    ...[address, category, entity, kind, confidence, reference],
-    valid_from?.toISOString() ?? null,
-    valid_to?.toISOString() ?? null,
-  ])
+  return (
+    `["${address}","${category}",${JSON.stringify(entity)},"${kind}",${confidence},` +
+    `${JSON.stringify(reference)},${instantText(valid_from)},${instantText(valid_to)}]`
+  )
 }
 
 /** The hash of a version: of its entries, a line each, in order. Evidence names it. */
-export async function contentHash(distinct: Distinct): Promise<string> {
+export async function contentHash({ entries }: Distinct): Promise<string> {
   // Lines begin with the address: those of a few addresses are sorted at once.
   const buckets = new Map<string, ListEntry[]>()
   let seen = 0
-  for (const entry of distinct.values()) {
+  for (const entry of entries) {
     const key = entry.address.slice(0, 3)
     const bucket = buckets.get(key)
     if (bucket) bucket.push(entry)
@@ -80,7 +85,7 @@ export async function contentHash(distinct: Distinct): Promise<string> {
   for (const key of [...buckets.keys()].sort()) {
     content.update(between + buckets.get(key)!.map(lineOf).sort().join('\n'))
     between = '\n'
-    if (distinct.size > PORTION) await turnOfLoop()
+    if (entries.length > PORTION) await turnOfLoop()
   }
   return content.digest('hex')
 }
@@ -90,24 +95,22 @@ export async function contentHash(distinct: Distinct): Promise<string> {
 export async function comparedWith(
   sql: Sql | Tx,
   version: bigint,
-  distinct: Distinct,
+  { entries, places }: Distinct,
 ): Promise<{ added: ListEntry[]; removed: EntryKey[] }> {
-  // A copy of what is left would be made in one turn.
-  const had = new Set<ListEntry>()
+  const had = new Uint8Array(entries.length)
   const removed: EntryKey[] = []
   for await (const { entry_version, digests } of digestsOf(sql, version)) {
     for (let at = 0; at < digests.length; at += 4 + DIGEST_BYTES) {
       const digest = digests.toString('latin1', at + 4, at + 4 + DIGEST_BYTES)
-      const same = distinct.get(digest)
-      if (same) had.add(same)
+      const same = places.get(digest)
+      if (same !== undefined) had[same] = 1
       else removed.push({ entry_version, n: digests.readInt32BE(at) })
     }
   }
   const added: ListEntry[] = []
-  let seen = 0
-  for (const entry of distinct.values()) {
-    if (!had.has(entry)) added.push(entry)
-    if (++seen % (10 * PORTION) === 0) await turnOfLoop()
+  for (const [i, entry] of entries.entries()) {
+    if (had[i] === 0) added.push(entry)
+    if (i % (10 * PORTION) === 0) await turnOfLoop()
   }
   return { added, removed }
 }
