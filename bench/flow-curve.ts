@@ -50,7 +50,7 @@ export async function run({
     process.stdout.write(`${JSON.stringify({ addresses, points, horizons })}\n`)
     return
   }
-  process.stdout.write(`${addresses} addresses made beforehand\n`)
+  process.stdout.write(`traffic among ${addresses} addresses\n`)
   console.table(points)
   console.table(horizons)
 }

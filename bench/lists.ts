@@ -2,7 +2,8 @@
 // does it, imported again as it is, and again with one row changed. Wall time, processor time of
 // this process, the longest turn of its event loop in processor time (a service that loads a list
 // by schedule answers its customers meanwhile), the most memory that it ever had, and what
-// PostgreSQL has stored. The files are made beforehand. Limits: import 30 s and 600 MB; one changed row 5 s and 1 MB.
+// PostgreSQL has stored. The files are made beforehand. Limits: import 30 s and 600 MB; one changed
+// row 5 s and 1 MB.
 //
 //   npm run bench -- lists [--labels N] [--json]
 

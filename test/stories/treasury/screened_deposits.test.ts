@@ -1,5 +1,5 @@
-// Money that the house takes is screened by what each transfer carried: held where the policy holds money
-// of high risk, and looked at afterwards where it does not.
+// Money that the house takes is screened by what each transfer carried: held where the policy holds
+// money of high risk, and looked at afterwards where it does not.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
