@@ -21,9 +21,7 @@ export const columnName = (name: string): string => name.toLowerCase().replace(/
 
 /** The rows of a CSV file with a header, as many at once as a chunk of it has. Throws Refused for a
  *  row that has not as many columns as the header. */
-async function* portionsOf(
-  bytes: AsyncIterable<Uint8Array>,
-): AsyncGenerator<readonly TableRow[]> {
+async function* portionsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<readonly TableRow[]> {
   let names: string[] | undefined
   for await (const records of csvRecords(bytes)) {
     const rows: TableRow[] = []
