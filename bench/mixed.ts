@@ -15,7 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { person } from 'penstock-devchain/scene.ts'
 import { type Control, devchainControl } from 'penstock-playground/sandbox.ts'
 import { httpTransport } from 'penstock-service/chain/node/node.ts'
-import { readConfig } from 'penstock-service/config.ts'
+import { inspectConfig, unknownVariables } from 'penstock-service/config.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { runCommand } from 'penstock-service/operators/command_line/run.ts'
@@ -123,7 +123,10 @@ async function operate<Answer>(folder: string, ...words: string[]): Promise<Answ
   }
   const code = await runCommand([...words, '--data-dir', folder, '--json'], {
     env: process.env,
-    readConfig,
+    inspectConfig: (args, env) => ({
+      ...inspectConfig(args, env),
+      unknown: unknownVariables(env),
+    }),
     user: 'bench',
     out: note('out'),
     err: note('err'),

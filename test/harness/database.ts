@@ -16,10 +16,10 @@ import { type Postgres, startPostgres } from 'penstock-service/platform/postgres
 import pg from 'pg'
 
 /** The server of the processes of a run, or of this one. */
-const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
+const CLUSTER_VARIABLE = 'TEST_CLUSTER_URL'
 
 /** Where that server listens beside its port; nothing for one that listens there alone. */
-const SOCKET_VARIABLE = 'PENSTOCK_TEST_CLUSTER_SOCKET'
+const SOCKET_VARIABLE = 'TEST_CLUSTER_SOCKET'
 
 /** Starts a server to test on, for this process and those that it starts. What is asked within a
  *  process goes over its socket: a fifth of the cost of a round trip less. */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { person } from 'penstock-devchain/scene.ts'
-import { readConfig } from 'penstock-service/config.ts'
+import { inspectConfig, unknownVariables } from 'penstock-service/config.ts'
 import { readCommand } from 'penstock-service/operators/command_line/arguments.ts'
 import { type Io, runCommand } from 'penstock-service/operators/command_line/run.ts'
 import { OPERATIONS } from 'penstock-service/operators/operations.ts'
@@ -45,7 +45,10 @@ function operator({ sql, env, now, transport }: Place): Operator {
   const said = { out: '', err: '' }
   const io: Io = {
     env,
-    readConfig,
+    inspectConfig: (args, env) => ({
+      ...inspectConfig(args, env),
+      unknown: unknownVariables(env),
+    }),
     user: 'ops',
     transport,
     random: repeatable('cli'),

@@ -28,6 +28,7 @@ const NOT_OURS = [
   /^docs\/(customers\/reference\.md|guarantees\/figures\.json)$/,
   /^packages\/web\/portal\/webhooks\/receivers\.json$/,
   /^deploy\/grafana\/\w+\.json$/,
+  /^deploy\/prometheus\/rules(_test)?\.yml$/,
   /\.(png|webp)$/,
   // A sentence is a line.
   /^packages\/web\/shared\/languages\//,

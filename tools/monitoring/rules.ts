@@ -6,15 +6,15 @@
 import { ALERTS } from 'penstock-service/health/monitoring/alerts.ts'
 import { stringify } from 'yaml'
 
-type Alerting = {
+type AlertRule = {
   alert: string
   expr: string
   for?: string
   labels: { severity: 'critical' | 'warning' }
   annotations: { summary: string; action: string }
 }
-type Recording = { record: string; expr: string }
-type Group = { name: string; interval?: string; rules: (Alerting | Recording)[] }
+type RecordRule = { record: string; expr: string }
+type Group = { name: string; interval?: string; rules: (AlertRule | RecordRule)[] }
 
 /** While one of these is raised nothing is sold, or money may not be where it should. */
 const CRITICAL: ReadonlySet<string> = new Set([
@@ -40,7 +40,7 @@ const sentence = (text: string) => {
 }
 
 /** The entries of the page of alerts. Markdown's links are left with their words alone. */
-export function readAlertsPage(page: string): Map<string, Alerting['annotations']> {
+export function readAlertsPage(page: string): Map<string, AlertRule['annotations']> {
   const entry =
     /^- `(\w+)`\n {2}- what it means: ([\s\S]*?)\n {2}- what to do: ([\s\S]*?)(?=\n- |\n\n)/gm
   const plain = page.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -53,7 +53,7 @@ export function readAlertsPage(page: string): Map<string, Alerting['annotations'
 }
 
 /** Alerts that no row of the database knows: whether processes are there, and say so. */
-const PRESENCE: readonly Alerting[] = [
+const PRESENCE: readonly AlertRule[] = [
   {
     alert: 'PenstockNoApi',
     expr: 'absent(penstock_build_info{role=~"api|all"})',
@@ -159,7 +159,7 @@ const BURNS = [
 const RANGES = BURNS.flatMap(({ long, short }) => [long, short])
 const recorded = ({ name }: Objective, range: string) => `penstock:${name}:bad_${range}`
 
-function burnRules(objective: Objective): Alerting[] {
+function burnRules(objective: Objective): AlertRule[] {
   const { name, summary, goal } = objective
   return BURNS.map(({ name: speed, factor, long, short, severity }) => {
     const bound = Number((factor * (1 - goal)).toFixed(4))
@@ -178,7 +178,7 @@ function burnRules(objective: Objective): Alerting[] {
 
 function groupsOf(page: string): Group[] {
   const said = readAlertsPage(page)
-  const alerts = Object.keys(ALERTS).map((name): Alerting => {
+  const alerts = Object.keys(ALERTS).map((name): AlertRule => {
     const annotations = said.get(name)
     if (!annotations) throw new Error(`docs/operators/alerts.md does not say what ${name} means`)
     return {
@@ -205,12 +205,12 @@ const printed = (value: unknown) => HEADER + stringify(value, { lineWidth: 100 }
 
 export const printRules = (page: string): string => printed({ groups: groupsOf(page) })
 
-const isAlerting = (rule: Alerting | Recording): rule is Alerting => 'alert' in rule
+const isAlertRule = (rule: AlertRule | RecordRule): rule is AlertRule => 'alert' in rule
 
 /** The cases of `promtool test rules`: each alert of the service is raised, and over. */
 export function printRuleTests(page: string): string {
   const [alerts, presence, objectives] = groupsOf(page)
-  const cases = alerts!.rules.filter(isAlerting).map(({ alert, expr, labels, annotations }) => ({
+  const cases = alerts!.rules.filter(isAlertRule).map(({ alert, expr, labels, annotations }) => ({
     interval: '15s',
     input_series: [
       { series: /penstock_alert\{.*\}/.exec(expr)![0], values: '0x3 1x5 0x8' },
@@ -227,7 +227,7 @@ export function printRuleTests(page: string): string {
     ],
   }))
   const said = (group: Group, name: string) => {
-    const rule = group.rules.filter(isAlerting).find(({ alert }) => alert === name)!
+    const rule = group.rules.filter(isAlertRule).find(({ alert }) => alert === name)!
     return [{ exp_labels: rule.labels, exp_annotations: rule.annotations }]
   }
   const worker = {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ENVIRONMENT, Misuse, OPTIONS, readConfig, usage } from './config.ts'
+import {
+  ENVIRONMENT,
+  inspectConfig,
+  Misuse,
+  OPTIONS,
+  readConfig,
+  unknownVariables,
+  usage,
+} from './config.ts'
 
 test('nothing given is a start on a bare machine', () => {
   const { host, port, data_dir, database_url, nodes, chain_port, role, secret_key, json, help } =
@@ -53,6 +61,54 @@ test('options and variables are read; an empty variable is none', () => {
   const names = Object.keys(ENVIRONMENT)
   const empty = readConfig([], Object.fromEntries(names.map((name) => [name, ''])))
   assert.deepEqual(empty, readConfig([], {}))
+})
+
+test('every mistake is said at once, and the rest is read all the same', () => {
+  const args = ['--port', 'x', '--role', 'boss', '--console-port', '99999', '--host', '10.0.0.1']
+  const env = {
+    DATABASE_URL: 'postgres://far.example/penstock',
+    PENSTOCK_SECRET_KEY: 'short',
+    PENSTOCK_STANDBYS: 'two',
+    PENSTOCK_PORTAL_IDLE_MINUTES: '1',
+    PENSTOCK_PORTAL_LIFE_HOURS: '999',
+    PENSTOCK_RECHARGE_AT: 'once',
+    PENSTOCK_AMLBOT: 'half',
+    PENSTOCK_EVENT_DAYS: '30',
+  }
+  const { config, mistakes } = inspectConfig(args, env)
+  const about = [
+    'DATABASE_URL',
+    'PENSTOCK_SECRET_KEY',
+    '--port',
+    '--role',
+    '--console-port',
+    'PENSTOCK_RECHARGE_AT',
+    'PENSTOCK_AMLBOT',
+    'PENSTOCK_STANDBYS',
+    'PENSTOCK_PORTAL_IDLE_MINUTES',
+    'PENSTOCK_PORTAL_LIFE_HOURS',
+  ]
+  assert.equal(mistakes.length, about.length, mistakes.join('\n'))
+  for (const [i, name] of about.entries()) assert.ok(mistakes[i]!.startsWith(name), mistakes[i])
+  assert.deepEqual([config.host, config.event_days, config.port], ['10.0.0.1', 30, 8080])
+  assert.throws(() => readConfig(args, env), new Misuse(mistakes.join('\n')))
+  assert.deepEqual(inspectConfig(['--prt', '1'], {}).mistakes.length, 1)
+})
+
+test('a variable that nothing reads is named, with the one that may be meant', () => {
+  const env = {
+    PENSTOCK_WALLET: '/w.json',
+    PENSTOCK_SANDBYS: '1',
+    PENSTOCK_COLOUR: 'blue',
+    PENSTOCK_URL: 'of the command line',
+    PENSTOCK_STANDBYS: '1',
+    PATH: '/bin',
+  }
+  assert.deepEqual(unknownVariables(env), [
+    'There is no PENSTOCK_COLOUR.',
+    'There is no PENSTOCK_SANDBYS (do you mean PENSTOCK_STANDBYS?).',
+    'There is no PENSTOCK_WALLET (do you mean PENSTOCK_WALLETS?).',
+  ])
 })
 
 test('the addresses and networks of proxies are a list', () => {

@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util'
 import { columns } from 'penstock-command-line/fitting.ts'
+import { nearest } from 'penstock-command-line/words.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './chain/node/configured.ts'
 import { isDatabasePrivate } from './chain/node/plaintext.ts'
 import { Misuse } from './lib/fault.ts'
@@ -213,29 +214,79 @@ export const ENVIRONMENT = {
 /** What `serve` reads and has no use for: it brings neither chain nor database along. */
 const PLAYGROUND_ONLY: ReadonlySet<string> = new Set(['chain-port', 'json', 'PG_BIN'])
 
-/** Reads both. Throws Misuse. */
+/** Variables of other programs: the customers' clients, and the units of systemd. */
+const OF_OTHERS = ['URL', 'TOKEN', 'SECRET', 'PROFILE', 'OPTIONS'].map((name) => `PENSTOCK_${name}`)
+
+/** A sentence for each variable that nothing reads, mostly because it is misspelt: its setting
+ *  would be left out in silence. */
+export function unknownVariables(env: NodeJS.ProcessEnv): string[] {
+  const known = [...Object.keys(ENVIRONMENT), ...OF_OTHERS]
+  const unknown = Object.keys(env).filter(
+    (name) => name.startsWith('PENSTOCK_') && !known.includes(name),
+  )
+  return unknown.sort().map((name) => `There is no ${name}${nearest(name, known)}.`)
+}
+
+/** Reads both. Throws Misuse, with every mistake. */
 export function readConfig(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Config & { help: boolean } {
-  refuseSwallowed(args, env)
-  const given = readOptions(args)
-  for (const [name, value] of Object.entries(given))
-    if (value === '') throw new Misuse(`--${name} is given without a value.`)
+  const { config, mistakes } = inspectConfig(args, env)
+  if (mistakes.length > 0) throw new Misuse(mistakes.join('\n'))
+  return config
+}
+
+type GivenOptions = Partial<ReturnType<typeof readOptions>>
+
+/** Returns what a reader of the configuration finds, or undefined after a mistake, which is
+ *  noted. */
+type Take = <T>(read: () => T) => T | undefined
+
+/** Reads both, and goes on behind a mistake, as if the wrong value were not given: `mistakes` has
+ *  a sentence for each. */
+export function inspectConfig(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): { config: Config & { help: boolean }; mistakes: string[] } {
+  const mistakes: string[] = []
+  const take: Take = (read) => {
+    try {
+      return read()
+    } catch (thrown) {
+      if (!(thrown instanceof Misuse)) throw thrown
+      mistakes.push(thrown.message)
+      return undefined
+    }
+  }
+  const read = take(() => {
+    refuseSwallowed(args, env)
+    return readOptions(args)
+  })
+  const given: GivenOptions = { ...read }
+  for (const name of Object.keys(given) as (keyof GivenOptions)[])
+    if (given[name] === '') {
+      mistakes.push(`--${name} is given without a value.`)
+      delete given[name]
+    }
+  const config = { ...configOf(given, env, take), json: given.json ?? false }
+  return { config: { ...config, help: given.help ?? false }, mistakes }
+}
+
+function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit<Config, 'json'> {
   const number = (name: 'port' | 'chain-port' | 'admin-port') =>
-    given[name] === undefined ? undefined : portOf(given[name], name)
-  const { nodes, read_nodes } = readNodes(given, env)
+    take(() => (given[name] === undefined ? undefined : portOf(given[name], name)))
+  const whole = (name: keyof typeof ENVIRONMENT, least: number, most?: number) =>
+    take(() => wholeOf(env, name, least, most))
+  const { nodes = [], read_nodes = [] } = take(() => readNodes(given, env)) ?? {}
   const { PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY } = env
   const urls = databaseUrls(env)
-  const loosened = loosenedBy(env, {
+  const loosened = loosenedBy(env, take, {
     nodes: [...nodes, ...read_nodes],
-    database_urls: Object.values(urls).flatMap((url) => (url ? hostUrls(url) : [])),
+    database_urls:
+      take(() => Object.values(urls).flatMap((url) => (url ? hostUrls(url) : []))) ?? [],
   })
-  if (PENSTOCK_SECRET_KEY && !readSealingKeys(PENSTOCK_SECRET_KEY)) {
-    throw new Misuse(
-      'PENSTOCK_SECRET_KEY is not 64 hexadecimal characters, or a list of id:hex with commas.',
-    )
-  }
+  take(() => requireSealingKeys(PENSTOCK_SECRET_KEY))
   return {
     host: given.host ?? '127.0.0.1',
     port: number('port') ?? 8080,
@@ -244,44 +295,57 @@ export function readConfig(
     pg_bin: PG_BIN || undefined,
     nodes: nodes.length > 0 ? nodes : undefined,
     chain_port: number('chain-port'),
-    role: roleOf(given.role ?? 'all'),
+    role: take(() => roleOf(given.role ?? 'all')) ?? 'all',
     admin_port: number('admin-port'),
     admin_host: given['admin-host'] ?? '127.0.0.1',
-    ...consoleOf(given, env),
+    ...(take(() => consoleOf(given, env)) ?? NO_CONSOLE),
     ready_file: given['ready-file'],
     wallets_file: PENSTOCK_WALLETS || undefined,
     secret_key: PENSTOCK_SECRET_KEY || undefined,
     roots_file: env.PENSTOCK_ROOTS_FILE || undefined,
-    requests_per_second: wholeOf(env, 'PENSTOCK_REQUESTS_PER_SECOND', 0),
-    connections_max: wholeOf(env, 'PENSTOCK_CONNECTIONS_MAX', 1, 999_999),
-    connections_per_address: wholeOf(env, 'PENSTOCK_CONNECTIONS_PER_ADDRESS', 1, 999_999),
-    read_requests_per_second: wholeOf(env, 'PENSTOCK_READ_REQUESTS_PER_SECOND', 0),
+    requests_per_second: whole('PENSTOCK_REQUESTS_PER_SECOND', 0),
+    connections_max: whole('PENSTOCK_CONNECTIONS_MAX', 1, 999_999),
+    connections_per_address: whole('PENSTOCK_CONNECTIONS_PER_ADDRESS', 1, 999_999),
+    read_requests_per_second: whole('PENSTOCK_READ_REQUESTS_PER_SECOND', 0),
     read_nodes: read_nodes.length > 0 ? read_nodes : undefined,
-    trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES
-      ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES)
-      : undefined,
-    dns_servers: env.PENSTOCK_DNS_SERVERS ? serversOf(env.PENSTOCK_DNS_SERVERS) : undefined,
-    public_url: urlOf(
-      'PENSTOCK_PUBLIC_URL',
-      'https://api.example.com',
-      env.PENSTOCK_PUBLIC_URL || undefined,
+    trusted_proxies: take(() => proxiesOf(env.PENSTOCK_TRUSTED_PROXIES)),
+    dns_servers: take(() => serversOf(env.PENSTOCK_DNS_SERVERS)),
+    public_url: take(() =>
+      urlOf('PENSTOCK_PUBLIC_URL', 'https://api.example.com', env.PENSTOCK_PUBLIC_URL || undefined),
     ),
-    explorer: readExplorer(env.PENSTOCK_EXPLORER || undefined),
+    explorer: take(() => readExplorer(env.PENSTOCK_EXPLORER || undefined)),
     invoice_issuer: env.PENSTOCK_INVOICE_ISSUER || undefined,
-    recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
-    dust_sun: env.PENSTOCK_DUST_TRX ? dustOf(env.PENSTOCK_DUST_TRX) : undefined,
+    recharge_at: take(() => rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid')) ?? 'solid',
+    dust_sun: take(() => dustOf(env.PENSTOCK_DUST_TRX)),
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
     loosened,
     tls_in_front: env.PENSTOCK_TLS_IN_FRONT === 'yes' || Boolean(env.PENSTOCK_TRUSTED_PROXIES),
-    providers: providersOf(env),
-    standbys: wholeOf(env, 'PENSTOCK_STANDBYS', 0, 9),
-    retention_days: wholeOf(env, 'PENSTOCK_AML_RETENTION_DAYS', 1, 99_999),
-    event_days: wholeOf(env, 'PENSTOCK_EVENT_DAYS', 7, 400),
-    portal_sessions: lengthsOf(env, 'PORTAL', PORTAL_LENGTHS),
-    console_sessions: lengthsOf(env, 'CONSOLE', CONSOLE_LENGTHS),
-    json: given.json ?? false,
-    help: given.help ?? false,
+    providers: take(() => providersOf(env)) ?? NO_PROVIDERS,
+    standbys: whole('PENSTOCK_STANDBYS', 0, 9),
+    retention_days: whole('PENSTOCK_AML_RETENTION_DAYS', 1, 99_999),
+    event_days: whole('PENSTOCK_EVENT_DAYS', 7, 400),
+    portal_sessions: lengthsOf(whole, 'PORTAL', PORTAL_LENGTHS),
+    console_sessions: lengthsOf(whole, 'CONSOLE', CONSOLE_LENGTHS),
   }
+}
+
+const NO_CONSOLE = {
+  console_port: undefined,
+  console_port_any: false,
+  console_host: '127.0.0.1',
+  console_url: undefined,
+}
+const NO_PROVIDERS: ProviderKeys = {
+  amlbot: undefined,
+  misttrack: undefined,
+  chainalysis: undefined,
+}
+
+function requireSealingKeys(text: string | undefined): void {
+  if (text && !readSealingKeys(text))
+    throw new Misuse(
+      'PENSTOCK_SECRET_KEY is not 64 hexadecimal characters, or a list of id:hex with commas.',
+    )
 }
 
 /** The same database, with the role of each part of the process. */
@@ -293,7 +357,7 @@ const databaseUrls = (env: NodeJS.ProcessEnv) => ({
 })
 
 /** The nodes that the service works with, and those that customers' reads go to. */
-function readNodes(given: ReturnType<typeof readOptions>, env: NodeJS.ProcessEnv) {
+function readNodes(given: GivenOptions, env: NodeJS.ProcessEnv) {
   const nodes = nodesOf({
     node_urls: given['node-url'] ?? [],
     solid_urls: given['solid-node-url'] ?? [],
@@ -361,6 +425,7 @@ function portOf(text: string, name: string): number {
  *  is allowed and used. */
 function loosenedBy(
   env: NodeJS.ProcessEnv,
+  take: Take,
   used: { nodes: NodeConfig[]; database_urls: string[] },
 ): string[] {
   const { nodes, database_urls } = used
@@ -375,8 +440,10 @@ function loosenedBy(
       : undefined,
   }
   for (const [name, sentence] of Object.entries(uses))
-    if (sentence && env[name] !== 'yes')
-      throw new Misuse(`${sentence} ${name}=yes takes it as it is.`)
+    take(() => {
+      if (sentence && env[name] !== 'yes')
+        throw new Misuse(`${sentence} ${name}=yes takes it as it is.`)
+    })
   const others = [
     'PENSTOCK_ALLOW_WIDE_KEYS',
     'PENSTOCK_ALLOW_WIDE_ROLE',
@@ -398,7 +465,7 @@ const CONSOLE_PORT = 8081
 
 /** Where the console listens and is reached. Others on the network may reach it only through what
  *  ends TLS in front of it, which has a name. */
-function consoleOf(given: ReturnType<typeof readOptions>, env: NodeJS.ProcessEnv) {
+function consoleOf(given: GivenOptions, env: NodeJS.ProcessEnv) {
   const { 'console-port': port, 'console-host': console_host = '127.0.0.1' } = given
   const console_port = consolePortOf(port, given.port)
   const url = env.PENSTOCK_CONSOLE_URL || undefined
@@ -439,12 +506,12 @@ function wholeOf(
 
 /** How long sessions of a face last: only shorter than what is usual. */
 const lengthsOf = (
-  env: NodeJS.ProcessEnv,
+  whole: (name: keyof typeof ENVIRONMENT, least: number, most: number) => number | undefined,
   face: 'PORTAL' | 'CONSOLE',
   { idle_minutes, life_hours }: { idle_minutes: number; life_hours: number },
 ): SessionLengths => ({
-  idle_minutes: wholeOf(env, `PENSTOCK_${face}_IDLE_MINUTES`, 5, idle_minutes),
-  life_hours: wholeOf(env, `PENSTOCK_${face}_LIFE_HOURS`, 1, life_hours),
+  idle_minutes: whole(`PENSTOCK_${face}_IDLE_MINUTES`, 5, idle_minutes),
+  life_hours: whole(`PENSTOCK_${face}_LIFE_HOURS`, 1, life_hours),
 })
 
 function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
@@ -459,7 +526,8 @@ function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
   }
 }
 
-function proxiesOf(text: string): string[] {
+function proxiesOf(text: string | undefined): string[] | undefined {
+  if (!text) return undefined
   return text.split(',').map((part) => {
     const network = part.trim()
     // All the world is nobody's proxy.
@@ -471,7 +539,8 @@ function proxiesOf(text: string): string[] {
   })
 }
 
-function serversOf(text: string): string[] {
+function serversOf(text: string | undefined): string[] | undefined {
+  if (!text) return undefined
   const servers = readNameServers(text)
   if (servers) return servers
   throw new Misuse('PENSTOCK_DNS_SERVERS is a list of addresses, each with or without a port.')
@@ -491,7 +560,8 @@ function urlOf(name: string, like: string, text: string | undefined): string | u
   return url.origin
 }
 
-function dustOf(text: string): bigint {
+function dustOf(text: string | undefined): bigint | undefined {
+  if (!text) return undefined
   const sun = sunOf(text)
   if (sun === undefined) throw new Misuse('PENSTOCK_DUST_TRX is not an amount of TRX, like 0.1.')
   return sun

@@ -7,7 +7,14 @@ import { text as readText } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { httpTransport } from './chain/node/node.ts'
 import { readWallets } from './chain/wallets/wallet_file.ts'
-import { type Config, Misuse, readConfig, usage } from './config.ts'
+import {
+  type Config,
+  inspectConfig,
+  Misuse,
+  readConfig,
+  unknownVariables,
+  usage,
+} from './config.ts'
 import { systemClock } from './lib/clock.ts'
 import { writeWhole } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
@@ -20,6 +27,8 @@ import { hasApi, hasSteps } from './run/program/roles.ts'
 
 async function serveOnly(config: Config): Promise<void> {
   const stop = askedToStop()
+  const unknown = unknownVariables(process.env)
+  if (unknown.length > 0) throw new Misuse(unknown.join('\n'))
   const { database_url, nodes, wallets_file } = config
   if (!database_url) throw new Misuse('serve needs a database: set DATABASE_URL.')
   if (!nodes)
@@ -83,7 +92,10 @@ function runTyped(args: readonly string[]): Promise<number> {
   process.stdout.on('error', () => process.exit(0))
   return runCommand(args, {
     env: process.env,
-    readConfig,
+    inspectConfig: (args, env) => ({
+      ...inspectConfig(args, env),
+      unknown: unknownVariables(env),
+    }),
     user: userName(),
     out: (text) => process.stdout.write(text),
     err: (text) => process.stderr.write(text),

@@ -11,6 +11,7 @@ import { eventOperations, noticeOperations } from './events/notices.ts'
 import { webhookOperations } from './events/webhooks.ts'
 import { bookOperations } from './health/books.ts'
 import { brandOperations } from './health/brand.ts'
+import { configurationOperations } from './health/configuration.ts'
 import { incidentOperations } from './health/incidents.ts'
 import { processOperations } from './health/processes.ts'
 import { riskOperations } from './health/risk.ts'
@@ -53,6 +54,7 @@ import { invoiceOperations } from './treasury/invoices.ts'
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
+  ...configurationOperations,
   ...riskOperations,
   ...findOperations,
   ...processOperations,

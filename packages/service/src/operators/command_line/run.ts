@@ -22,7 +22,14 @@ import { wakeOthers } from '../../platform/steps/wake.ts'
 import { keptSealingKeys } from '../../run/program/sealing_keys.ts'
 import { httpDownload } from '../../screening/labels/lists.ts'
 import { OPERATIONS } from '../operations.ts'
-import type { LocalNeeds, Needs, Operation, Terminal, TerminalAnswer } from '../table/operation.ts'
+import type {
+  LocalNeeds,
+  Needs,
+  Operation,
+  StartSettings,
+  Terminal,
+  TerminalAnswer,
+} from '../table/operation.ts'
 import { databasePlace, stopSigningHere } from '../table/place.ts'
 import { type Arguments, readCommand } from './arguments.ts'
 import { databaseUrl, withDatabase } from './database.ts'
@@ -30,25 +37,23 @@ import { helpOf, overview } from './help.ts'
 import { answerText, jsonText, progressText } from './printing.ts'
 
 /** What commands need of the configuration. */
-export type Settings = {
-  data_dir: string
-  /** Undefined: that of the private PostgreSQL under data_dir. */
-  database_url: string | undefined
+export type Settings = StartSettings & {
   /** The folder of PostgreSQL's programs; undefined: those that come through npm. */
   pg_bin: string | undefined
   nodes: NodeConfig[] | undefined
-  wallets_file: string | undefined
   public_url: string | undefined
   port: number
   console_url: string | undefined
-  console_port: number | undefined
-  secret_key: string | undefined
 }
 
 /** What the command line has of the world around it. */
 export type Io = {
   env: NodeJS.ProcessEnv
-  readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Settings
+  /** Reads both. A sentence for each mistake, and for each variable that nothing reads. */
+  inspectConfig(
+    args: readonly string[],
+    env: NodeJS.ProcessEnv,
+  ): { config: Settings; mistakes: string[]; unknown: string[] }
   /** Who runs it, for the record when --by is not given. */
   user: string
   out(text: string): void
@@ -103,9 +108,10 @@ const inOurWords = (thrown: unknown) =>
 async function answerOf(operation: Operation, given: Arguments, io: Io): Promise<TerminalAnswer> {
   const { by = io.user, reason = null, data_dir, extras } = given
   const { cli, takes } = operation
-  const settings = await withSandboxPorts(
-    io.readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], io.env),
-  )
+  const folder = data_dir === undefined ? [] : ['--data-dir', data_dir]
+  const { config, mistakes } = io.inspectConfig(folder, io.env)
+  if (mistakes.length > 0 && !cli.checks_configuration) throw misuse(mistakes.join('\n'))
+  const settings = await withSandboxPorts(config)
   const terminal = terminalOf(io)
   const filled = await cli.before?.(extras, terminal)
   const call = {
@@ -147,18 +153,22 @@ async function withSandboxPorts(settings: Settings): Promise<Settings> {
 
 type CommandSetting = { settings: Settings; io: Io; given: Arguments }
 
-/** The nodes that are named, in the order of the command line, or by the environment. */
+const namedNodes = ({ node_url = [], solid_node_url = [] }: Arguments): string[] => [
+  ...node_url.flatMap((one) => ['--node-url', one]),
+  ...solid_node_url.flatMap((one) => ['--solid-node-url', one]),
+]
+
+/** The nodes that are named, in the order of the command line, or by the environment. Throws
+ *  Misuse. */
 function nodesOf({ io, given }: CommandSetting): NodeConfig[] | undefined {
-  const named = [
-    ...(given.node_url ?? []).map((one) => ['--node-url', one]),
-    ...(given.solid_node_url ?? []).map((one) => ['--solid-node-url', one]),
-  ]
-  return io.readConfig(named.flat(), io.env).nodes
+  const { config, mistakes } = io.inspectConfig(namedNodes(given), io.env)
+  if (mistakes.length > 0) throw misuse(mistakes.join('\n'))
+  return config.nodes
 }
 
 /** What operations have that is not about the database. */
 function outsideOf(setting: CommandSetting): LocalNeeds {
-  const { settings, io } = setting
+  const { settings, io, given } = setting
   const { clock, random, transport, wait } = io
   return {
     clock,
@@ -172,6 +182,13 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
       const nodes = nodesOf(setting)
       if (!nodes) throw refusal('No node is named: --node-url URL.')
       return tronNode({ nodes, transport })
+    },
+    configuration(role) {
+      const folder = given.data_dir === undefined ? [] : ['--data-dir', given.data_dir]
+      const args = [...namedNodes(given), ...folder, ...(role ? ['--role', role] : [])]
+      const { config, mistakes, unknown } = io.inspectConfig(args, io.env)
+      const node = config.nodes && tronNode({ nodes: config.nodes, transport })
+      return { config, mistakes: [...mistakes, ...unknown], node }
     },
     databaseUrl: () => databaseUrl(settings),
     async findSeal() {

@@ -19,6 +19,7 @@ import { findOperation, readArguments } from './arguments.ts'
 /** What operators type, and scripts of theirs: these words stay. */
 const WORDS: Record<string, string> = {
   status: '',
+  config: 'check',
   risk: '',
   find: '',
   processes: 'list',
@@ -169,6 +170,7 @@ test('what each operation prints as JSON is what it documents', async (t) => {
 /** Those that the tests before have run, and those that need files, an index or a node of their
  *  own: each is printed with --json by a story of its own. */
 const RUN_ELSEWHERE = [
+  'config check',
   'risk',
   'nodes list',
   'customers create',

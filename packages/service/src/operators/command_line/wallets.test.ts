@@ -10,7 +10,7 @@ import { mnemonicToSeedSync } from '@scure/bip39'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { checkPrinted } from 'penstock-test/harness/operator.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
-import { readConfig } from '../../config.ts'
+import { inspectConfig } from '../../config.ts'
 import { depositAddresses } from '../../people/customers/deposit_addresses.ts'
 import { runCommand } from './run.ts'
 
@@ -35,7 +35,7 @@ async function operator(t: TestContext) {
     err = ''
     const code = await runCommand(words, {
       env: { PENSTOCK_WALLETS: wallets },
-      readConfig,
+      inspectConfig: (args, env) => ({ ...inspectConfig(args, env), unknown: [] }),
       user: 'ops',
       out: (text) => {
         out += text

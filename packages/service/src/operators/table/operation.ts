@@ -21,6 +21,7 @@ import type { StepName } from '../../platform/steps/step.ts'
 import { bodyReader } from '../../platform/wire/body.ts'
 import type { Entry } from '../../platform/wire/endpoint.ts'
 import { NOTHING, optional, text, whole } from '../../platform/wire/schemas.ts'
+import type { ProcessRole } from '../../run/program/roles.ts'
 import type { Download } from '../../screening/labels/lists.ts'
 import { readApprovalRule } from '../../treasury/corrections/approvals.ts'
 import { proposeOperation, useAllowance } from '../../treasury/corrections/second_operators.ts'
@@ -32,6 +33,29 @@ export type Progress = {
   /** Undefined: nobody knows. */
   whole: number | undefined
   unit: string
+}
+
+/** The settings of a process of the service that can be tried before it is started. */
+export type StartSettings = {
+  data_dir: string
+  /** Undefined: that of the private PostgreSQL under data_dir. */
+  database_url: string | undefined
+  api_database_url: string | undefined
+  console_database_url: string | undefined
+  console_port: number | undefined
+  role: ProcessRole
+  standbys: number | undefined
+  loosened: readonly string[]
+  wallets_file: string | undefined
+  secret_key: string | undefined
+}
+
+/** Settings as a process would read them, with a sentence for each mistake. */
+export type Configuration = {
+  config: StartSettings
+  mistakes: string[]
+  /** Undefined: none is named. */
+  node: Node | undefined
 }
 
 /** What operations work on that is not about the database. What is made only when it is asked for
@@ -46,6 +70,8 @@ export type LocalNeeds = {
   stopHere(stopped?: boolean, by?: string): Promise<boolean>
   /** The nodes to work with. Throws Refused when there is none. */
   node(): Node
+  /** The configuration of this machine, for a process of that role. */
+  configuration?(role: ProcessRole | undefined): Configuration
   /** Where the database is, with what opens it, on the machine of the person who types. Throws
    *  Refused when none is named. */
   databaseUrl?(): Promise<string>
@@ -126,6 +152,8 @@ export type CommandLine = {
   extras: TObject
   /** Whether nodes can be named: `solid`, with their solid sides. */
   node: 'plain' | 'solid' | undefined
+  /** It runs although the configuration is wrong. */
+  checks_configuration: boolean
   /** Fields of the body that nobody types: before() fills them. */
   filled: readonly string[]
   /** Fields of the body, made of the extras. */
@@ -166,6 +194,7 @@ type Cli<Body extends TObject, Reply extends TSchema, Extras extends TObject> = 
   read?: { [Field in keyof Static<Body>]?: (given: string, name: string) => unknown }
   extras?: Extras
   node?: 'plain' | 'solid'
+  checks_configuration?: boolean
   filled?: readonly (keyof Static<Body> & string)[]
   before?(extras: Static<Extras>, terminal: Terminal): Promise<Partial<Static<Body>>>
   after?(
@@ -346,7 +375,8 @@ function entry<Body extends TObject, Reply extends TSchema, Extras extends TObje
   run: Operation['run'],
 ): Operation {
   const { path, role = 'operator', changes, careful = false, takes, summary, description } = spec
-  const { operands = [], filled = [], read = {}, extras, node, prints, ...hooks } = spec.cli ?? {}
+  const { operands = [], filled = [], read = {}, extras, node, prints, ...more } = spec.cli ?? {}
+  const { checks_configuration = false, ...hooks } = more
   // The hooks are called with what was read by the schemas of this very operation.
   const cli = {
     words: wordsOf(spec),
@@ -356,6 +386,7 @@ function entry<Body extends TObject, Reply extends TSchema, Extras extends TObje
     extras: extras ?? NOTHING,
     node,
     prints,
+    checks_configuration,
     ...hooks,
   } as CommandLine
   return {
