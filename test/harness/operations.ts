@@ -51,6 +51,9 @@ export async function runMostOperations(
     ...[
       'status',
       'figures show',
+      'figures history --last 2',
+      'figures history --last 2 --days',
+      'earnings list',
       'alerts list',
       'processes list',
       'nodes requests',

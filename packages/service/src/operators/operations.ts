@@ -50,6 +50,7 @@ import { collectingOperations } from './treasury/collecting.ts'
 import { approvalOperations, correctionOperations } from './treasury/corrections.ts'
 import { depositWalletOperations } from './treasury/deposit_wallet.ts'
 import { depositOperations } from './treasury/deposits.ts'
+import { earningOperations } from './treasury/earnings.ts'
 import { invoiceOperations } from './treasury/invoices.ts'
 
 export const OPERATIONS: readonly Operation[] = [
@@ -67,6 +68,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...keyOperations,
   ...approvalOperations,
   ...invoiceOperations,
+  ...earningOperations,
   ...receiptOperations,
   ...priceOperations,
   ...serviceOperations,

@@ -326,7 +326,7 @@ function filled(found: readonly Summary[], filling: FillRange): Summary[] {
   return all
 }
 
-const NOTHING = {
+export const NO_SUMS = {
   orders: 0,
   succeeded: 0,
   failed: 0,
@@ -334,6 +334,64 @@ const NOTHING = {
   bandwidth: 0n,
   spent_sun: 0n,
   deposited_sun: 0n,
-  p50_ms: null,
-  p95_ms: null,
 }
+const NOTHING = { ...NO_SUMS, p50_ms: null, p95_ms: null }
+
+export type HouseSummary = Pick<Summary, 'at' | 'orders' | 'succeeded' | 'failed'> &
+  Pick<Summary, 'energy' | 'bandwidth' | 'spent_sun' | 'deposited_sun'>
+
+/** The sums of the accounts of all customers together, from the bucket that `since` is in and
+ *  before `until`, oldest first; those in which nothing happened are left out. Days that are not
+ *  over are the sums of their hours. */
+export async function houseSummaries(
+  sql: Sql,
+  { bucket, ...wanted }: { bucket: Bucket; since: Date; until: Date },
+): Promise<HouseSummary[]> {
+  const since = floorTo(bucket, wanted.since)
+  const { until } = wanted
+  const progress = await sql<{ bucket: Bucket; until: Date }>`
+    select bucket, until from summary_progress`
+  const keptUntil = (kept: Bucket) =>
+    progress.find((one) => one.bucket === kept)?.until ?? new Date(0)
+  const [days_until, hours_until] = [keptUntil('day'), keptUntil('hour')]
+  const hours_from = bucket === 'hour' || days_until < since ? since : days_until
+  const kept = await sql<HouseSummary>`
+    select date_trunc(${bucket}, at, 'UTC') as at, sum(orders)::integer as orders,
+      sum(succeeded)::integer as succeeded, sum(failed)::integer as failed,
+      sum(energy)::bigint as energy, sum(bandwidth)::bigint as bandwidth,
+      sum(spent_sun)::bigint as spent_sun, sum(deposited_sun)::bigint as deposited_sun
+    from summary
+    where bucket = 'hour' and at >= ${hours_from} and at < ${until}
+      or ${bucket}::text = 'day' and bucket = 'day' and at >= ${since} and at < ${hours_from}
+    group by 1 order by 1`
+  const begins_at = hours_until < since ? since : hours_until
+  const numbers = await numbersSince(sql, begins_at)
+  const fresh = await sumsOf(sql, { bucket, begins_at, ends_at: until, numbers })
+  const found = new Map(kept.map((one) => [one.at.getTime(), one]))
+  for (const one of fresh) {
+    const before = found.get(one.at.getTime()) ?? { ...NO_SUMS, at: one.at }
+    found.set(one.at.getTime(), added(before, one))
+  }
+  return [...found.values()].sort((a, b) => a.at.getTime() - b.at.getTime())
+}
+
+/** The numbers of entries that may be of then or later, those that nobody has sealed yet too. */
+async function numbersSince(sql: Query, begins_at: Date): Promise<Numbers> {
+  const [found] = await sql<{ first: bigint }>`
+    select coalesce(min(first_entry) filter (where sealed_at >= ${new Date(
+      begins_at.getTime() - LATE_MS,
+    )}), max(last_entry) + 1, 1) as first from journal`
+  return { first: found!.first, last: NUMBER_MAX }
+}
+const NUMBER_MAX = 2n ** 63n - 1n
+
+const added = (one: HouseSummary, other: HouseSummary): HouseSummary => ({
+  at: one.at,
+  orders: one.orders + other.orders,
+  succeeded: one.succeeded + other.succeeded,
+  failed: one.failed + other.failed,
+  energy: one.energy + other.energy,
+  bandwidth: one.bandwidth + other.bandwidth,
+  spent_sun: one.spent_sun + other.spent_sun,
+  deposited_sun: one.deposited_sun + other.deposited_sun,
+})

@@ -7,6 +7,7 @@ import { setSigning, signingState } from '../../chain/signing/signing_switch.ts'
 import { proveRecords } from '../../health/books/records.ts'
 import { alerts } from '../../health/monitoring/alerts.ts'
 import { figuresReader, raisedAlerts } from '../../health/monitoring/figures.ts'
+import { figuresHistory } from '../../health/monitoring/history.ts'
 import { namesShown, readMeasures, totalsOf } from '../../health/monitoring/measures.ts'
 import { runningProcesses } from '../../health/monitoring/processes.ts'
 import { seeAlert } from '../../health/monitoring/watch_alerts.ts'
@@ -285,6 +286,33 @@ export const figureOperations = [
     async handle({ sql, clock }) {
       const value: Static<typeof FiguresForm> = await figuresReader({ sql, clock })()
       return { value }
+    },
+  }),
+  look({
+    path: '/operator/figures/history',
+    summary: 'what customers ordered and spent, and how long it took, by the hour or by the day',
+    description:
+      'Oldest first, in UTC, this hour or day included. The time to the block is from the ' +
+      'acceptance of an order; it is the bound below which so many lie.',
+    body: Type.Object({
+      last: optional(whole('N', 'so many hours or days (24)', { max: 400 })),
+      days: flag('by the day'),
+    }),
+    reply: ListOf({
+      at: Moment,
+      orders: Count,
+      succeeded: Count,
+      failed: Count,
+      energy: Whole,
+      bandwidth: Whole,
+      spent_sun: Sun,
+      deposited_sun: Sun,
+      block_p50_ms: OrNull(Count),
+      block_p95_ms: OrNull(Count),
+    }),
+    async handle({ sql, clock, body: { last = 24, days = false } }) {
+      const bucket = days ? 'day' : 'hour'
+      return { value: await figuresHistory({ sql, clock, bucket, buckets: last }) }
     },
   }),
   look({

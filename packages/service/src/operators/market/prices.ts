@@ -115,6 +115,23 @@ const prices = [
     reply: Tiers,
     handle: async ({ sql }) => ({ value: await pricesInForce(sql) }),
   }),
+  look({
+    path: '/operator/prices/burning',
+    summary: 'what is burned for 1000 units of an address that has none, as the node says',
+    description: 'In place of buying them. Null: the node has not said.',
+    body: NOTHING,
+    reply: Type.Object({ energy_sun: OrNull(Sun), bandwidth_sun: OrNull(Sun) }),
+    cli: { node: 'plain' },
+    async handle({ node }) {
+      const parameters = await node().parameters()
+      const of1000 = (name: string) => {
+        const sun = parameters.get(name)
+        return sun === undefined ? null : 1_000n * sun
+      }
+      const [energy_sun, bandwidth_sun] = [of1000('getEnergyFee'), of1000('getTransactionFee')]
+      return { value: { energy_sun, bandwidth_sun } }
+    },
+  }),
   change({
     path: '/operator/prices/set',
     careful: true,
