@@ -86,7 +86,10 @@ portal.job('the statement of a month is taken along', 3, async (hands) => {
   const before = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
   await hands.press(link('Statement'))
   await heading('Statement').waitFor()
-  assert.equal(await portal.page.locator('nav [aria-current=page]').innerText(), 'Statement')
+  assert.equal(
+    await portal.page.locator('#navigation [aria-current=page]').innerText(),
+    'Statement',
+  )
   await rows('Statement').filter({ hasText: external_id }).first().waitFor()
   // The list of a field opens outside of the page: the choice counts as one click.
   hands.clicks++

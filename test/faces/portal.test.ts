@@ -161,7 +161,7 @@ portal.job(
 
 portal.job('what is left is there at once', { clicks: 0, seconds: 0.5 }, async () => {
   await portal.page.locator('.headline').getByText(/TRX/).first().waitFor()
-  await portal.page.getByRole('heading', { name: 'Balance, 30 days' }).waitFor()
+  await portal.page.getByRole('heading', { level: 3, name: 'Balance' }).waitFor()
 })
 
 portal.job('orders are watched', { clicks: 1, seconds: 1 }, async (hands, answered) => {

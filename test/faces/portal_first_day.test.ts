@@ -38,7 +38,7 @@ portal.test('a new customer is led to paying in first, and sees no empty axes', 
   const { page, customer_id } = await poorCustomer()
   const step = page.locator('.steps li').first()
   await step.getByText('○').waitFor()
-  await page.getByRole('heading', { name: 'Balance, 30 days' }).waitFor()
+  await page.getByRole('heading', { level: 3, name: 'Balance' }).waitFor()
   assert.equal(await page.locator('.chart').count(), 0)
   const { sandbox } = portal
   const made = {

@@ -49,7 +49,7 @@ portal.test('while the hours of a first day are asked for, nothing untrue is sai
     await route.continue()
   })
   await visit('/portal')
-  await page.getByRole('heading', { name: 'Balance, 30 days' }).waitFor()
+  await page.getByRole('heading', { level: 3, name: 'Balance' }).waitFor()
   assert.equal(await page.getByText('No money yet').count(), 0)
   await page.getByText(/TRX now\. The chart begins/).waitFor()
   goOn()
@@ -113,7 +113,7 @@ portal.test('a session that is ended elsewhere leaves nothing on the screen', as
   const { page } = portal
   await visit('/portal')
   await page.getByText(/^● live$/).waitFor()
-  const balance = page.locator('.headline')
+  const balance = page.locator('.headline').first()
   await balance.waitFor()
   const elsewhere = await portal.anotherBrowser()
   const other = await elsewhere.newPage()

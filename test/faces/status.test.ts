@@ -70,8 +70,8 @@ test('it is read by everybody: languages, light and dark, wide and narrow', { sk
     for (const [language, title] of Object.entries(LANGUAGES)) {
       await page.goto(`${sandbox.api_url}/status?language=${language}`)
       await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
-      assert.equal(await page.getByRole('img').count(), 13, language)
       await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+      assert.equal(await page.getByRole('img').count(), 13, language)
       for (const colorScheme of ['light', 'dark'] as const) {
         const where = `${language} ${colorScheme} ${width}`
         await page.emulateMedia({ colorScheme })

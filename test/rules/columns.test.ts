@@ -29,7 +29,7 @@ const NOT_OURS = [
   /^packages\/web\/portal\/webhooks\/receivers\.json$/,
   /^deploy\/grafana\/\w+\.json$/,
   /^deploy\/prometheus\/rules(_test)?\.yml$/,
-  /\.(png|webp)$/,
+  /\.(png|webp|svg)$/,
   // A sentence is a line.
   /^packages\/web\/shared\/languages\//,
   /^packages\/service\/src\/health\/status\/(en|ru|zh)\.json$/,

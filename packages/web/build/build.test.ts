@@ -28,7 +28,7 @@ test('the same sources give the same bytes, also compressed', async () => {
   for (const { name, bytes, gzip, brotli } of one.assets) {
     assert.ok(gunzipSync(gzip).equals(bytes), name)
     assert.ok(brotliDecompressSync(brotli).equals(bytes), name)
-    assert.match(name, /^[\w-]+\.[\w]{8,10}\.(js|css|json)$/)
+    assert.match(name, /^[\w-]+\.[\w]{8,10}\.(js|css|json|svg|woff2)$/)
   }
 })
 
@@ -42,6 +42,18 @@ test('each face has its program, its words in each language and its pages', asyn
     for (const name of Object.values(words)) assert.ok(names.includes(name), name)
     assert.ok(pages.length > 0 && pages.every(({ title }) => title.length > 0))
   }
+})
+
+test('typeface and icons come with the pages, in the parts that a language needs', async () => {
+  const { style, fonts, icons, assets } = await bundle('', 1)
+  const names = assets.map(({ name }) => name)
+  const sheet = assets.find(({ name }) => name === style)!.bytes.toString()
+  for (const name of Object.values(fonts).flat()) {
+    assert.ok(names.includes(name), name)
+    assert.ok(sheet.includes(name), `${name} is in the style sheet`)
+  }
+  assert.deepEqual([fonts.en.length, fonts.zh.length, fonts.ru.length], [1, 1, 2])
+  assert.ok(names.includes(icons))
 })
 
 test('a build is kept in the data folder, and read from there when it is whole', async () => {

@@ -1,6 +1,7 @@
 // Puts the pages together: for each face a program that loads its pages one by one, its words in
-// each language, the list of its pages, and one style sheet for all. Names of files carry the hash
-// of what is in them, so that they can be kept for ever. The same sources give the same bytes.
+// each language, the list of its pages; for all one style sheet with its typeface, and one sheet of
+// icons. Names of files carry the hash of what is in them, so that they can be kept for ever. The
+// same sources give the same bytes.
 
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -44,6 +45,10 @@ export type FaceAssets = {
 export type Build = {
   sources_sha256: string
   style: string
+  /** Drawings of the icons: `ICONS#NAME`. */
+  icons: string
+  /** The typeface, in the parts that a page in this language needs. */
+  fonts: Record<Language, string[]>
   faces: Record<Face, FaceAssets>
   assets: Asset[]
 }
@@ -58,7 +63,8 @@ const hashedName = (name: string, extension: string, bytes: string | Uint8Array)
 /** Builds all faces. `quality` is that of brotli: 5 is quick, 11 is small. */
 export async function bundle(sources_sha256: string, quality: number): Promise<Build> {
   const style = await built({ in: 'shared/style/style.css', out: 'style' })
-  const files = [...style.files]
+  const icons = await iconsFile()
+  const files = [...style.files, icons]
   const faces = {} as Record<Face, FaceAssets>
   for (const face of FACE_NAMES) {
     const {
@@ -80,10 +86,26 @@ export async function bundle(sources_sha256: string, quality: number): Promise<B
   // Two faces can have a file in common: its name is made of what is in it.
   const different = [...new Map(files.map((file) => [file.name, file])).values()]
   const assets = await Promise.all(different.map((file) => compressed(file, quality)))
-  return { sources_sha256, style: style.name, faces, assets }
+  const fonts = fontsOf(style.files.map(({ name }) => name))
+  return { sources_sha256, style: style.name, icons: icons.name, fonts, faces, assets }
 }
 
-type BuiltFiles = { files: { name: string; bytes: Buffer }[]; name: string; outputs: Outputs }
+type NamedBytes = { name: string; bytes: Buffer }
+
+async function iconsFile(): Promise<NamedBytes> {
+  const bytes = await readFile(join(WEB, 'shared/icons/icons.svg'))
+  return { name: hashedName('icons', 'svg', bytes), bytes }
+}
+
+/** Chinese is written in the typeface of the reader's system, and has Latin words in it. */
+function fontsOf(names: readonly string[]): Record<Language, string[]> {
+  const [latin, cyrillic] = ['latin', 'cyrillic'].map((script) =>
+    names.filter((name) => name.endsWith('.woff2') && name.includes(`-${script}-`)),
+  )
+  return { en: latin!, zh: latin!, ru: [...latin!, ...cyrillic!] }
+}
+
+type BuiltFiles = { files: NamedBytes[]; name: string; outputs: Outputs }
 
 /** One entry with all that it imports, now or later. `name`: of its own file. */
 async function built(
@@ -97,6 +119,8 @@ async function built(
     outdir: 'dist',
     entryNames: '[name].[hash]',
     chunkNames: '[name].[hash]',
+    assetNames: '[name].[hash]',
+    loader: { '.woff2': 'file' },
     bundle: true,
     splitting: true,
     format: 'esm',
@@ -156,8 +180,8 @@ function importsOf(entry: string, outputs: Outputs): string[] {
 }
 
 /** The words of a face, one file for each language. */
-async function wordsOf(face: Face): Promise<Record<Language, { name: string; bytes: Buffer }>> {
-  const found = {} as Record<Language, { name: string; bytes: Buffer }>
+async function wordsOf(face: Face): Promise<Record<Language, NamedBytes>> {
+  const found = {} as Record<Language, NamedBytes>
   for (const language of LANGUAGES) {
     const words: Record<string, string> = {}
     for (const part of FACES[face]) {
@@ -185,10 +209,7 @@ function mapValues<Key extends string, From, To>(
   return Object.fromEntries(entries) as Record<Key, To>
 }
 
-async function compressed(
-  { name, bytes }: { name: string; bytes: Buffer },
-  quality: number,
-): Promise<Asset> {
+async function compressed({ name, bytes }: NamedBytes, quality: number): Promise<Asset> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: quality }
   const [gzip, brotli] = await Promise.all([
     gzipped(bytes, { level: 9 }),

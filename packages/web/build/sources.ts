@@ -10,7 +10,8 @@ export const WEB = join(import.meta.dirname, '..')
 /** Whether the pages can be put together here: a package has none of their sources. */
 export const hasSources = () => existsSync(join(WEB, 'portal'))
 
-const isSource = (path: string) => /\.(ts|tsx|css|json)$/.test(path) && !/\.test\.tsx?$/.test(path)
+const isSource = (path: string) =>
+  /\.(ts|tsx|css|json|svg)$/.test(path) && !/\.test\.tsx?$/.test(path)
 
 const LEFT_OUT = new Set(['node_modules', 'dist'])
 

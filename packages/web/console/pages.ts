@@ -4,17 +4,26 @@ import type { PageRow } from '../shared/frame/face.ts'
 
 /** Everybody who is signed in at the console may look at all of it: what changes something asks for
  *  the role. */
-const page = (row: Pick<PageRow, 'path' | 'title' | 'section' | 'load'>): PageRow => ({
+const page = (row: Omit<PageRow, 'scope' | 'is_public'>): PageRow => ({
   ...row,
   scope: null,
 })
 
 export const pages: readonly PageRow[] = [
-  page({ path: '/console', title: 'now', section: 'top', load: () => import('./now/now.tsx') }),
+  page({
+    path: '/console',
+    title: 'now',
+    section: 'top',
+    icon: 'chart-line',
+    is_main: true,
+    load: () => import('./now/now.tsx'),
+  }),
   page({
     path: '/console/orders',
     title: 'orders.all',
     section: 'top',
+    icon: 'list',
+    is_main: true,
     load: () => import('./pages/orders.tsx'),
   }),
   page({
@@ -24,9 +33,25 @@ export const pages: readonly PageRow[] = [
     load: () => import('./pages/order.tsx'),
   }),
   page({
+    path: '/console/customers',
+    title: 'customers',
+    section: 'top',
+    icon: 'users',
+    is_main: true,
+    load: () => import('./customers/customers.tsx'),
+  }),
+  page({
+    path: '/console/customers/:id',
+    title: 'customer',
+    section: null,
+    load: () => import('./customers/customer.tsx'),
+  }),
+  page({
     path: '/console/pool',
     title: 'pool',
-    section: 'top',
+    section: 'section.delivery',
+    icon: 'layers',
+    is_main: true,
     load: () => import('./pages/pool.tsx'),
   }),
   page({
@@ -38,37 +63,43 @@ export const pages: readonly PageRow[] = [
   page({
     path: '/console/chain',
     title: 'chain',
-    section: 'top',
+    section: 'section.delivery',
+    icon: 'blocks',
     load: () => import('./pages/chain.tsx'),
   }),
   page({
-    path: '/console/customers',
-    title: 'customers',
-    section: 'top',
-    load: () => import('./customers/customers.tsx'),
-  }),
-  page({
-    path: '/console/customers/:id',
-    title: 'customer',
-    section: null,
-    load: () => import('./customers/customer.tsx'),
+    path: '/console/event-log',
+    title: 'events',
+    section: 'section.delivery',
+    icon: 'activity',
+    load: () => import('./pages/events.tsx'),
   }),
   page({
     path: '/console/money',
-    title: 'held',
-    section: 'top',
-    load: () => import('./pages/held.tsx'),
+    title: 'money.house',
+    section: 'section.finance',
+    icon: 'coins',
+    load: () => import('./finance/money.tsx'),
   }),
   page({
     path: '/console/prices',
     title: 'prices',
-    section: 'top',
-    load: () => import('./pages/prices.tsx'),
+    section: 'section.finance',
+    icon: 'tag',
+    load: () => import('./finance/prices.tsx'),
+  }),
+  page({
+    path: '/console/books',
+    title: 'books',
+    section: 'section.finance',
+    icon: 'scale',
+    load: () => import('./pages/books.tsx'),
   }),
   page({
     path: '/console/screening',
     title: 'screening',
-    section: 'top',
+    section: 'section.compliance',
+    icon: 'shield-check',
     load: () => import('./screening/screening.tsx'),
   }),
   page({
@@ -84,27 +115,17 @@ export const pages: readonly PageRow[] = [
     load: () => import('./screening/list.tsx'),
   }),
   page({
-    path: '/console/books',
-    title: 'books',
-    section: 'top',
-    load: () => import('./pages/books.tsx'),
-  }),
-  page({
-    path: '/console/event-log',
-    title: 'events',
-    section: 'top',
-    load: () => import('./pages/events.tsx'),
-  }),
-  page({
     path: '/console/record',
     title: 'record',
-    section: 'top',
+    section: 'section.compliance',
+    icon: 'history',
     load: () => import('./pages/record.tsx'),
   }),
   page({
     path: '/console/settings',
     title: 'settings',
-    section: 'top',
+    section: 'section.account',
+    icon: 'settings',
     load: () => import('./settings/settings.tsx'),
   }),
   {

@@ -8,6 +8,8 @@ export const pages: readonly PageRow[] = [
     title: 'home',
     scope: 'read',
     section: 'top',
+    icon: 'house',
+    is_main: true,
     load: () => import('./home/home.tsx'),
   },
   {
@@ -15,6 +17,8 @@ export const pages: readonly PageRow[] = [
     title: 'buy',
     scope: 'buy',
     section: 'top',
+    icon: 'shopping-cart',
+    is_main: true,
     load: () => import('./orders/buy.tsx'),
   },
   {
@@ -22,6 +26,8 @@ export const pages: readonly PageRow[] = [
     title: 'orders',
     scope: 'read',
     section: 'top',
+    icon: 'list',
+    is_main: true,
     load: () => import('./orders/orders.tsx'),
   },
   {
@@ -36,6 +42,7 @@ export const pages: readonly PageRow[] = [
     title: 'subscriptions',
     scope: 'read',
     section: 'top',
+    icon: 'repeat',
     load: () => import('./subscriptions/subscriptions.tsx'),
   },
   {
@@ -50,6 +57,7 @@ export const pages: readonly PageRow[] = [
     title: 'screening',
     scope: 'aml',
     section: 'top',
+    icon: 'shield-check',
     load: () => import('./screening/screening.tsx'),
   },
   {
@@ -63,21 +71,25 @@ export const pages: readonly PageRow[] = [
     path: '/portal/money',
     title: 'money',
     scope: 'read',
-    section: 'top',
+    section: 'section.finance',
+    icon: 'wallet',
+    is_main: true,
     load: () => import('./money/money.tsx'),
   },
   {
     path: '/portal/money/statement',
     title: 'statement',
     scope: 'money',
-    section: 'top',
+    section: 'section.finance',
+    icon: 'receipt-text',
     load: () => import('./money/statement.tsx'),
   },
   {
     path: '/portal/money/invoices',
     title: 'invoices',
     scope: 'money',
-    section: 'top',
+    section: 'section.finance',
+    icon: 'file-stack',
     load: () => import('./money/invoices.tsx'),
   },
   {
@@ -92,6 +104,7 @@ export const pages: readonly PageRow[] = [
     title: 'keys',
     scope: ['manage', 'keys'],
     section: 'developers',
+    icon: 'key-round',
     load: () => import('./keys/keys.tsx'),
   },
   {
@@ -99,6 +112,7 @@ export const pages: readonly PageRow[] = [
     title: 'webhooks',
     scope: 'webhooks',
     section: 'developers',
+    icon: 'webhook',
     load: () => import('./webhooks/webhooks.tsx'),
   },
   {
@@ -113,6 +127,7 @@ export const pages: readonly PageRow[] = [
     title: 'events',
     scope: 'read',
     section: 'developers',
+    icon: 'activity',
     load: () => import('./developers/events.tsx'),
   },
   {
@@ -127,6 +142,7 @@ export const pages: readonly PageRow[] = [
     title: 'refusals',
     scope: 'read',
     section: 'developers',
+    icon: 'ban',
     load: () => import('./developers/refusals.tsx'),
   },
   {
@@ -134,6 +150,7 @@ export const pages: readonly PageRow[] = [
     title: 'reference',
     scope: null,
     section: 'developers',
+    icon: 'book-open',
     load: () => import('./reference/reference.tsx'),
   },
   {
@@ -147,28 +164,31 @@ export const pages: readonly PageRow[] = [
     path: '/portal/pair',
     title: 'pair',
     scope: ['manage', 'keys'],
-    section: 'developers',
+    section: null,
     load: () => import('./pair/pair.tsx'),
   },
   {
     path: '/portal/settings',
     title: 'settings',
     scope: null,
-    section: 'settings',
+    section: 'section.account',
+    icon: 'settings',
     load: () => import('./settings/settings.tsx'),
   },
   {
     path: '/portal/settings/users',
     title: 'users',
     scope: 'manage',
-    section: 'settings',
+    section: 'section.account',
+    icon: 'users',
     load: () => import('./users/users.tsx'),
   },
   {
     path: '/portal/settings/record',
     title: 'record',
     scope: 'manage',
-    section: 'settings',
+    section: 'section.account',
+    icon: 'history',
     load: () => import('./users/record.tsx'),
   },
   {

@@ -8,7 +8,7 @@ import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld, type World } from '../../harness/world.ts'
 
 type Past = { at: string; orders: number; succeeded: number; spent_sun: number; energy: number }
-type Earning = { day: string; service: string; charges: number; earned_sun: number }
+type ServiceDay = { day: string; service: string; charges: number; earned_sun: number }
 
 /** Two customers buy in each of some hours. */
 async function trade(world: World, hours: number) {
@@ -62,7 +62,7 @@ test('earnings are charges less what was given back, by day and service', async 
   const world = await makeWorld(t)
   await trade(world, 2)
   const operator = await worldOperator(world)
-  const earnings = await operator.json<Earning[]>('earnings', 'list')
+  const earnings = await operator.json<ServiceDay[]>('earnings', 'list')
   assert.equal(sumOf(earnings.map(({ earned_sun }) => earned_sun)), await revenueOf(world))
   assert.deepEqual([...new Set(earnings.map(({ service }) => service))], ['energy'])
   assert.equal(sumOf(earnings.map(({ charges }) => charges)), 4)
@@ -71,7 +71,7 @@ test('earnings are charges less what was given back, by day and service', async 
   await world.sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
     values ('correction:back', 'move', 'revenue', ${account!.debit}, 1000000, ${world.now})`
-  const after = await operator.json<Earning[]>('earnings', 'list')
+  const after = await operator.json<ServiceDay[]>('earnings', 'list')
   const back = after.find(({ service }) => service === 'correction')
   assert.deepEqual([back?.charges, back?.earned_sun], [0, -1_000_000])
 })

@@ -4,6 +4,7 @@ import type { Node } from '../chain/node/node.ts'
 import type { Prices } from '../market/prices/prices.ts'
 import type { Common } from '../platform/wing.ts'
 import type { Brand } from '../web/brand.ts'
+import { styleLinks } from '../web/shell.ts'
 import type { WebSetup } from '../web/wing.ts'
 import type { BooksSources } from './books/books.ts'
 import { watchBooksStep } from './books/watch.ts'
@@ -46,7 +47,7 @@ export function healthWing({ sql, api_sql, clock, node, about, web, ...needs }: 
     sql: api_sql,
     clock,
     burnPrice: burnPriceReader(node, () => clock.now().getTime()),
-    style: web && (async () => `/assets/${(await web.assets.face('portal')).style}`),
+    styleLinks: web && (async (language) => styleLinks(await web.assets.face('portal'), language)),
     is_https: about.public_url?.startsWith('https:') ?? false,
   })
   return {

@@ -11,11 +11,11 @@ const tokens = await readFile(
 )
 
 test('the grounds are those of the pages', () => {
-  for (const [i, name] of ['page', 'panel'].entries())
+  for (const [i, name] of ['page', 'panel', 'sunken', 'hover'].entries())
     assert.ok(tokens.includes(`--${name}: light-dark(${GROUNDS.light[i]}, ${GROUNDS.dark[i]})`))
 })
 
-test('every colour is darkened or lightened until it has 4.5:1 on both grounds', () => {
+test('every colour is darkened or lightened until it has 4.5:1 on all grounds', () => {
   const parts = ['00', '33', '66', '99', 'cc', 'ff']
   for (const red of parts)
     for (const green of parts)
@@ -31,5 +31,5 @@ test('every colour is darkened or lightened until it has 4.5:1 on both grounds',
 test('a colour that can be read stays as it is', () => {
   assert.deepEqual(accentShades('#0b5cad').light, '#0b5cad')
   assert.deepEqual(accentShades('#7cb7ff').dark, '#7cb7ff')
-  assert.equal(accentSheet('#000000'), ':root{--accent:light-dark(#000000,#868686)}\n')
+  assert.equal(accentSheet('#000000'), ':root{--accent:light-dark(#000000,#8a8a8a)}\n')
 })

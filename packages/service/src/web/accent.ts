@@ -1,8 +1,11 @@
 // The colour of links and of the one main button of a page, as the house has chosen it: darkened
-// for the light ground and lightened for the dark one until it can be read on either.
+// for the light grounds and lightened for the dark ones until it can be read on each.
 
-/** The grounds of packages/web/shared/style/tokens.css. */
-export const GROUNDS = { light: ['#fbfbfa', '#ffffff'], dark: ['#14171a', '#1b1f24'] } as const
+/** The grounds of packages/web/shared/style/tokens.css: `page`, `panel`, `sunken`, `hover`. */
+export const GROUNDS = {
+  light: ['#f6f7f9', '#ffffff', '#f3f5f7', '#f2f5f9'],
+  dark: ['#0f1215', '#171b20', '#12161a', '#1e242b'],
+} as const
 /** What WCAG 2.2 AA asks of text. */
 const CONTRAST_MIN = 4.5
 /** So finely it is mixed with black or white. */
@@ -30,7 +33,7 @@ export function contrast(one: string, other: string): number {
   return (more! + 0.05) / (less! + 0.05)
 }
 
-/** The colour, `#rrggbb`, as near to itself as can be read on both grounds of a theme. */
+/** The colour, `#rrggbb`, as near to itself as can be read on all grounds of a theme. */
 function shade(accent: string, theme: keyof typeof GROUNDS): string {
   const end = theme === 'light' ? 0 : 255
   for (let step = 0; step < SHADES; step++) {

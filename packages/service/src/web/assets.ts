@@ -9,7 +9,7 @@ import { acceptsEncoding, type Page } from '../platform/http/pages.ts'
 import { type Answer, pageRefusal } from '../platform/wire/replies.ts'
 
 /** The names of the files of a face. */
-export type FaceFiles = FaceAssets & { style: string }
+export type FaceFiles = FaceAssets & Pick<Build, 'style' | 'icons' | 'fonts'>
 
 export type WebAssets = {
   /** Throws what went wrong when they were put together. */
@@ -29,6 +29,8 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   json: 'application/json; charset=utf-8',
+  svg: 'image/svg+xml; charset=utf-8',
+  woff2: 'font/woff2',
 }
 
 /** Begins to put the files together, or finds them in the folder. Answers before that is done. */
@@ -41,7 +43,8 @@ export function openAssets(folder: string, log: Log): WebAssets {
   return {
     async face(face) {
       const { build } = await opened
-      return { ...build.faces[face], style: build.style }
+      const { style, icons, fonts } = build
+      return { ...build.faces[face], style, icons, fonts }
     },
     page: {
       path: '/assets/:file',

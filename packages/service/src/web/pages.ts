@@ -2,7 +2,7 @@
 // they are made of, and the first page of the house.
 
 import type { Face } from 'penstock-web/build/bundle.ts'
-import { LANGUAGES } from 'penstock-web/build/languages.ts'
+import { LANGUAGES, type Language } from 'penstock-web/build/languages.ts'
 import { escaped } from '../lib/html.ts'
 import { printJson } from '../lib/json.ts'
 import type { Page } from '../platform/http/pages.ts'
@@ -11,7 +11,7 @@ import { accentSheet } from './accent.ts'
 import type { WebAssets } from './assets.ts'
 import type { Brand } from './brand.ts'
 import { type Explorer, explorerOf } from './explorer.ts'
-import { accentLink, documentHeaders, houseFooter, shell } from './shell.ts'
+import { accentLink, documentHeaders, houseFooter, shell, styleLinks } from './shell.ts'
 import { visitorOf } from './visitor.ts'
 
 export type Web = {
@@ -105,12 +105,29 @@ const pageList = (assets: WebAssets, face: Face): Page => ({
   },
 })
 
-const LINKS: readonly [href: string, text: string][] = [
-  ['/portal', 'Portal: buy, and see what became of it'],
-  ['/docs', 'Reference: every call, to read and to try'],
-  ['/status', 'Status: whether everything works'],
-  ['/openapi.json', 'The reference as a document, for programs'],
-]
+const LINKS = ['/portal', '/docs', '/status', '/openapi.json'] as const
+
+/** The name of each link, and what is there. */
+const LINK_WORDS: Record<Language, Record<(typeof LINKS)[number], readonly [string, string]>> = {
+  en: {
+    '/portal': ['Portal', 'Buy energy and bandwidth, and follow every order'],
+    '/docs': ['Reference', 'Every call, to read and to try'],
+    '/status': ['Status', 'Uptime, latency and prices'],
+    '/openapi.json': ['OpenAPI', 'The reference as a document, for programs'],
+  },
+  zh: {
+    '/portal': ['门户', '购买能量和带宽，跟踪每笔订单'],
+    '/docs': ['接口参考', '查阅并试用每个接口'],
+    '/status': ['服务状态', '可用率、延迟和价格'],
+    '/openapi.json': ['OpenAPI', '供程序读取的接口文档'],
+  },
+  ru: {
+    '/portal': ['Портал', 'Покупка энергии и пропускной способности, каждый заказ на виду'],
+    '/docs': ['Справочник', 'Все вызовы: прочитать и попробовать'],
+    '/status': ['Состояние', 'Доступность, задержки и цены'],
+    '/openapi.json': ['OpenAPI', 'Справочник в виде документа, для программ'],
+  },
+}
 
 /** Four links, for those who open the address of the service in a browser. Programs are answered as
  *  everywhere where nothing is. */
@@ -120,19 +137,23 @@ const firstPage = (web: Web): Page => ({
   for_browsers_alone: true,
   async handle({ headers, request_id }) {
     if (!/\btext\/html\b/.test(headers.accept ?? '')) return transportRefusal(request_id, 404)
-    const { style } = await web.assets.face('portal')
+    const files = await web.assets.face('portal')
     const brand = await web.brand()
     const name = escaped(brand.name)
-    const items = LINKS.map(([href, text]) => `<li><a href="${href}">${escaped(text)}</a></li>`)
+    const { language, theme } = visitorOf(headers)
+    const items = LINKS.map((href) => {
+      const [title, what] = LINK_WORDS[language][href].map(escaped)
+      return `<li><a href="${href}"><strong>${title}</strong> ${what}</a></li>`
+    })
     const body = [
       '<!doctype html>',
-      '<html lang="en">',
+      `<html lang="${language}"${theme === null ? '' : ` data-theme="${theme}"`}>`,
       '<head><meta charset="utf-8">',
       '<meta name="viewport" content="width=device-width, initial-scale=1">',
       `<title>${name}</title><link rel="icon" href="data:,">`,
-      `<link rel="stylesheet" href="/assets/${style}">${accentLink(brand)}</head>`,
-      `<body><main class="stack"><h1>${name}</h1><ul class="links">${items.join('\n')}</ul></main>`,
-      `${houseFooter(brand, 'en')}</body>`,
+      `${styleLinks(files, language)}${accentLink(brand)}</head>`,
+      `<body><main class="front"><h1>${name}</h1><ul class="links">${items.join('\n')}</ul></main>`,
+      `${houseFooter(brand, language)}</body>`,
       '</html>',
       '',
     ].join('\n')

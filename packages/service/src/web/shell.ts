@@ -20,6 +20,7 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "manifest-src 'self'",
@@ -52,7 +53,8 @@ const asset = (name: string) => `/assets/${name}`
 export function shell({ files, visitor, start, brand }: ShellInput): string {
   const { language, theme } = visitor
   const words = asset(files.words[language])
-  const data = JSON.stringify({ ...start, language, theme, brand: brand.name, words })
+  const icons = asset(files.icons)
+  const data = JSON.stringify({ ...start, language, theme, brand: brand.name, words, icons })
   const preloads = files.preloads.map((name) => `<link rel="modulepreload" href="${asset(name)}">`)
   return [
     '<!doctype html>',
@@ -64,7 +66,7 @@ export function shell({ files, visitor, start, brand }: ShellInput): string {
     `<meta name="penstock" content="${escaped(data)}">`,
     `<title>${escaped(brand.name)}</title>`,
     '<link rel="icon" href="data:,">',
-    `<link rel="stylesheet" href="${asset(files.style)}">`,
+    styleLinks(files, language),
     accentLink(brand),
     `<link rel="preload" as="fetch" crossorigin href="${words}">`,
     ...preloads,
@@ -85,6 +87,17 @@ const NEEDS_SCRIPTS: Record<Language, string> = {
   zh: '这些页面需要启用脚本。页面上的所有操作也都可以通过 API 完成。',
   ru: 'Этим страницам нужны скрипты. Всё, что на них есть, можно сделать и через API.',
 }
+
+/** The style sheet and its typeface, which is asked for early: a page for which it comes late is
+ *  drawn without it, and stays so. */
+export const styleLinks = ({ style, fonts }: FaceFiles, language: Language): string =>
+  [
+    ...fonts[language].map(
+      (name) =>
+        `<link rel="preload" as="font" type="font/woff2" crossorigin href="${asset(name)}">`,
+    ),
+    `<link rel="stylesheet" href="${asset(style)}">`,
+  ].join('')
 
 const TERMS: Record<Language, string> = { en: 'Terms', zh: '服务条款', ru: 'Условия' }
 

@@ -43,6 +43,9 @@ export type Operations = {
     silent_seconds: number } | null; earned_today_sun: number; orders_open: number;
     deposits_held: number; deposits_open: number; signing_stopped: boolean; attempts: {
     state: string; attempts: number }[] } }
+  'figures history': { body: { last?: number; days?: boolean }; reply: { at: string; orders: number;
+    succeeded: number; failed: number; energy: number; bandwidth: number; spent_sun: number;
+    deposited_sun: number; block_p50_ms: number | null; block_p95_ms: number | null }[] }
   'alerts seen': { body: { alert: string; reason: string }; reply: { alert: string;
     seen_at: string | null; seen_by: string | null } }
   'customers create': { body: { name: string; reason: string }; reply: { id: string; name: string;
@@ -74,9 +77,13 @@ export type Operations = {
   'approvals give': { body: { id: string; reason: string }; reply: { id: string;
     customer_id: string; amount_sun: number; made_at: string; made_by: string; reason: string;
     invoice_number: number | null } }
+  'earnings list': { body: { days?: number }; reply: { day: string; service: string;
+    charges: number; earned_sun: number }[] }
   'prices list': { body: object; reply: { resource: 'energy' | 'bandwidth'; min_amount: number;
     max_amount: number; price_sun: number; since: string; changed_by: string;
     cost_of_min_sun: number; cost_of_max_sun: number }[] }
+  'prices burning': { body: object; reply: { energy_sun: number | null;
+    bandwidth_sun: number | null } }
   'prices set': { body: { resource: 'energy' | 'bandwidth'; tiers?: { min_amount: number;
     max_amount: number; price_sun: number }[]; replace?: boolean; yes?: boolean; reason: string };
     reply: { resource: 'energy' | 'bandwidth'; min_amount: number; max_amount: number;
@@ -87,6 +94,16 @@ export type Operations = {
     min_amount: number; max_amount: number; price_sun_before: number | null;
     price_sun_after: number | null; orders: number; units: number; before_sun: number;
     after_sun: number }[] }
+  'prices history': { body: { resource?: 'energy' | 'bandwidth'; limit?: number }; reply: {
+    resource: 'energy' | 'bandwidth'; min_amount: number; max_amount: number; price_sun: number;
+    since: string; until: string | null; changed_by: string }[] }
+  'fees list': { body: object; reply: { name: string; price_sun: number; since: string;
+    changed_by: string }[] }
+  'plans list': { body: object; reply: { id: number; key: string; name: string;
+    activation_fee_sun: number; initial_price_sun: number; price_sun: number; included: number;
+    transactions_limit: number; duration_days: number; energy_per_transaction: number;
+    idle_hours: number; since: string; until: string | null; changed_by: string }[] }
+  'services list': { body: object; reply: { name: string; on_sale: boolean; changed_by: string }[] }
   'services on': { body: { names?: string[]; all?: boolean; reason: string }; reply: { name: string;
     on_sale: boolean; changed_by: string }[] }
   'services off': { body: { names?: string[]; all?: boolean; reason: string }; reply: {

@@ -1,6 +1,7 @@
 // The switch in the header of every page: takes everything off sale, and puts it on again.
 
 import { useSignal } from '@preact/signals'
+import { Icon } from '../../shared/icons/icon.tsx'
 import { say } from '../../shared/words/words.ts'
 import { mayChange } from '../calls/calls.ts'
 import { useFigures } from '../calls/figures.ts'
@@ -17,14 +18,14 @@ export function OffSale() {
     <>
       <button
         type="button"
-        class="small"
+        class="switch"
         disabled={!mayChange()}
-        {...(!mayChange() && { title: say('role.needed') })}
+        title={mayChange() ? title : say('role.needed')}
         onClick={() => {
           is_open.value = true
         }}
       >
-        {title}
+        <Icon name={on ? 'check' : 'ban'} /> <span class="wide-only">{title}</span>
       </button>
       {is_open.value && (
         <Reason

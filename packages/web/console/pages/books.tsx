@@ -40,7 +40,7 @@ function Findings() {
   return (
     <Answer question={found} lines={3}>
       {({ checked_at, findings, listed }) => (
-        <section>
+        <section class="panel">
           <p>
             <Shape mark={findings > 0 ? 'failed' : checked_at === null ? 'waiting' : 'done'} />{' '}
             {findings === 0 ? say('books.no_findings') : say('books.findings', { n: findings })}
@@ -102,7 +102,7 @@ function Check() {
       rules.value = (await run('books check', {})).rules
     })
   return (
-    <section>
+    <section class="panel">
       <p class="actions">
         <button type="button" class="main" disabled={submission.is_busy.value} onClick={check}>
           {say('books.check')}
@@ -149,7 +149,7 @@ function Roots() {
     })
   const [first] = compared.value?.differing ?? []
   return (
-    <section>
+    <section class="panel">
       <h2>{say('books.roots')}</h2>
       <Form onSubmit={compare}>
         <Field label={say('books.noted')} hint={say('books.noted.hint')}>

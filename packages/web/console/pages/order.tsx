@@ -1,7 +1,7 @@
 // One order: what it waits for, its parts on wallets, their transactions, its entries.
 
-import { saveFile } from '../../portal/orders/csv.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
+import { saveFile } from '../../shared/files/csv.ts'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'

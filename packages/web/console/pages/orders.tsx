@@ -1,6 +1,7 @@
 // Orders of all customers, newest first.
 
 import { useLocation } from 'preact-iso/router'
+import { Export } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
@@ -11,7 +12,7 @@ import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
-import { type Row, trx, useRun } from '../calls/calls.ts'
+import { type Body, type Row, run, trx, useRun } from '../calls/calls.ts'
 
 type Order = Row<'orders list'>
 
@@ -50,12 +51,14 @@ export default function Orders() {
   return (
     <>
       <Title title={say('orders.all')} />
-      <p class="actions">
-        <a href={open ? path.orders : `${path.orders}?open=true`}>
-          {say(open ? 'orders.show_all' : 'orders.show_open')}
-        </a>
-      </p>
-      <FilterForm fields={filterFields()} filter={filter} path={path.orders} />
+      <FilterForm fields={filterFields()} filter={filter} path={path.orders}>
+        <div class="actions">
+          <a class="button" href={open ? path.orders : `${path.orders}?open=true`}>
+            {say(open ? 'orders.show_all' : 'orders.show_open')}
+          </a>
+          <Export name="orders" pages={(limit) => pagesOfOrders(wanted, limit)} />
+        </div>
+      </FilterForm>
       <Answer question={orders} lines={12}>
         {(rows) =>
           rows.length === 0 ? (
@@ -67,6 +70,7 @@ export default function Orders() {
               <Table
                 caption={say('orders.all')}
                 keyOf={({ id }) => id}
+                hrefOf={({ id }) => path.order(id)}
                 rows={rows}
                 columns={COLUMNS()}
               />
@@ -83,6 +87,16 @@ export default function Orders() {
       </Answer>
     </>
   )
+}
+
+/** Those of the filter, page after page. */
+async function* pagesOfOrders({ before: _, ...wanted }: Body<'orders list'>, limit: number) {
+  let last: Order | undefined
+  do {
+    const page = await run('orders list', { ...wanted, ...(last && { before: last.id }), limit })
+    yield page
+    last = page.length === limit ? page.at(-1) : undefined
+  } while (last)
 }
 
 const COLUMNS = () => [

@@ -1,8 +1,8 @@
 // The pool: what can be delivered now and in the coming day, and what each wallet has out.
 
 import { Chart } from '../../shared/charts/chart.tsx'
-import { rounded, scalesOf } from '../../shared/charts/scales.ts'
-import { bandPath, crossingBelow, linePath, type Point } from '../../shared/charts/shapes.ts'
+import { rounded } from '../../shared/charts/scales.ts'
+import { crossingBelow, type Point } from '../../shared/charts/shapes.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Answer } from '../../shared/parts/answer.tsx'
 import { Money } from '../../shared/parts/money.tsx'
@@ -33,7 +33,7 @@ export default function PoolPage() {
       <div class="stack">
         <Answer question={forecast} lines={10}>
           {(points) => (
-            <section>
+            <section class="stack">
               <h2>{say('pool.coming')}</h2>
               <div class="panels">
                 {[...Map.groupBy(points, ({ resource }) => resource)].map(([resource, own]) => (
@@ -65,21 +65,12 @@ type ForecastProps = { resource: string; points: readonly ForecastPoint[]; now: 
 /** Between what is free if all that is out was used, and if nothing was; with what was sold in such
  *  hours, and from when on there could be too little for an order. */
 function Forecast({ resource, points, now }: ForecastProps) {
-  const atOf = ({ minutes }: ForecastPoint) => new Date(now + minutes * MINUTE_MS)
-  const spans = points.map((point) => ({
-    at: atOf(point),
-    least: point.free_if_used,
-    most: point.free,
-  }))
-  const sold = points.map((point) => ({ at: atOf(point), value: point.most_sold }))
-  const scales = scalesOf(
-    spans.map(({ at }) => at),
-    [...spans.map(({ most }) => most), ...sold.map(({ value }) => value)],
-  )
+  const times = points.map(({ minutes }) => new Date(now + minutes * MINUTE_MS))
   const last = points.at(-1)!
   const { least_order } = last
   const enough = least_order ?? 1
-  const floor = spans.map(({ at, least }) => ({ at, value: least }))
+  const least = points.map(({ free_if_used }) => free_if_used)
+  const floor = times.map((at, i) => ({ at, value: least[i]! }))
   const short = crossingBelow(floor, enough)
   return (
     <Chart
@@ -92,27 +83,43 @@ function Forecast({ resource, points, now }: ForecastProps) {
         }),
         shortText(short, { now, enough }),
       ].join(' ')}
-      scales={scales}
-      columns={[say('pool.if_used'), say('pool.if_unused'), say('pool.most_sold')]}
-      readings={points.map((point) => ({
-        at: atOf(point),
-        texts: [point.free_if_used, point.free, point.most_sold].map(count),
-      }))}
+      times={times}
+      series={[
+        { name: say('pool.if_used'), shape: 'line', values: least },
+        {
+          name: say('pool.if_unused'),
+          shape: 'band',
+          values: points.map(({ free }) => free),
+          least,
+        },
+        {
+          name: say('pool.most_sold'),
+          shape: 'steps',
+          tone: 'second',
+          values: points.map(({ most_sold }) => most_sold),
+        },
+        ...(least_order === null
+          ? []
+          : [
+              {
+                name: say('pool.least_order'),
+                shape: 'line' as const,
+                tone: 'third' as const,
+                values: points.map(() => least_order),
+              },
+            ]),
+      ]}
     >
-      <path class="band" d={bandPath(scales, spans)} />
-      <path class="line" d={linePath(scales, floor)} />
-      <path class="line second" d={linePath(scales, sold, { steps: true })} />
-      {least_order !== null && (
-        <path class="line third" d={linePath(scales, levelOf(spans, least_order))} />
-      )}
-      {short && (
-        <circle
-          class="crossing"
-          cx={rounded(scales.across(short.at))}
-          cy={rounded(scales.up(short.value))}
-          r="4"
-        />
-      )}
+      {(scales) =>
+        short && (
+          <circle
+            class="crossing"
+            cx={rounded(scales.across(short.at))}
+            cy={rounded(scales.up(short.value))}
+            r="4"
+          />
+        )
+      }
     </Chart>
   )
 }
@@ -125,10 +132,6 @@ function shortText(short: Point | undefined, at: { now: number; enough: number }
     ? say('pool.short_now', { units })
     : say('pool.short', { at: clockText(short.at), units })
 }
-
-/** A line as high as the value, from the first time to the last. */
-const levelOf = (spans: readonly { at: Date }[], value: number) =>
-  [spans[0]!, spans.at(-1)!].map(({ at }) => ({ at, value }))
 
 const Resources = ({ resources }: Pick<Pool, 'resources'>) => (
   <Table

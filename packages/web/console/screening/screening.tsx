@@ -48,7 +48,7 @@ function Reviews() {
   const rows = reviews.answer.value ?? []
   const is_open = state === 'open'
   return (
-    <section>
+    <section class="stack">
       <p class="actions">
         <a href={is_open ? `${path.screening}?state=decided` : path.screening}>
           {is_open ? say('reviews.show_decided') : say('reviews.show_open')}

@@ -26,8 +26,9 @@ export function FirstCall() {
   const usable = items.filter(({ revoked_at }) => revoked_at === null)
   const needs_second = usable.length > 0 && usable.every(({ require_v2 }) => require_v2)
   return (
-    <section class="stack" aria-label={say('first')}>
-      <p>{say('first.sentence')}</p>
+    <section class="panel" aria-labelledby="first">
+      <h2 id="first">{say('first.title')}</h2>
+      <p class="quiet">{say('first.sentence')}</p>
       <ol class="steps">
         <li>
           <Shape mark={(balance.answer.value?.balance ?? 0) > 0 ? 'done' : 'waiting'} />{' '}

@@ -18,12 +18,14 @@ export function NeedsAHand({ balance }: { balance: number | undefined }) {
   const matters = found.flatMap((some) => some ?? [])
   if (matters.length === 0) return null
   return (
-    <section class="note warn" aria-label={say('hand')}>
-      <h2>{say('hand')}</h2>
+    <section class="note warn attention" aria-label={say('hand')}>
+      <h2 class="for-ears">{say('hand')}</h2>
       <ul>
         {matters.map(({ text, href }) => (
           <li key={text}>
-            <Shape mark="look" /> {text} <a href={href}>{say('hand.look')}</a>
+            <Shape mark="look" />
+            <span>{text}</span>
+            <a href={href}>{say('hand.look')}</a>
           </li>
         ))}
       </ul>
@@ -54,15 +56,21 @@ function useFailing(): Matter[] | undefined {
     },
   )
   if (!off && isOpen(webhooks)) return undefined
-  return (webhooks.answer.value?.items ?? [])
-    .filter(({ failing_since, state }) => failing_since !== null || state === 'disabled')
-    .map(({ id, url, description, failing_since }) => ({
-      text: say('hand.webhook', {
-        name: description ?? new URL(url).host,
-        since: failing_since === null ? '' : timeText(new Date(failing_since)),
-      }),
-      href: path.webhook(id),
-    }))
+  const failing = (webhooks.answer.value?.items ?? []).filter(
+    ({ failing_since, state }) => failing_since !== null || state === 'disabled',
+  )
+  const [first] = failing
+  if (!first) return []
+  // Many at once are one matter.
+  if (failing.length > 1)
+    return [{ text: say('hand.webhooks', { n: failing.length }), href: path.webhooks }]
+  const { id, url, description, failing_since } = first
+  const name = description ?? new URL(url).host
+  const text =
+    failing_since === null
+      ? say('hand.webhook_off', { name })
+      : say('hand.webhook', { name, since: timeText(new Date(failing_since)) })
+  return [{ text, href: path.webhook(id) }]
 }
 
 function useHeld(): Matter[] | undefined {

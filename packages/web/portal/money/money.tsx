@@ -2,6 +2,8 @@
 
 import { useQuestion } from '../../shared/calls/question.ts'
 import { may } from '../../shared/calls/session.ts'
+import { Export, pagesOfList } from '../../shared/files/export.tsx'
+import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address } from '../../shared/parts/address.tsx'
 import { Answer } from '../../shared/parts/answer.tsx'
@@ -10,12 +12,12 @@ import { path } from '../../shared/paths/portal.ts'
 import { say } from '../../shared/words/words.ts'
 import { Deposits } from './deposits.tsx'
 import { LowBalance } from './low_balance.tsx'
-import { BalanceChart, patchByMoney, useSummary } from './money_charts.tsx'
+import { BalanceChart, patchByMoney, Ranges, useSummary } from './money_charts.tsx'
 import { QrCode } from './qr_code.tsx'
 
-export default function Money() {
+export default function Money({ query }: PageProps) {
   const balance = useQuestion('/v1/balance', {}, { patch: patchByMoney })
-  const { days, drawn } = useSummary()
+  const { days, drawn, range } = useSummary(query.range)
   return (
     <>
       <Title title={say('money')}>
@@ -28,27 +30,34 @@ export default function Money() {
       <div class="stack">
         <Answer question={balance} lines={12}>
           {({ balance, address }) => (
-            <>
-              <p class="headline">
-                <Sum trx={balance} />
-                <span class="quiet">{say('money.spendable')}</span>
-              </p>
+            <div class="panels">
+              <section class="panel">
+                <h2>{say('home.left')}</h2>
+                <p class="headline">
+                  <Sum trx={balance} />
+                  <span class="quiet">{say('money.spendable')}</span>
+                </p>
+              </section>
               <DepositAddress address={address} />
-            </>
+              {may('money') && <LowBalance />}
+            </div>
           )}
         </Answer>
         <section class="panel">
-          <h2>{say('money.deposits')}</h2>
+          <div class="panel-head">
+            <h2>{say('money.deposits')}</h2>
+            <Export
+              name="deposits"
+              pages={(limit) => pagesOfList('/v1/deposits/list', {}, limit)}
+            />
+          </div>
           <div>
             <Deposits />
           </div>
         </section>
-        <div class="panels">
-          <Answer question={days} lines={8}>
-            {() => <BalanceChart {...drawn} />}
-          </Answer>
-          {may('money') && <LowBalance />}
-        </div>
+        <Answer question={days} lines={8}>
+          {() => <BalanceChart {...drawn} actions={<Ranges range={range} />} />}
+        </Answer>
       </div>
     </>
   )

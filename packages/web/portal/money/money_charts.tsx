@@ -1,22 +1,27 @@
-// What was there and what was spent, over thirty days; by the hour for who has begun a moment ago:
-// a month of nothing and a last day say nothing.
+// Balance and spending over a day, a week or thirty days; by the hour for who has
+// begun a moment ago: a month of nothing and a last day say nothing.
 
 import type { Result } from 'penstock-sdk'
+import { useMemo } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
 import type { LiveEvent } from '../../shared/calls/live.ts'
 import { type Question, useQuestion } from '../../shared/calls/question.ts'
-import { Chart } from '../../shared/charts/chart.tsx'
-import { rounded, scalesOf } from '../../shared/charts/scales.ts'
-import { barsOf, linePath } from '../../shared/charts/shapes.ts'
+import { Chart, type ChartProps } from '../../shared/charts/chart.tsx'
 import { moneyText, sumOf } from '../../shared/parts/money.tsx'
 import { dayText } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
 
 export type Bucket = Result<'/v1/summary'>['buckets'][number]
 export type Summary = {
+  /** Since the first day of the month before. */
   days: Question<Result<'/v1/summary'>>
   /** What there is to draw, from the first that has something in it. */
   drawn: { buckets: readonly Bucket[]; by_hour: boolean }
+  range: Range
 }
+
+const RANGES = ['24h', '7d', '30d'] as const
+export type Range = (typeof RANGES)[number]
 
 /** Money moved, or something was delivered. */
 const concernsMoney = ({ type }: LiveEvent) =>
@@ -25,6 +30,8 @@ export function patchByMoney<Known>(known: Known, event: LiveEvent): Known | 'ag
   return concernsMoney(event) ? 'again' : known
 }
 
+const DAY_MS = 86_400_000
+const RANGE_DAYS: Record<Range, number> = { '24h': 1, '7d': 7, '30d': 30 }
 /** With fewer days the hours are drawn. */
 const DAYS_MIN = 3
 
@@ -36,23 +43,62 @@ function sinceFirst(buckets: readonly Bucket[]): readonly Bucket[] {
   return first < 0 ? [] : buckets.slice(first)
 }
 
-export function useSummary(): Summary {
-  const days = useQuestion('/v1/summary', {}, { patch: patchByMoney })
-  const lived = sinceFirst(days.answer.value?.buckets ?? [])
-  const is_short = lived.length > 0 && lived.length < DAYS_MIN
-  const since = lived[0]?.at
-  const hours = useQuestion(
-    '/v1/summary',
-    { bucket: 'hour', ...(since !== undefined && { since }) },
-    { patch: patchByMoney, off: !is_short },
-  )
-  // Until the hours are there, the days say what is true.
-  const known = is_short ? hours.answer.value?.buckets : undefined
-  const buckets = known === undefined ? lived : sinceFirst(known)
-  return { days, drawn: { buckets, by_hour: known !== undefined } }
+/** The first day of the month before this one, in UTC. */
+function lastMonth(): string {
+  const now = new Date()
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1)).toISOString()
 }
 
-type ChartData = Summary['drawn']
+/** The buckets that lie within the range, the newest at the end. */
+const within = (buckets: readonly Bucket[], range: Range) => {
+  const from_ms = Date.now() - RANGE_DAYS[range] * DAY_MS
+  return buckets.filter(({ at }) => new Date(at).getTime() > from_ms)
+}
+
+/** `chosen`: the range; what is right for how long the customer has been here, when left out. */
+export function useSummary(chosen: string | undefined): Summary {
+  const since = useMemo(lastMonth, [])
+  const days = useQuestion('/v1/summary', { since }, { patch: patchByMoney })
+  const lived = sinceFirst(days.answer.value?.buckets ?? [])
+  const is_short = lived.length > 0 && lived.length < DAYS_MIN
+  const range = RANGES.find((one) => one === chosen) ?? (is_short ? '24h' : '30d')
+  const from = useMemo(
+    () => new Date(Date.now() - RANGE_DAYS[range] * DAY_MS).toISOString(),
+    [range],
+  )
+  const hours = useQuestion(
+    '/v1/summary',
+    { bucket: 'hour', since: from },
+    { patch: patchByMoney, off: range === '30d' || lived.length === 0 },
+  )
+  // Until the hours are there, the days say what is true.
+  const known = range === '30d' ? undefined : hours.answer.value?.buckets
+  const buckets = known === undefined ? within(lived, range) : sinceFirst(within(known, range))
+  return { days, drawn: { buckets, by_hour: known !== undefined }, range }
+}
+
+/** The choice of the range, which stands in the address. */
+export function Ranges({ range }: Pick<Summary, 'range'>) {
+  const { path, route } = useLocation()
+  const words = { '24h': say('range.24h'), '7d': say('range.7d'), '30d': say('range.30d') }
+  return (
+    <fieldset class="segments" aria-label={say('range')}>
+      {RANGES.map((one) => (
+        <button
+          key={one}
+          type="button"
+          class="small"
+          aria-pressed={one === range}
+          onClick={() => route(`${path}?range=${one}`, true)}
+        >
+          {words[one]}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+type ChartData = Summary['drawn'] & Pick<ChartProps, 'actions'>
 
 const trx = (sum: number) => `${moneyText(sum)} TRX`
 
@@ -67,57 +113,48 @@ const NoChart = ({ title, sentence }: { title: string; sentence: string }) => (
   </section>
 )
 
-/** What was there at the end of each day; deposits are marked. */
-export function BalanceChart({ buckets, by_hour }: ChartData) {
-  const points = buckets.map(({ at, balance }) => ({ at: new Date(at), value: balance }))
-  const scales = scalesOf(
-    points.map(({ at }) => at),
-    points.map(({ value }) => value),
-  )
-  const [first, last] = [points[0], points.at(-1)]
-  if (!first || !last || points.length < DRAWN_MIN)
+const timesOf = (buckets: readonly Bucket[]) => buckets.map(({ at }) => new Date(at))
+
+/** The balance at the end of each day or hour; deposits are marked. */
+export function BalanceChart({ buckets, by_hour, actions }: ChartData) {
+  const [first, last] = [buckets[0], buckets.at(-1)]
+  if (!first || !last || buckets.length < DRAWN_MIN)
     return (
       <NoChart
         title={say('home.balance')}
         sentence={
-          last ? say('home.balance.now', { sum: trx(last.value) }) : say('home.balance.nothing')
+          last ? say('home.balance.now', { sum: trx(last.balance) }) : say('home.balance.nothing')
         }
       />
     )
-  const marked = buckets.filter(({ deposited }) => deposited > 0)
   return (
     <Chart
       title={say('home.balance')}
-      sentence={say('home.balance.sentence', { from: trx(first.value), to: trx(last.value) })}
-      scales={scales}
+      sentence={say('home.balance.sentence', { from: trx(first.balance), to: trx(last.balance) })}
+      actions={actions}
+      is_top={actions !== undefined}
+      times={timesOf(buckets)}
       days={!by_hour}
-      columns={[say('home.balance.column'), say('home.deposited')]}
-      readings={buckets.map(({ at, balance, deposited }) => ({
-        at: new Date(at),
-        texts: [trx(balance), trx(deposited)],
-      }))}
-    >
-      <path class="line" d={linePath(scales, points, { steps: true })} />
-      {marked.map(({ at, balance }) => (
-        <circle
-          key={at}
-          class="bar"
-          cx={rounded(scales.across(new Date(at)))}
-          cy={rounded(scales.up(balance))}
-          r={4}
-        />
-      ))}
-    </Chart>
+      series={[
+        {
+          name: say('home.balance.column'),
+          shape: 'area',
+          values: buckets.map(({ balance }) => balance),
+          text: trx,
+        },
+        {
+          name: say('home.deposited'),
+          shape: 'dots',
+          values: buckets.map(({ deposited }) => deposited),
+          text: trx,
+        },
+      ]}
+    />
   )
 }
 
-/** What was spent on each day. */
+/** Spending on each day or hour. */
 export function SpentChart({ buckets, by_hour }: ChartData) {
-  const points = buckets.map(({ at, spent }) => ({ at: new Date(at), value: spent }))
-  const scales = scalesOf(
-    points.map(({ at }) => at),
-    points.map(({ value }) => value),
-  )
   const most = buckets.reduce<Bucket | undefined>(
     (top, one) => (one.spent > (top?.spent ?? 0) ? one : top),
     undefined,
@@ -128,23 +165,34 @@ export function SpentChart({ buckets, by_hour }: ChartData) {
     day === undefined
       ? say('home.spent.nothing')
       : say('home.spent.sentence', { sum: trx(whole), day })
-  if (!most || points.length < DRAWN_MIN)
+  if (!most || buckets.length < DRAWN_MIN)
     return <NoChart title={say('home.spent')} sentence={sentence} />
   return (
     <Chart
       title={say('home.spent')}
       sentence={sentence}
-      scales={scales}
+      times={timesOf(buckets)}
       days={!by_hour}
-      columns={[say('home.spent.column'), say('home.energy'), say('orders')]}
-      readings={buckets.map(({ at, spent, energy, orders }) => ({
-        at: new Date(at),
-        texts: [trx(spent), count(energy), count(orders)],
-      }))}
-    >
-      {barsOf(scales, points).map((bar) => (
-        <rect key={bar.x} class="bar" {...bar} />
-      ))}
-    </Chart>
+      series={[
+        {
+          name: say('home.spent.column'),
+          shape: 'bars',
+          values: buckets.map(({ spent }) => spent),
+          text: trx,
+        },
+        {
+          name: say('home.energy'),
+          shape: 'none',
+          values: buckets.map(({ energy }) => energy),
+          text: count,
+        },
+        {
+          name: say('orders'),
+          shape: 'none',
+          values: buckets.map(({ orders }) => orders),
+          text: count,
+        },
+      ]}
+    />
   )
 }

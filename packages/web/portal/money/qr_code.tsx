@@ -14,8 +14,8 @@ export function QrCode({ text, title }: { text: string; title: string }) {
   )
   return (
     <svg class="qr-code" viewBox={`0 0 ${side} ${side}`} role="img" aria-label={title}>
-      <rect width={side} height={side} fill="#fff" />
-      <path d={dark.join('')} fill="#000" shape-rendering="crispEdges" />
+      <rect width={side} height={side} />
+      <path d={dark.join('')} shape-rendering="crispEdges" />
     </svg>
   )
 }

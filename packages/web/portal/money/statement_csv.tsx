@@ -4,9 +4,9 @@ import { useSignal } from '@preact/signals'
 import { type Result, statementText } from 'penstock-sdk'
 import { ask } from '../../shared/calls/ask.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
+import { saveFile } from '../../shared/files/csv.ts'
 import { FaultNote } from '../../shared/parts/answer.tsx'
 import { say } from '../../shared/words/words.ts'
-import { saveFile } from '../orders/csv.ts'
 import type { Period } from './period.ts'
 
 const PAGE = 1_000

@@ -102,7 +102,7 @@ export default function Buy({ query }: PageProps) {
     <>
       <Title title={say('buy')} />
       <div class="panels">
-        <div class="stack narrow">
+        <section class="panel">
           <Form
             onSubmit={price}
             wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
@@ -111,7 +111,7 @@ export default function Buy({ query }: PageProps) {
             <Submit is_busy={submission.is_busy.value}>{say('buy')}</Submit>
           </Form>
           <Code wish={wish.value} />
-        </div>
+        </section>
         {offer.value && (
           <QuotePanel
             key={offer.value.quote.id}

@@ -47,9 +47,13 @@ function WholeOrder(timeline: OrderTimeline) {
   return (
     <div class="stack">
       <p class="outcome">
-        <State state={status} /> · {sentenceOf(timeline)}
+        <State state={status} pill /> {sentenceOf(timeline)}
       </p>
       <div class="panels">
+        <section class="panel">
+          <h2>{say('order.timeline')}</h2>
+          <Timeline steps={steps} chain_ahead_seconds={chain_ahead_seconds} />
+        </section>
         <section class="panel">
           <h2>{say('order.what')}</h2>
           <Facts
@@ -69,10 +73,6 @@ function WholeOrder(timeline: OrderTimeline) {
               </a>
             </p>
           )}
-        </section>
-        <section class="panel">
-          <h2>{say('order.timeline')}</h2>
-          <Timeline steps={steps} chain_ahead_seconds={chain_ahead_seconds} />
         </section>
       </div>
       <Delegations timeline={timeline} />

@@ -38,6 +38,7 @@ export const orderColumns = (): Column<ListedOrder>[] => [
   { title: say('order.price'), is_figure: true, cell: ({ amount }) => <Money trx={amount} /> },
   {
     title: say('order.address'),
+    is_minor: true,
     cell: ({ params }) => <Address address={params.address} />,
   },
   {

@@ -1,17 +1,13 @@
 // All orders, the newest first, with a filter that stands in the address.
 
-import { useSignal } from '@preact/signals'
-import type { Body } from 'penstock-sdk'
-import { ask } from '../../shared/calls/ask.ts'
 import { may } from '../../shared/calls/session.ts'
-import { useSubmission } from '../../shared/calls/submission.ts'
+import { Export, pagesOfList } from '../../shared/files/export.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
-import { Empty, FaultNote } from '../../shared/parts/answer.tsx'
+import { Empty } from '../../shared/parts/answer.tsx'
 import { type FilterField, FilterForm, filterOf, List } from '../../shared/parts/list.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { named, say } from '../../shared/words/words.ts'
-import { csvOf, saveFile } from './csv.ts'
 import { type ListedOrder, orderColumns, orderOf, patchOrder } from './order_facts.tsx'
 
 const STATUSES = ['new', 'pending', 'success', 'failed']
@@ -43,13 +39,21 @@ export default function Orders({ query }: PageProps) {
           </a>
         )}
       </Title>
-      <FilterForm fields={filterFields()} filter={filter} path={path.orders} />
+      <FilterForm fields={filterFields()} filter={filter} path={path.orders}>
+        <Export
+          name="orders"
+          pages={(limit) => pagesOfList<ListedOrder>('/v1/transactions/list', filter, limit)}
+          sheetOf={(rows) => ({ columns: COLUMNS, cells: rows.map(cells) })}
+        />
+      </FilterForm>
       <List<ListedOrder>
         path="/v1/transactions/list"
         body={filter}
         caption={say('orders')}
         columns={orderColumns()}
         keyOf={({ id }) => id}
+        hrefOf={({ id }) => path.order(id)}
+        is_brief
         patch={patchOrder}
         isNew={(event) => event.type === 'order.created' && orderOf(event) !== undefined}
         empty={
@@ -58,52 +62,18 @@ export default function Orders({ query }: PageProps) {
             {is_filtered ? (
               <a href={path.orders}>{say('orders.all')}</a>
             ) : (
-              <a href={path.buy}>{say('buy')}</a>
+              <a class="button main" href={path.buy}>
+                {say('buy')}
+              </a>
             )}
           </Empty>
         }
       />
-      <Export filter={filter} />
     </>
   )
 }
 
-const PAGE = 100
-const LINES_MAX = 10_000
-
-/** All rows of the filter, page by page, as a file. */
-function Export({ filter }: { filter: Record<string, string> }) {
-  const submission = useSubmission()
-  const read = useSignal(0)
-  const download = () =>
-    submission.run(async () => {
-      const rows: ListedOrder[] = []
-      let before: string | null = null
-      do {
-        const at: Record<string, string> = before === null ? {} : { before }
-        const body = { ...filter, ...at, limit: PAGE } as Body<'/v1/transactions/list'>
-        const page = await ask('/v1/transactions/list', body)
-        rows.push(...page.items)
-        before = page.next
-        read.value = rows.length
-      } while (before !== null && rows.length < LINES_MAX)
-      saveFile('orders.csv', 'text/csv', csvOf(COLUMNS, rows.map(cells)))
-    })
-  return (
-    <div class="stack">
-      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
-      <p class="actions">
-        <button type="button" disabled={submission.is_busy.value} onClick={download}>
-          {say('download.csv')}
-        </button>
-        {submission.is_busy.value && (
-          <span role="status">{say('download.lines', { n: read.value })}</span>
-        )}
-      </p>
-    </div>
-  )
-}
-
+/** Of the file. */
 const COLUMNS = [
   'id',
   'external_id',

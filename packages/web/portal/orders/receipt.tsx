@@ -6,12 +6,12 @@ import type { Result } from 'penstock-sdk'
 import { type Jwks, verifyReceipt } from 'penstock-sdk/receipts'
 import { useEffect } from 'preact/hooks'
 import { useQuestion } from '../../shared/calls/question.ts'
+import { saveFile } from '../../shared/files/csv.ts'
 import { Answer } from '../../shared/parts/answer.tsx'
 import { Shape, State } from '../../shared/parts/state.tsx'
 import { Facts } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
-import { saveFile } from './csv.ts'
 
 type ReceiptAnswer = Result<'/v1/receipt'>
 

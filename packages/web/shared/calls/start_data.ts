@@ -9,6 +9,8 @@ export type StartData = {
   /** Address of the words of that language. */
   words: string
   languages: readonly string[]
+  /** Address of the drawings of the icons. */
+  icons: string
   theme: 'light' | 'dark' | null
   /** How the house is called. */
   brand: string

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOX, roundTicksAcross, scalesOf, ticksAcross, ticksUp } from './scales.ts'
+import { BOX, nearest, roundTicksAcross, scalesOf, ticksAcross, ticksUp } from './scales.ts'
 import { bandPath, barsOf, crossingBelow, linePath } from './shapes.ts'
 
 const at = (day: number) => new Date(Date.UTC(2026, 10, day))
@@ -75,4 +75,16 @@ test('times of day are told at round times, by the clock that they are read by',
     '18:30',
   ])
   assert.deepEqual(told('12:00:00', '12:00:00'), ['12:00'])
+})
+
+test('a pointer reads the time that is the nearest to it, and bars stand over their times', () => {
+  assert.deepEqual(
+    [-100, 49, 137, 139, 9_999].map((place) => nearest(scales, place)),
+    [0, 0, 0, 1, 2],
+  )
+  assert.equal(nearest(scalesOf([], []), 100), undefined)
+  const times = points.map((point) => point.at)
+  const for_bars = scalesOf(times, [30], BOX, true)
+  for (const [i, { x, width }] of barsOf(for_bars, points).entries())
+    assert.equal(x + width / 2, for_bars.across(times[i]!))
 })

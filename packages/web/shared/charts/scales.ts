@@ -1,11 +1,11 @@
 // From values to places on a drawing. Pure functions: what they return is tested as text, and drawn
 // alike with and without a program in the page.
 
-import { extent, max, min } from 'd3-array'
-import { type ScaleLinear, scaleLinear } from 'd3-scale'
+import { extent, max, min, nice, ticks } from 'd3-array'
 
 /** What a chart is drawn into, in units of its own: it is as wide as its place. */
-export const BOX = { width: 420, height: 170, left: 48, right: 12, top: 12, bottom: 24 }
+export type Box = Record<'width' | 'height' | 'left' | 'right' | 'top' | 'bottom', number>
+export const BOX: Box = { width: 420, height: 170, left: 48, right: 12, top: 12, bottom: 24 }
 
 const TICKS_ACROSS = 5
 const TICKS_UP = 4
@@ -13,25 +13,41 @@ const TICKS_UP = 4
 export type Scales = {
   /** The place of a time, from left to right. */
   across: (at: Date) => number
-  up: ScaleLinear<number, number>
+  /** The place of a value. */
+  up: (value: number) => number
+  /** From the value at the foot to that at the top: round numbers. */
+  range: readonly [least: number, most: number]
   times: readonly Date[]
 }
 
-/** Time from left to right; values from zero, or the least of them, upwards. */
-export function scalesOf(times: readonly Date[], values: readonly number[], box = BOX): Scales {
+/** Time from left to right; values from zero, or the least of them, upwards. `for_bars`: half a bar
+ *  stands beside the first and the last time. */
+export function scalesOf(
+  times: readonly Date[],
+  values: readonly number[],
+  box = BOX,
+  for_bars = false,
+): Scales {
   const [first = 0, last = 1] = extent(times, (at) => at.getTime()) as [number, number]
   const least = Math.min(0, min(values) ?? 0)
   const most = Math.max(max(values) ?? 1, least + 1)
-  // The scale of times that d3 has is as large as all the rest of a page: it can write dates.
-  const across = scaleLinear([first, last], [box.left, box.width - box.right])
-  const up = scaleLinear([least, most], [box.height - box.bottom, box.top]).nice(TICKS_UP)
-  return { across: (at) => across(at.getTime()), up, times }
+  const range = nice(least, most, TICKS_UP)
+  const half = for_bars ? (box.width - box.left - box.right) / (2 * Math.max(1, times.length)) : 0
+  const across = linear([first, last], [box.left + half, box.width - box.right - half])
+  const up = linear(range, [box.height - box.bottom, box.top])
+  return { across: (at) => across(at.getTime()), up, range, times }
+}
+
+/** From one range to another, as a line goes. A range of one value stands in the middle. */
+function linear([from, to]: readonly [number, number], [begin, end]: readonly [number, number]) {
+  const share = (value: number) => (to === from ? 0.5 : (value - from) / (to - from))
+  return (value: number): number => begin + share(value) * (end - begin)
 }
 
 export type Tick<Value> = { value: Value; place: number }
 
-export const ticksUp = ({ up }: Scales): Tick<number>[] =>
-  up.ticks(TICKS_UP).map((value) => ({ value, place: rounded(up(value)) }))
+export const ticksUp = ({ up, range: [least, most] }: Scales): Tick<number>[] =>
+  ticks(least, most, TICKS_UP).map((value) => ({ value, place: rounded(up(value)) }))
 
 /** Some of the times that are drawn, at even distances. */
 export function ticksAcross({ across, times }: Scales): Tick<Date>[] {
@@ -64,6 +80,12 @@ export function roundTicksAcross({ across, times }: Scales, ahead_ms = 0): Tick<
     ticks.push({ value, place: rounded(across(value)) })
   }
   return ticks
+}
+
+/** Which of the times that are drawn is the nearest to a place; undefined: none is drawn. */
+export function nearest({ across, times }: Scales, place: number): number | undefined {
+  const distances = times.map((at) => Math.abs(across(at) - place))
+  return distances.length === 0 ? undefined : distances.indexOf(Math.min(...distances))
 }
 
 /** A tenth of a unit is not seen. */

@@ -1,10 +1,20 @@
 // Lines, bands and bars as the paths of SVG.
 
-import { area, curveLinear, curveStepAfter, line } from 'd3-shape'
 import { BOX, rounded, type Scales } from './scales.ts'
 
 export type Point = { at: Date; value: number }
 export type Span = { at: Date; least: number; most: number }
+
+type Place = readonly [x: number, y: number]
+
+/** From place to place; `steps`: along first, then up or down. */
+const through = (places: readonly Place[], steps: boolean): string =>
+  places
+    .flatMap(([x, y], i) => {
+      const before = places[i - 1]
+      return steps && before ? [`${x},${before[1]}`, `${x},${y}`] : [`${x},${y}`]
+    })
+    .join('L')
 
 /** A line through the points; `steps` for what holds until it changes. */
 export function linePath(
@@ -12,23 +22,21 @@ export function linePath(
   points: readonly Point[],
   { steps = false } = {},
 ): string {
-  const drawn = line<Point>(
-    ({ at }) => across(at),
-    ({ value }) => up(value),
-  )
-    .digits(1)
-    .curve(steps ? curveStepAfter : curveLinear)
-  return drawn([...points]) ?? ''
+  const places = points.map(({ at, value }): Place => [rounded(across(at)), rounded(up(value))])
+  return places.length === 0 ? '' : `M${through(places, steps)}`
 }
 
 /** The area between the least and the most. */
-export function bandPath({ across, up }: Scales, spans: readonly Span[]): string {
-  const drawn = area<Span>(
-    ({ at }) => across(at),
-    ({ least }) => up(least),
-    ({ most }) => up(most),
-  ).digits(1)
-  return drawn([...spans]) ?? ''
+export function bandPath(
+  { across, up }: Scales,
+  spans: readonly Span[],
+  { steps = false } = {},
+): string {
+  const edge = (value: 'least' | 'most') =>
+    spans.map((span): Place => [rounded(across(span.at)), rounded(up(span[value]))])
+  if (spans.length === 0) return ''
+  const below = through(edge('least'), steps).split('L').reverse().join('L')
+  return `M${through(edge('most'), steps)}L${below}Z`
 }
 
 export type Bar = { x: number; y: number; width: number; height: number }

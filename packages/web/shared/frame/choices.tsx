@@ -2,11 +2,13 @@
 // in.
 
 import { signal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { post } from '../calls/ask.ts'
 import { live_state } from '../calls/live.ts'
 import { leaveSession, session } from '../calls/session.ts'
 import { choose, startData } from '../calls/start_data.ts'
-import { Icon, Shape } from '../parts/state.tsx'
+import { Icon } from '../icons/icon.tsx'
+import { Shape } from '../parts/state.tsx'
 import { chooseUtc, is_utc } from '../parts/time.tsx'
 import { nameText } from '../words/name.ts'
 import { named, say, spokenLanguage } from '../words/words.ts'
@@ -82,7 +84,7 @@ function Theme() {
       title={say(`theme.${other}`)}
       onClick={() => chooseTheme(other)}
     >
-      <span aria-hidden="true">◐</span>
+      <Icon name={other === 'dark' ? 'moon' : 'sun'} />
     </button>
   )
 }
@@ -95,18 +97,35 @@ export const Looks = () => (
   </>
 )
 
+/** A menu closes when one does something else. */
+function closeOutside(menu: HTMLDetailsElement): () => void {
+  const close = (event: Event) => {
+    const is_inside = event.target instanceof Node && menu.contains(event.target)
+    if (event instanceof KeyboardEvent ? event.key === 'Escape' : !is_inside) menu.open = false
+  }
+  addEventListener('pointerdown', close)
+  addEventListener('keydown', close)
+  return () => {
+    removeEventListener('pointerdown', close)
+    removeEventListener('keydown', close)
+  }
+}
+
 export function User() {
   const { user, customer } = session.value!
   async function signOut() {
     await post('/session/end', {}).catch(() => {})
     leaveSession()
   }
+  const menu = useRef<HTMLDetailsElement>(null)
+  useEffect(() => closeOutside(menu.current!), [])
   return (
-    <details class="user">
+    <details class="user" ref={menu}>
       <summary>
+        <Icon name="user-round" is_large />
         <span class="wide-only">{nameText(user.name)}</span>
-        <span class="narrow-only">
-          <Icon name="person" />
+        <span class="wide-only">
+          <Icon name="chevron-down" />
         </span>
       </summary>
       <div class="user-menu">
@@ -126,7 +145,7 @@ export function User() {
           <Looks />
         </p>
         <button type="button" onClick={signOut}>
-          {say('sign_out')}
+          <Icon name="log-out" /> {say('sign_out')}
         </button>
       </div>
     </details>

@@ -2,6 +2,7 @@
 // them. Navigation, router and `pages.json` are made of the table.
 
 import type { ComponentType, FunctionComponent } from 'preact'
+import type { IconName } from '../icons/names.ts'
 import type { Key } from '../words/words.ts'
 
 /** What every page is drawn with. */
@@ -22,6 +23,10 @@ export type PageRow = {
   scope: string | readonly string[] | null
   /** Under which heading the navigation has it; `top` stands alone, null: not there at all. */
   section: 'top' | Key | null
+  /** Beside its name in the navigation. */
+  icon?: IconName
+  /** Within reach of a thumb, on a phone. */
+  is_main?: boolean
   /** For those who are not signed in too. */
   is_public?: boolean
   load(): Promise<{ default: FunctionComponent<PageProps> }>

@@ -5,8 +5,8 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { beginning, may, session } from '../calls/session.ts'
 import { startData } from '../calls/start_data.ts'
+import { Icon } from '../icons/icon.tsx'
 import { StaleNote } from '../parts/answer.tsx'
-import { Icon } from '../parts/state.tsx'
 import { named, say } from '../words/words.ts'
 import { Live, Looks, User } from './choices.tsx'
 import type { Face, PageRow } from './face.ts'
@@ -39,13 +39,18 @@ export function Frame(face: Face) {
               is_open.value = !is_open.value
             }}
           >
-            <Icon name="menu" />
+            <Icon name={is_open.value ? 'x' : 'menu'} is_large />
           </button>
         )}
-        <a class="brand" href={startData().base || '/'}>
-          {startData().brand}
-        </a>
-        <Network />
+        <span class="identity">
+          <a class="brand" href={startData().base || '/'}>
+            <span class="brand-mark" aria-hidden="true">
+              {[...startData().brand][0]}
+            </span>
+            <span class={Header ? 'wide-only' : ''}>{startData().brand}</span>
+          </a>
+          <Network />
+        </span>
         {is_in && <Search pages={face.pages} find={face.find} />}
         {is_in && Header && <Header />}
         <span class="choices">
@@ -60,6 +65,7 @@ export function Frame(face: Face) {
           <Router pages={face.pages} SignIn={face.SignIn} />
         </main>
       </div>
+      {is_in && <Thumbs pages={face.pages} />}
       <Toasts />
     </>
   )
@@ -88,6 +94,7 @@ function Navigation({ pages, is_open }: { pages: readonly PageRow[]; is_open: bo
               .map((row) => (
                 <li key={row.path}>
                   <a href={row.path} {...(row === current && { 'aria-current': 'page' })}>
+                    {row.icon && <Icon name={row.icon} />}
                     {say(row.title)}
                   </a>
                 </li>
@@ -95,6 +102,27 @@ function Navigation({ pages, is_open }: { pages: readonly PageRow[]; is_open: bo
           </ul>
         </div>
       ))}
+    </nav>
+  )
+}
+
+/** The few pages that one opens all the time, at the lower edge of a phone. */
+function Thumbs({ pages }: Pick<Face, 'pages'>) {
+  const { path } = useLocation()
+  const listed = pages.filter(({ is_main, scope }) => is_main && may(scope))
+  const current = pageOf(listed, path)
+  return (
+    <nav class="thumbs" aria-label={say('navigation.main')}>
+      <ul>
+        {listed.map((row) => (
+          <li key={row.path}>
+            <a href={row.path} {...(row === current && { 'aria-current': 'page' })}>
+              {row.icon && <Icon name={row.icon} is_large />}
+              {say(row.title)}
+            </a>
+          </li>
+        ))}
+      </ul>
     </nav>
   )
 }

@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { may } from '../calls/session.ts'
-import { Icon } from '../parts/state.tsx'
+import { Icon } from '../icons/icon.tsx'
 import { say } from '../words/words.ts'
 import type { Face, Finding, PageRow } from './face.ts'
 
@@ -19,7 +19,7 @@ function pagesFound(pages: readonly PageRow[], text: string): Finding[] {
   const wanted = text.trim().toLowerCase()
   if (wanted === '') return []
   return pages
-    .filter(({ section, scope }) => section !== null && may(scope))
+    .filter(({ path, scope, is_public }) => !path.includes(':') && !is_public && may(scope))
     .map(({ path, title }) => ({ href: path, title: say(title), what: say('search.page') }))
     .filter(({ title }) => title.toLowerCase().includes(wanted))
 }
@@ -118,9 +118,10 @@ export function Search(face: Pick<Face, 'pages' | 'find'>) {
         aria-expanded={is_shown.value}
         onClick={show}
       >
-        <Icon name="search" />
+        <Icon name="search" is_large />
       </button>
       <div class={is_shown.value ? 'search is-shown' : 'search'} role="search">
+        <Icon name="search" />
         <input
           ref={input}
           {...COMBOBOX}

@@ -3,13 +3,21 @@
 
 import { useSignal } from '@preact/signals'
 import { startData } from '../calls/start_data.ts'
+import { Icon } from '../icons/icon.tsx'
 import { nameText } from '../words/name.ts'
 import { say } from '../words/words.ts'
 
 const SHOWN_MS = 1_500
 
+type CopyProps = {
+  text: string
+  what: string
+  /** With its word, where it is what one does next. */
+  worded?: boolean
+}
+
 /** A button that copies a text. `what` says which, to those who hear the page. */
-export function Copy({ text, what }: { text: string; what: string }) {
+export function Copy({ text, what, worded = false }: CopyProps) {
   const copied = useSignal(false)
   async function copy() {
     await navigator.clipboard.writeText(text)
@@ -18,9 +26,18 @@ export function Copy({ text, what }: { text: string; what: string }) {
       copied.value = false
     }, SHOWN_MS)
   }
+  const name = say('copy.what', { what })
+  const is_done = copied.value
   return (
-    <button type="button" class="small" onClick={copy} aria-label={say('copy.what', { what })}>
-      {copied.value ? say('copy.done') : say('copy')}
+    <button
+      type="button"
+      class={worded ? 'small' : is_done ? 'copy is-done' : 'copy'}
+      onClick={copy}
+      aria-label={name}
+      title={name}
+    >
+      <Icon name={is_done ? 'check' : 'copy'} />
+      {worded && (is_done ? say('copy.done') : say('copy'))}
     </button>
   )
 }
@@ -38,11 +55,13 @@ export type LongTextProps = {
   what: string
   /** Shown whole where there is room. */
   whole?: boolean
+  /** Copy has its word. */
+  worded?: boolean
   href?: string | undefined
 }
 
 /** Any long text with Copy. */
-export function LongText({ text, what, whole = false, href }: LongTextProps) {
+export function LongText({ text, what, whole = false, worded = false, href }: LongTextProps) {
   const shown = (
     <>
       <span class="whole-text">{text}</span>
@@ -63,7 +82,7 @@ export function LongText({ text, what, whole = false, href }: LongTextProps) {
           <code>{shown}</code>
         </a>
       )}
-      <Copy text={text} what={what} />
+      <Copy text={text} what={what} worded={worded} />
     </span>
   )
 }

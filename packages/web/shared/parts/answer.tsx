@@ -7,6 +7,7 @@ import { useEffect } from 'preact/hooks'
 import type { Fault } from '../calls/ask.ts'
 import { heard_at, live_state } from '../calls/live.ts'
 import type { Question } from '../calls/question.ts'
+import { Icon } from '../icons/icon.tsx'
 import { nameIfKnown, say } from '../words/words.ts'
 import { Copy } from './address.tsx'
 import { now_ms, timeText } from './time.tsx'
@@ -106,4 +107,9 @@ export function StaleNote() {
 export type EmptyProps = { children: ComponentChildren }
 
 /** What stands where nothing is: a sentence, why, and one thing to do. */
-export const Empty = ({ children }: EmptyProps) => <div class="empty">{children}</div>
+export const Empty = ({ children }: EmptyProps) => (
+  <div class="empty">
+    <Icon name="inbox" />
+    {children}
+  </div>
+)

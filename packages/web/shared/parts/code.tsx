@@ -39,7 +39,7 @@ export function CodeSamples({ title = say('code'), call, sdk, cli }: Samples) {
             {name}
           </button>
         ))}
-        <Copy text={text} what={title} />
+        <Copy text={text} what={title} worded />
       </p>
       <pre tabIndex={0}>
         <code>{text}</code>

@@ -8,9 +8,10 @@ import { useLocation } from 'preact-iso/router'
 import type { LiveEvent } from '../calls/live.ts'
 import { onEvent } from '../calls/live.ts'
 import { usePosted } from '../calls/question.ts'
-import { say } from '../words/words.ts'
+import { Icon } from '../icons/icon.tsx'
+import { count, say } from '../words/words.ts'
 import { Answer } from './answer.tsx'
-import { type Choice, ChoiceField, TextField } from './field.tsx'
+import { type Choice, Field } from './field.tsx'
 import { type Column, Table } from './table.tsx'
 
 export type Page<Row> = { items: Row[]; next: string | null }
@@ -34,12 +35,18 @@ export type ListProps<Row> = {
   isStale?: (event: LiveEvent) => boolean
   /** Asked for again when it changes: what the page itself has changed. */
   version?: number
+  /** The page that a click on the row opens. */
+  hrefOf?: (row: Row) => string
+  /** On a phone two lines a row. */
+  is_brief?: boolean
 }
 
 const LIMIT = 25
 
 export function List<Row>({ limit = LIMIT, ...props }: ListProps<Row>) {
   const { path, body = {}, caption, columns, keyOf, empty, isNew, version = 0 } = props
+  const { hrefOf, is_brief = false } = props
+  const table = { caption, columns, keyOf, ...(hrefOf && { hrefOf }), is_brief }
   const { url } = useLocation()
   const trail = new URL(url, location.origin).searchParams.getAll('before')
   const before = trail.at(-1)
@@ -62,11 +69,7 @@ export function List<Row>({ limit = LIMIT, ...props }: ListProps<Row>) {
       {({ items, next }) => (
         <>
           <News n={absentFrom(items.map(keyOf), news.value).length} onShow={show} />
-          {items.length === 0 ? (
-            empty
-          ) : (
-            <Table caption={caption} columns={columns} rows={items} keyOf={keyOf} />
-          )}
+          {items.length === 0 ? empty : <Table {...table} rows={items} />}
           <Pager url={url} trail={trail} next={next} />
         </>
       )}
@@ -153,37 +156,109 @@ export type FilterFormProps = {
   filter: Readonly<Record<string, string>>
   /** The page of the list. */
   path: string
+  /** Beside it, for the whole list, such as taking it along. */
+  children?: ComponentChildren
 }
 
-export function FilterForm({ filter, ...props }: FilterFormProps) {
-  return <FilterFields key={JSON.stringify(filter)} filter={filter} {...props} />
+/** The filter, above a list. */
+export function FilterForm({ filter, children, ...props }: FilterFormProps) {
+  return (
+    <div class="toolbar">
+      <FilterFields key={JSON.stringify(filter)} filter={filter} {...props} />
+      {children}
+    </div>
+  )
 }
 
-function FilterFields({ fields, filter, path }: FilterFormProps) {
+function FilterFields({ fields, filter, path }: Omit<FilterFormProps, 'children'>) {
   const { route } = useLocation()
   const typed = useSignal(filter)
+  const is_open = useSignal(false)
+  const { length } = Object.keys(filter)
+  const apply = (values: Readonly<Record<string, string>>) => {
+    const set = Object.entries(values).filter(([, value]) => value.trim() !== '')
+    route(set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`)
+  }
   return (
-    <form
-      class="filters"
-      aria-label={say('filter')}
-      onSubmit={(event) => {
-        event.preventDefault()
-        const set = Object.entries(typed.value).filter(([, value]) => value.trim() !== '')
-        route(`${path}?${new URLSearchParams(set)}`)
-      }}
-    >
-      {fields.map(({ name, label, type = 'text', choices }) => {
-        const value = typed.value[name] ?? ''
-        const set = (next: string) => {
-          typed.value = { ...typed.value, [name]: next }
-        }
-        if (!choices)
-          return <TextField key={name} label={label} type={type} value={value} onText={set} />
-        const all = [{ value: '', text: say('filter.any') }, ...choices]
-        return <ChoiceField key={name} label={label} value={value} choices={all} onChoice={set} />
-      })}
-      <button type="submit">{say('filter.apply')}</button>
-    </form>
+    <>
+      <button
+        type="button"
+        class="filters-button"
+        aria-expanded={is_open.value}
+        onClick={() => {
+          is_open.value = !is_open.value
+        }}
+      >
+        <Icon name="filter" /> {say('filter')} {length > 0 && count(length)}
+      </button>
+      <form
+        class={is_open.value ? 'filters is-open' : 'filters'}
+        aria-label={say('filter')}
+        onSubmit={(event) => {
+          event.preventDefault()
+          apply(typed.value)
+        }}
+      >
+        {fields.map((field) => (
+          <OneFilter
+            key={field.name}
+            {...field}
+            value={typed.value[field.name] ?? ''}
+            onValue={(value, is_chosen) => {
+              typed.value = { ...typed.value, [field.name]: value }
+              if (is_chosen) apply(typed.value)
+            }}
+          />
+        ))}
+        <button type="submit" class="small">
+          {say('filter.apply')}
+        </button>
+        {length > 0 && (
+          <a class="button bare small" href={path}>
+            <Icon name="x" /> {say('filter.clear')}
+          </a>
+        )}
+      </form>
+    </>
+  )
+}
+
+type OneFilterProps = FilterField & {
+  value: string
+  /** A choice is in force at once, a text when the form is sent. */
+  onValue: (value: string, is_chosen: boolean) => void
+}
+
+function OneFilter({ label, type = 'text', choices, value, onValue }: OneFilterProps) {
+  const style = value === '' ? '' : 'is-set'
+  const attributes: object = { type, autocomplete: 'off', spellcheck: false }
+  return (
+    <Field label={label}>
+      {(control) =>
+        choices ? (
+          <select
+            {...control}
+            class={style}
+            value={value}
+            onChange={({ currentTarget }) => onValue(currentTarget.value, true)}
+          >
+            {[{ value: '', text: say('filter.any') }, ...choices].map((one) => (
+              <option key={one.value} value={one.value}>
+                {one.text}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input
+            {...control}
+            {...attributes}
+            class={style}
+            value={value}
+            onInput={({ currentTarget }) => onValue(currentTarget.value, false)}
+          />
+        )
+      }
+    </Field>
   )
 }
 

@@ -1,6 +1,7 @@
 // A table; on a phone each row becomes lines of label and value.
 
 import type { ComponentChildren } from 'preact'
+import { useLocation } from 'preact-iso/router'
 import { nameText } from '../words/name.ts'
 
 export type Column<Row> = {
@@ -26,6 +27,8 @@ export type TableProps<Row> = {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
+  /** The page that a click on the row opens, as the link in it does. */
+  hrefOf?: (row: Row) => string
 }
 
 const CLASSES = ['is_figure', 'is_actions', 'is_long', 'is_minor'] as const
@@ -35,7 +38,11 @@ const classOf = (column: Column<never>): string =>
     .join(' ')
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, caption_shown, is_brief, columns, rows, keyOf } = props
+  const { caption, caption_shown, is_brief, columns, rows, keyOf, hrefOf } = props
+  const { route } = useLocation()
+  const open = (event: MouseEvent, row: Row) => {
+    if (hrefOf && isOnRow(event)) route(hrefOf(row))
+  }
   const frame = is_brief ? 'table-frame is-brief' : 'table-frame'
   return (
     <div class={frame} role="region" aria-label={caption} tabIndex={0}>
@@ -52,7 +59,11 @@ export function Table<Row>(props: TableProps<Row>) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr
+              key={keyOf(row)}
+              class={hrefOf ? 'opens' : undefined}
+              onClick={(event) => open(event, row)}
+            >
               {columns.map((column) => (
                 <td key={column.title} data-label={column.title} class={classOf(column)}>
                   <div>{shown(column.cell(row))}</div>
@@ -65,6 +76,12 @@ export function Table<Row>(props: TableProps<Row>) {
     </div>
   )
 }
+
+/** Whether a click meant the row: no control in it, and no text that was chosen. */
+const isOnRow = ({ target }: MouseEvent): boolean =>
+  target instanceof Element &&
+  target.closest('a, button, input, select, summary, label, pre') === null &&
+  (getSelection()?.isCollapsed ?? true)
 
 /** Text may be a name that somebody else has chosen. */
 const shown = (content: ComponentChildren): ComponentChildren =>

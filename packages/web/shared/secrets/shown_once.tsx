@@ -25,7 +25,7 @@ export function ShownOnce({ texts, children }: ShownOnceProps) {
       <p>{say('once.sentence')}</p>
       {texts.map(({ name, text }) => (
         <p key={name}>
-          <strong>{name}</strong> <LongText text={text} what={name} whole />
+          <strong>{name}</strong> <LongText text={text} what={name} whole worded />
         </p>
       ))}
       <p class="quiet">{say('once.left', { n: Math.ceil(left_ms / 1_000) })}</p>

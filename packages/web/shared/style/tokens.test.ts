@@ -34,21 +34,34 @@ function contrast(one: string, other: string): number {
 
 test('text can be read on both grounds, in both themes', () => {
   for (const theme of THEMES)
-    for (const ground of ['page', 'panel'])
+    for (const ground of ['page', 'panel', 'sunken', 'hover'])
       for (const name of ['text', 'quiet', 'accent', 'good', 'warn', 'bad']) {
         const found = contrast(colour(name, theme), colour(ground, theme))
         assert.ok(found >= 4.5, `${name} on ${ground}, ${theme}: ${found.toFixed(2)}`)
       }
 })
 
+test('a state, and what is written beside it, can be read on the ground of that state', () => {
+  for (const theme of THEMES)
+    for (const state of ['good', 'warn', 'bad'])
+      for (const name of [state, 'text']) {
+        const found = contrast(colour(name, theme), colour(`${state}-soft`, theme))
+        assert.ok(found >= 4.5, `${name} on ${state}-soft, ${theme}: ${found.toFixed(2)}`)
+      }
+})
+
 test('the borders of controls are seen, and the words of the main button are read', () => {
   for (const theme of THEMES) {
-    for (const ground of ['page', 'panel'])
+    for (const ground of ['page', 'panel', 'sunken'])
       assert.ok(
         contrast(colour('control', theme), colour(ground, theme)) >= 3,
         `${ground} ${theme}`,
       )
-    assert.ok(contrast(colour('on-accent', theme), colour('accent', theme)) >= 4.5, theme)
+    for (const name of ['accent', 'bad'])
+      assert.ok(
+        contrast(colour(`on-${name}`, theme), colour(name, theme)) >= 4.5,
+        `${name} ${theme}`,
+      )
   }
 })
 

@@ -76,6 +76,7 @@ export const FAMILIES = [
   'entry',
   'event',
   'failure',
+  'fee',
   'hint',
   'kept',
   'level',

@@ -9,7 +9,7 @@ import { floorTo, readMetrics, SPAN_MS } from '../uptime/metrics.ts'
 
 export type PastFigures = HouseSummary & {
   /** From the acceptance of an order to the block of its last transaction, as the bound below which
-   *  so many lie; null: none ended, or so many failed. */
+   *  half of them lie, or 95 of 100; null: none ended, or too many failed. */
   block_p50_ms: number | null
   block_p95_ms: number | null
 }

@@ -7,7 +7,13 @@ import { printJson } from '../../lib/json.ts'
 import type { Brand } from '../../web/brand.ts'
 import { accentLink, houseFooter } from '../../web/shell.ts'
 import type { Visitor } from '../../web/visitor.ts'
-import { histogramDrawing, percentilesDrawing, pricesDrawing, uptimeDrawing } from './drawings.ts'
+import {
+  histogramDrawing,
+  percentilesDrawing,
+  pricesDrawing,
+  sparkDrawing,
+  uptimeDrawing,
+} from './drawings.ts'
 import type { LatencyStatus, PartStatus, Status } from './report.ts'
 import { type Words, wordsOf } from './words.ts'
 
@@ -15,11 +21,14 @@ export type DocumentInput = {
   status: Status
   visitor: Visitor
   brand: Brand
-  /** The address of the style sheet; undefined: there is none. */
-  style: string | undefined
+  /** The links to its style sheet, as text of HTML. */
+  style_links: string
 }
 
-const MARKS = { up: '●', slow: '◐', down: '■' } as const
+const MARKS = { up: ['done', '●'], slow: ['busy', '◐'], down: ['failed', '■'] } as const
+
+const mark = (state: keyof typeof MARKS): string =>
+  `<span class="mark ${MARKS[state][0]}" aria-hidden="true">${MARKS[state][1]}</span> `
 const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
   en: 'English',
   zh: '中文',
@@ -28,7 +37,7 @@ const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
 const STATES = ['up', 'slow', 'down'] as const
 
 /** The text of the page. */
-export function statusDocument({ status, visitor, brand, style }: DocumentInput): string {
+export function statusDocument({ status, visitor, brand, style_links }: DocumentInput): string {
   const { language, theme } = visitor
   const words = wordsOf(language)
   const title = words.say('title')
@@ -40,7 +49,7 @@ export function statusDocument({ status, visitor, brand, style }: DocumentInput)
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${escaped(`${title} · ${brand.name}`)}</title>`,
     '<link rel="icon" href="data:,">',
-    style === undefined ? '' : `<link rel="stylesheet" href="${escaped(style)}">`,
+    style_links,
     accentLink(brand),
     '</head>',
     '<body>',
@@ -65,7 +74,7 @@ export function statusDocument({ status, visitor, brand, style }: DocumentInput)
 }
 
 const section = (title: string, inside: string) =>
-  `<section><h2>${escaped(title)}</h2>\n${inside}\n</section>`
+  `<section><h2>${escaped(title)}</h2>\n<div class="panel">${inside}</div>\n</section>`
 
 function header(
   { brand, title, language }: { brand: string; title: string; language: Language },
@@ -87,10 +96,9 @@ function header(
 function summary({ at, parts }: Status, words: Words): string {
   const worst = STATES.findLast((state) => parts.some((part) => part.state === state)) ?? 'up'
   return (
-    `<p class="summary state-${worst}"><span aria-hidden="true">${MARKS[worst]}</span> ` +
-    `${escaped(words.say(`all.${worst}`))}</p>` +
+    `<div class="summary is-${worst}"><p>${mark(worst)}${escaped(words.say(`all.${worst}`))}</p>` +
     `<p class="quiet">${escaped(words.say('at', { at: momentText(at) }))} ` +
-    `<a href="status.json">${escaped(words.say('program'))}</a></p>`
+    `<a href="status.json">${escaped(words.say('program'))}</a></p></div>`
   )
 }
 
@@ -108,9 +116,9 @@ function incidents({ incidents, parts }: Status, words: Words): string {
     const concerned = parts
       .filter(({ part }) => one.parts.includes(part))
       .map(({ part }) => words.say(`part.${part}`))
-    const mark = closed_at === null ? `<span aria-hidden="true">▲</span> ` : ''
+    const open = closed_at === null ? `<span class="mark look" aria-hidden="true">▲</span> ` : ''
     return (
-      `<article><h3>${mark}${escaped(title)}</h3>` +
+      `<article><h3>${open}${escaped(title)}</h3>` +
       `<p class="quiet">${escaped([when, ...concerned].join(' · '))}</p>` +
       `<p>${escaped(what)}</p>` +
       (outcome === null
@@ -143,11 +151,11 @@ function partArticle({ part, state, days, ...rule }: PartStatus, words: Words): 
   })
   return (
     `<article><header><h3>${escaped(name)}</h3>` +
-    `<strong class="state-${state}"><span aria-hidden="true">${MARKS[state]}</span> ` +
+    `<strong class="state-${state}">${mark(state)}` +
     `${escaped(words.say(`state.${state}`))}</strong></header>${drawing}` +
-    `<p>${escaped(sentence)}</p>` +
+    `<details><summary>${escaped(sentence)}</summary>` +
     `<p class="quiet">${escaped(words.say(`rule.${part}`, { slow, late }))}</p>` +
-    `${tableOf({ caption: name, columns, rows }, words)}</article>`
+    `${rows.length === 0 ? '' : plainTable({ caption: name, columns, rows })}</details></article>`
   )
 }
 
@@ -205,7 +213,7 @@ function latencyArticle(
   const heading = `<h3>${escaped(name)}</h3>`
   if (!last) {
     const none = words.say('latency.none', { n: days.length })
-    return `<article>${heading}<p class="quiet">${escaped(none)}</p></article>`
+    return `<article><header>${heading}</header><p class="quiet">${escaped(none)}</p></article>`
   }
   const parts = { p50: under(last.p50_ms), p95: under(last.p95_ms), p99: under(last.p99_ms) }
   const { day, samples, failed } = last
@@ -230,10 +238,12 @@ function latencyArticle(
     words.count(one.failed),
   ])
   return (
-    `<article>${heading}<p>${escaped(sentence)}</p><div class="chart">${drawing}</div>` +
+    `<article><header>${heading}${sparkDrawing(days)}</header>` +
+    `<details><summary>${escaped(sentence)}</summary><div class="chart">${drawing}</div>` +
     `<p class="quiet">${escaped(words.say('legend'))}</p>` +
-    tableOf({ caption: name, columns, rows }, words) +
-    `${today.samples > 0 ? histogram(today.buckets, { name, bounds_ms }, words) : ''}</article>`
+    plainTable({ caption: name, columns, rows }) +
+    `${today.samples > 0 ? histogram(today.buckets, { name, bounds_ms }, words) : ''}` +
+    '</details></article>'
   )
 }
 
@@ -271,11 +281,6 @@ type TableInput = {
   columns: readonly string[]
   rows: readonly (readonly string[])[]
 }
-
-const tableOf = (table: TableInput, words: Words): string =>
-  table.rows.length === 0
-    ? ''
-    : `<details><summary>${escaped(words.say('table'))}</summary>${plainTable(table)}</details>`
 
 function plainTable({ caption, columns, rows }: TableInput): string {
   const heads = columns.map((column) => `<th scope="col">${escaped(column)}</th>`).join('')

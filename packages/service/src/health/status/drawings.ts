@@ -24,9 +24,37 @@ export function uptimeDrawing(
       `<title>${escaped(wordsOfDay(days[day]!))}</title></rect>`,
   )
   const { width, height } = UPTIME_BOX
+  // Days of which nothing is known stand behind all of them, as one.
+  const behind = `<path class="unknown" d="${emptyDays(days.length)}"/>`
   return (
-    `<svg class="uptime" viewBox="0 0 ${width} ${height}" role="img" ` +
-    `aria-label="${escaped(label)}">${bars.join('')}</svg>`
+    `<svg class="uptime" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" ` +
+    `aria-label="${escaped(label)}">${behind}${bars.join('')}</svg>`
+  )
+}
+
+/** The places of all days, as one path. */
+function emptyDays(days: number): string {
+  const { height } = UPTIME_BOX
+  const places = uptimeParts(Array.from({ length: days }, () => ({ up: 1, slow: 0, down: 0 })))
+  return places.map(({ x, width }) => `M${x},0h${width}v${height}h-${width}z`).join('')
+}
+
+const SPARK = { ...BOX, width: 120, height: 24, left: 2, right: 2, top: 4, bottom: 4 }
+
+/** The line of 95 of 100 alone, small: the sentence beside it says the last of it. */
+export function sparkDrawing(days: LatencyStatus['days']): string {
+  const points = days.flatMap(({ day, p95_ms: value }) =>
+    value === null ? [] : [{ at: new Date(`${day}T00:00:00Z`), value }],
+  )
+  if (points.length < 2) return ''
+  const scales = scalesOf(
+    points.map(({ at }) => at),
+    points.map(({ value }) => value),
+    SPARK,
+  )
+  return (
+    `<svg class="spark" viewBox="0 0 ${SPARK.width} ${SPARK.height}" aria-hidden="true">` +
+    `<path class="line" d="${linePath(scales, points)}"/></svg>`
   )
 }
 

@@ -3,7 +3,7 @@
 
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { LANGUAGES } from 'penstock-web/build/languages.ts'
+import { LANGUAGES, type Language } from 'penstock-web/build/languages.ts'
 import { printJson } from '../../lib/json.ts'
 import { acceptsEncoding, type Page } from '../../platform/http/pages.ts'
 import type { Step } from '../../platform/steps/step.ts'
@@ -15,8 +15,8 @@ import { type Needs as ReportNeeds, type Status, StatusForm, statusReader } from
 
 export type Needs = ReportNeeds & {
   wait(ms: number): Promise<void>
-  /** The address of the style sheet of the pages; undefined: they have none. */
-  style: (() => Promise<string>) | undefined
+  /** The links to the style sheet of the pages; undefined: they have none. */
+  styleLinks: ((language: Language) => Promise<string>) | undefined
   is_https: boolean
   brand: () => Promise<Brand>
 }
@@ -26,10 +26,11 @@ const CACHED = 'public, max-age=15'
 const DRAWN_AGAIN_MS = 86_400_000
 const gzipped = promisify(gzip)
 
-/** Nothing runs, and nothing is loaded but our own style sheet. */
+/** Nothing runs, and nothing is loaded but our own style sheet and its typeface. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'none'",
@@ -46,8 +47,8 @@ export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
 
   async function print(status: Status, brand: Brand, visitor: Visitor) {
     // A page without its looks still tells what it is for.
-    const style = await needs.style?.().catch(() => undefined)
-    const text = statusDocument({ status, visitor, brand, style })
+    const style_links = await needs.styleLinks?.(visitor.language).catch(() => '')
+    const text = statusDocument({ status, visitor, brand, style_links: style_links ?? '' })
     const plain = Buffer.from(text)
     return { plain, gzip: await gzipped(plain, { level: 9 }) }
   }

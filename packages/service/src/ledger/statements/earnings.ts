@@ -3,7 +3,7 @@
 import type { Sql } from '../../platform/database/sql.ts'
 import { REVENUE } from '../accounts/ledger.ts'
 
-export type Earning = {
+export type ServiceDay = {
   day: string
   /** A service of orders, or `subscription`, `aml` and what else was charged. */
   service: string
@@ -15,7 +15,7 @@ export type Earning = {
 export const earningsOf = (
   sql: Sql,
   { since, until }: { since: Date; until: Date },
-): Promise<Earning[]> => sql<Earning>`
+): Promise<ServiceDay[]> => sql<ServiceDay>`
   with entry as (
     select coalesce(hold_id, id) as cause, made_at, amount_sun, 1 as charges from transfer
     where credit = ${REVENUE} and kind in ('capture', 'move')

@@ -1,9 +1,8 @@
 // Deposits that wait for a decision: who sent what, why it is held, and how it is ended.
 
 import { useSignal } from '@preact/signals'
-import { Title } from '../../shared/frame/title.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
-import { Answer, Empty } from '../../shared/parts/answer.tsx'
+import { Answer } from '../../shared/parts/answer.tsx'
 import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
@@ -11,7 +10,7 @@ import { named, say } from '../../shared/words/words.ts'
 import { mayChange, useRun } from '../calls/calls.ts'
 import { Decision, HeldAmount, type HeldDeposit } from './held_decision.tsx'
 
-export default function HeldDeposits() {
+export function HeldDeposits() {
   const deposits = useRun(
     'deposits list',
     { state: 'held' },
@@ -24,14 +23,12 @@ export default function HeldDeposits() {
     chosen.value = undefined
   }
   return (
-    <>
-      <Title title={say('held')} />
+    <section class="panel">
+      <h2>{say('held')}</h2>
       <Answer question={deposits} lines={8}>
         {(rows) =>
           rows.length === 0 ? (
-            <Empty>
-              <p>{say('held.none')}</p>
-            </Empty>
+            <p class="quiet">{say('held.none')}</p>
           ) : (
             <Table
               caption={say('held')}
@@ -81,6 +78,6 @@ export default function HeldDeposits() {
       {chosen.value && (
         <Decision deposit={chosen.value} onClose={close} onDone={() => void deposits.again()} />
       )}
-    </>
+    </section>
   )
 }

@@ -1,77 +1,23 @@
-// Prices: the tiers in force, and a change shown before it is made, on what was ordered lately.
+// Another price of a tier: before and after first, on what was ordered lately.
 
 import { useSignal } from '@preact/signals'
 import { useSubmission } from '../../shared/calls/submission.ts'
-import { Title } from '../../shared/frame/title.tsx'
-import { Answer, FaultNote } from '../../shared/parts/answer.tsx'
+import { FaultNote } from '../../shared/parts/answer.tsx'
 import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { Table } from '../../shared/parts/table.tsx'
-import { Time } from '../../shared/parts/time.tsx'
 import { count, named, say } from '../../shared/words/words.ts'
-import { mayChange, type Row, run, sunOf, trx, useRun } from '../calls/calls.ts'
+import { type Row, run, sunOf, trx } from '../calls/calls.ts'
 import { ReasonForm } from '../calls/reason.tsx'
 
-type Tier = Row<'prices list'>
+export type Tier = Row<'prices list'>
 type Preview = Row<'prices preview'>
 
-export default function Prices() {
-  const tiers = useRun('prices list', {})
-  const chosen = useSignal<Tier | undefined>(undefined)
-  return (
-    <>
-      <Title title={say('prices')} />
-      <Answer question={tiers} lines={8}>
-        {(rows) => (
-          <Table
-            caption={say('prices.in_force')}
-            keyOf={({ resource, min_amount }) => `${resource} ${min_amount}`}
-            rows={rows}
-            columns={[
-              { title: say('resource'), cell: ({ resource }) => named('resource', resource) },
-              { title: say('prices.range'), cell: rangeText, is_figure: true },
-              {
-                title: say('prices.of_1000'),
-                cell: ({ price_sun }) => <Money trx={trx(price_sun)} />,
-                is_figure: true,
-              },
-              { title: say('since'), cell: ({ since }) => <Time at={since} /> },
-              { title: say('by'), cell: ({ changed_by }) => changed_by },
-              {
-                title: say('prices.change'),
-                cell: (tier) => (
-                  <button
-                    type="button"
-                    class="small"
-                    disabled={!mayChange()}
-                    onClick={() => {
-                      chosen.value = tier
-                    }}
-                  >
-                    {say('prices.change')}
-                  </button>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Answer>
-      {chosen.value && (
-        <Change
-          key={rangeText(chosen.value)}
-          tier={chosen.value}
-          onDone={() => void tiers.again()}
-        />
-      )}
-    </>
-  )
-}
-
-const rangeText = ({ min_amount, max_amount }: Pick<Tier, 'min_amount' | 'max_amount'>) =>
+export const rangeText = ({ min_amount, max_amount }: Pick<Tier, 'min_amount' | 'max_amount'>) =>
   `${count(min_amount)} – ${count(max_amount)}`
 
-/** Another price of a tier: before and after first. */
-function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
+/** Shown below the table of prices. */
+export function PriceChange({ tier, onDone }: { tier: Tier; onDone: () => void }) {
   const price = useSignal(String(trx(tier.price_sun)))
   const preview = useSignal<{ price_sun: number; rows: Preview[] } | undefined>(undefined)
   const submission = useSubmission()
@@ -84,7 +30,7 @@ function Change({ tier, onDone }: { tier: Tier; onDone: () => void }) {
       preview.value = { price_sun: typed_sun, rows: await run('prices preview', at(typed_sun)) }
     })
   return (
-    <section class="stack">
+    <section class="panel">
       <h2>
         {named('resource', resource)} {rangeText(tier)}
       </h2>

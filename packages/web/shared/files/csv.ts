@@ -23,3 +23,23 @@ export function saveFile(name: string, type: string, text: string): void {
   link.click()
   URL.revokeObjectURL(url)
 }
+
+/** The lines of a file: names, and the others. */
+export type Sheet = { columns: readonly string[]; cells: readonly (readonly Cell[])[] }
+
+/** Rows as they are on the wire: a column for each field, those of parts by their path, such as
+ *  `params.address`. Lists stay JSON. */
+export function flatRows(rows: readonly unknown[]): Sheet {
+  const flat = rows.map((row) => new Map(fieldsOf(row)))
+  const columns = [...new Set(flat.flatMap((row) => [...row.keys()]))]
+  return { columns, cells: flat.map((row) => columns.map((column) => row.get(column) ?? null)) }
+}
+
+function fieldsOf(value: unknown, path = ''): [string, string | number | null][] {
+  if (value === null || typeof value === 'number' || typeof value === 'string')
+    return [[path, value]]
+  if (typeof value !== 'object' || Array.isArray(value)) return [[path, JSON.stringify(value)]]
+  return Object.entries(value).flatMap(([name, part]) =>
+    fieldsOf(part, path === '' ? name : `${path}.${name}`),
+  )
+}

@@ -1,0 +1,66 @@
+// All rows of a list that fit its filter, page by page, as a file for spreadsheets.
+
+import { useSignal } from '@preact/signals'
+import { post } from '../calls/ask.ts'
+import { useSubmission } from '../calls/submission.ts'
+import { Icon } from '../icons/icon.tsx'
+import { FaultNote } from '../parts/answer.tsx'
+import { say } from '../words/words.ts'
+import { csvOf, flatRows, type Sheet, saveFile } from './csv.ts'
+
+const PAGE = 100
+/** A spreadsheet takes more, a browser waits long enough for these. */
+const LINES_MAX = 10_000
+
+export type ExportProps<Row> = {
+  /** Of the file: `orders` becomes `orders.csv`. */
+  name: string
+  /** One page after another, each as large as `limit` at most. Throws a Fault. */
+  pages: (limit: number) => AsyncIterable<readonly Row[]>
+  /** The columns of the file; the fields of the rows as they are on the wire when left out. */
+  sheetOf?: (rows: readonly Row[]) => Sheet
+}
+
+export function Export<Row>({ name, pages, sheetOf = flatRows }: ExportProps<Row>) {
+  const submission = useSubmission()
+  const read = useSignal(0)
+  const download = () =>
+    submission.run(async () => {
+      const rows: Row[] = []
+      for await (const page of pages(PAGE)) {
+        rows.push(...page)
+        read.value = rows.length
+        if (rows.length >= LINES_MAX) break
+      }
+      const { columns, cells } = sheetOf(rows)
+      saveFile(`${name}.csv`, 'text/csv', csvOf(columns, cells))
+    })
+  return (
+    <div class="actions">
+      {submission.is_busy.value && (
+        <span class="quiet" role="status">
+          {say('download.lines', { n: read.value })}
+        </span>
+      )}
+      <button type="button" disabled={submission.is_busy.value} onClick={download}>
+        <Icon name="download" /> {say('download.csv')}
+      </button>
+      {submission.fault.value && <FaultNote fault={submission.fault.value} />}
+    </div>
+  )
+}
+
+/** The pages of a list of the wire, whose answers say what comes next. */
+export async function* pagesOfList<Row>(
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+  limit: number,
+): AsyncIterable<readonly Row[]> {
+  let before: string | null = null
+  do {
+    const at: object = before === null ? {} : { before }
+    const page: { items: Row[]; next: string | null } = await post(path, { ...body, ...at, limit })
+    yield page.items
+    before = page.next
+  } while (before !== null)
+}
