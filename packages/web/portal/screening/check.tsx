@@ -47,7 +47,14 @@ export default function OneCheck({ params }: PageProps) {
             </section>
             {check.status === 'completed' && (
               <>
-                <Shares check={check} />
+                <Shares
+                  title={say('check.shares')}
+                  none={say('check.no_shares')}
+                  factors={check.risk_factors}
+                />
+                {check.sent_factors.length > 0 && (
+                  <Shares title={say('check.sent_shares')} factors={check.sent_factors} />
+                )}
                 <Report check={check} />
               </>
             )}
@@ -98,17 +105,19 @@ function WatchIt({ address }: { address: string }) {
   )
 }
 
-/** Of what the money is, as bars with their figures. */
-function Shares({ check: { risk_factors } }: { check: Check }) {
+type SharesProps = { title: string; none?: string; factors: Check['risk_factors'] }
+
+/** Of what the money is, or where it ended, as bars with their figures. */
+function Shares({ title, none, factors }: SharesProps) {
   return (
     <section class="panel">
-      <h2>{say('check.shares')}</h2>
-      {risk_factors.length === 0 ? (
-        <p>{say('check.no_shares')}</p>
+      <h2>{title}</h2>
+      {factors.length === 0 ? (
+        <p>{none}</p>
       ) : (
         <Table
-          caption={say('check.shares')}
-          rows={risk_factors}
+          caption={title}
+          rows={factors}
           keyOf={({ name }) => name}
           columns={[
             { title: say('check.category'), cell: ({ name, label }) => labelText(name, label) },

@@ -70,8 +70,22 @@ export function Watches() {
   )
 }
 
+/** The rules of a watch, and what the customer calls it. */
+function rulesText({ reference, rules: told }: Watch): string {
+  const { any_incoming_usd, severe_share_bp, severe_usd, sent_to } = told
+  const rules = [
+    any_incoming_usd !== null && say('watch.rule_incoming', { usd: any_incoming_usd }),
+    severe_share_bp !== null && say('watch.rule_share', { percent: severe_share_bp / 100 }),
+    severe_usd !== null && say('watch.rule_usd', { usd: severe_usd }),
+    sent_to && say('watch.rule_sent'),
+  ].filter((one) => one !== false)
+  const all = rules.join('; ') || say('watch.rule_level')
+  return reference === null ? all : `${reference}: ${all}`
+}
+
 const columns = (is_busy: boolean, unwatch: (address: string) => void): Column<Watch>[] => [
   { title: say('order.address'), cell: ({ address }) => <Address address={address} /> },
+  { title: say('watch.rules'), cell: rulesText },
   { title: say('watch.since'), cell: ({ since }) => <Time at={since} /> },
   {
     title: say('watch.last'),
