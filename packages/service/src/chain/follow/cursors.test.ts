@@ -64,7 +64,7 @@ async function runWhileItMoves(step: Step): Promise<void> {
   while (await step.run());
 }
 
-test('who has come equally far reads a block in one transaction; head and solid apart', async (t) => {
+test('who has come equally far reads in one transaction; head and solid apart', async (t) => {
   const { sql } = await freshDatabase(t)
   await addBlocks(sql, 6)
   const seen: Seen[] = []
@@ -107,7 +107,7 @@ test('who has come equally far reads a block in one transaction; head and solid 
   assert.notEqual(of('a')[0]!.transaction, of('b')[0]!.transaction)
 })
 
-test('one that cannot read holds up no other, and reads every block once when it can', async (t) => {
+test('one that cannot read holds up no other, and reads each block once later', async (t) => {
   const { sql } = await freshDatabase(t)
   await addBlocks(sql, 6)
   const seen: Seen[] = []

@@ -166,7 +166,8 @@ async function lookAtPool(
   const [row] = await sql<{ live: Record<Address, number> | null; due: boolean | null }>`
     select (
       select jsonb_object_agg(wallet, count) from (
-        select wallet, count(*) from delegation where state = 'active' group by wallet) as w) as live,
+        select wallet, count(*) from delegation where state = 'active' group by wallet
+      ) as counted) as live,
       (select head_time >= ${due_at ?? null}
           -- What came later may be solid by now.
           or confirmed_number > ${number}
