@@ -91,19 +91,40 @@ export async function readTable(
   { columns, category: common }: TableShape,
 ): Promise<ListContents> {
   const collected = new Collected()
+  const texts = new Texts()
   for await (const rows of portionsOf(bytes))
     for (const row of rows)
-      collected.put(entryOf(columns ? mapped(row, columns) : row, common ?? ''))
+      collected.put(entryOf(columns ? mapped(row, columns) : row, common ?? '', texts))
   return collected
 }
 
+const TEXTS_MAX = 100_000
+
+/** Texts that come again and again, each kept once: a million entries have some thousand. */
+class Texts {
+  private readonly known = new Map<string, string>()
+  private readonly categories = new Map<string, string | undefined>()
+
+  once(text: string): string {
+    const known = this.known.get(text)
+    if (known !== undefined) return known
+    if (this.known.size < TEXTS_MAX) this.known.set(text, text)
+    return text
+  }
+
+  category(text: string): string | undefined {
+    if (!this.categories.has(text)) this.categories.set(text, categoryNamed(text))
+    return this.categories.get(text)
+  }
+}
+
 /** Throws Refused with the line. */
-function entryOf(row: TableRow, common: string): ListEntry {
+function entryOf(row: TableRow, common: string, texts: Texts): ListEntry {
   const where = `line ${row.line}`
   const address = field(row, 'address')
   if (!isAddress(address)) throw refusal(`${where}: "${address}" is not an address.`)
   const said = field(row, 'category') || common
-  const category = categoryNamed(said)
+  const category = texts.category(said)
   if (category === undefined) throw refusal(`${where}: there is no category "${said}".`)
   const valid_from = readInstant(field(row, 'valid_from'), where)
   const valid_to = readInstant(field(row, 'valid_to'), where)
@@ -114,7 +135,7 @@ function entryOf(row: TableRow, common: string): ListEntry {
     category,
     valid_from,
     valid_to,
-    entity: field(row, 'entity', 'label') || 'unnamed',
+    entity: texts.once(field(row, 'entity', 'label') || 'unnamed'),
     kind: 'curated',
     confidence: readConfidence(field(row, 'confidence'), where),
     reference: field(row, 'source', 'reference'),
