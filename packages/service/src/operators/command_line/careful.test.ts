@@ -13,7 +13,7 @@ const CAREFUL = `
   approvals set, approvals give, approvals allow
   keys issue, keys change, keys rotate, keys reseal, receipts rotate
   prices set, prices remove, fees set, plans set, plans remove, services on, signer go
-  lists update, lists import, lists revert, lists schedule, aml publish
+  lists update, lists import, lists revert, lists make, lists schedule, aml publish
   aml allow, aml withdraw
   webhooks add, webhooks rotate, webhooks allow
   users invite, users change, users recover, users remove, sessions end

@@ -52,7 +52,7 @@ const WORDS: Record<string, string> = {
   wallets:
     'show check permit forbid stake unstake withdraw cancel-unstake sign address broadcast ' +
     'generate',
-  lists: 'list show update preview import revert diff schedule',
+  lists: 'list show update preview import revert make diff schedule',
   aml:
     'status show replay report state days changes allow deny withdraw entries ' +
     'deposits revoke-deposit ' +
