@@ -22,6 +22,7 @@ import {
   fundsAreThere,
   type Place,
 } from './rest.ts'
+import { rewardsAreBooked, rewardsAreExact } from './rewards.ts'
 import { type Event, type Rows, readRows } from './rows.ts'
 import { ALWAYS as ALWAYS_OF_ORDERS, type Books } from './rules.ts'
 import { capsAreKept } from './spending.ts'
@@ -42,6 +43,7 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   resolutionsAreTrue,
   heldMoneyIsThere,
   collectionsAreExact,
+  rewardsAreExact,
   eventsAreNumbered,
   rowsAreTold,
 ]
@@ -50,6 +52,7 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
 export const AT_REST: readonly ((books: Books) => string[])[] = [
   ...AT_REST_OF_ORDERS,
   collectedIsBooked,
+  rewardsAreBooked,
 ]
 
 export type Sources = {
@@ -104,10 +107,22 @@ export class Auditor {
       attempts = [],
       activations = [],
       deposits = [],
+      votes = [],
+      claims = [],
     } = this.rows ?? {}
     const { subscriptions = [], checks = [], uses = [] } = this.rows ?? {}
     if (uses.length > 0) counts.uses = uses.length
-    const lists = { orders, delegations, attempts, activations, deposits, subscriptions, checks }
+    const lists = {
+      orders,
+      delegations,
+      attempts,
+      activations,
+      deposits,
+      votes,
+      claims,
+      subscriptions,
+      checks,
+    }
     for (const [what, list] of Object.entries(lists)) {
       for (const { state } of list)
         counts[`${what} ${state}`] = (counts[`${what} ${state}`] ?? 0) + 1

@@ -17,6 +17,8 @@ export type ChainTransaction = {
   energy_used: bigint
   /** What of it was there; for the rest TRX was burnt. */
   energy_staked: bigint
+  /** TRX that it has withdrawn as the reward of votes. */
+  reward_sun: bigint
   /** TRX that contracts have sent in it. */
   inner: { to: string; sun: bigint }[]
   block_number: number
@@ -39,6 +41,8 @@ export type Branch = {
 }
 
 const AT_ONCE = 50
+/** Types whose receipts say what the transaction itself does not. */
+const HAS_RECEIPT = ['TriggerSmartContract', 'WithdrawBalanceContract']
 
 /** What is at a place in a JSON value; undefined when there is no such place. */
 export function at(value: unknown, ...place: (string | number)[]): unknown {
@@ -79,7 +83,7 @@ export async function readBranch(
     const list = at(await post('/wallet/getblockbylimitnext', asked), 'block') ?? []
     for (const one of list as unknown[]) {
       const block = blockOf(one)
-      if (block.transactions.some(({ type }) => type === 'TriggerSmartContract'))
+      if (block.transactions.some(({ type }) => HAS_RECEIPT.includes(type)))
         await addReceipts(post, block)
       blocks.push(block)
     }
@@ -93,7 +97,7 @@ export async function readBranch(
   return { blocks, solid_number, transactions: new Map(all.map((one) => [one.tx_id, one])) }
 }
 
-/** Only calls of contracts use energy, and send TRX on. */
+/** Only calls of contracts use energy, and send TRX on; rewards are in no transaction itself. */
 async function addReceipts(post: Post, { number, transactions }: ChainBlock): Promise<void> {
   const receipts = (await post('/wallet/gettransactioninfobyblocknum', {
     num: number,
@@ -104,6 +108,7 @@ async function addReceipts(post: Post, { number, transactions }: ChainBlock): Pr
     const receipt = by_id.get(one.tx_id)
     one.energy_used = BigInt(String(at(receipt, 'receipt', 'energy_usage_total') ?? 0))
     one.energy_staked = BigInt(String(at(receipt, 'receipt', 'energy_usage') ?? 0))
+    one.reward_sun = BigInt(String(at(receipt, 'withdraw_amount') ?? 0))
     one.inner = innerOf((at(receipt, 'internal_transactions') ?? []) as unknown[])
   }
 }
@@ -156,6 +161,7 @@ function transactionOf(one: unknown): Omit<ChainTransaction, 'block_number' | 'b
     sun: BigInt(String(sun)),
     energy_used: 0n,
     energy_staked: 0n,
+    reward_sun: 0n,
     inner: [],
   }
 }

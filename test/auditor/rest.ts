@@ -168,7 +168,7 @@ function isOnTheChain(deposit: Deposit, { rows, branch }: Pick<Books, 'rows' | '
 }
 
 /** Accounts of what of the chain is ours, or was. */
-const OUTSIDE = ['world', 'treasury:collected', 'treasury:fees']
+const OUTSIDE = ['world', 'treasury:collected', 'treasury:fees', 'treasury:wallets']
 
 /** C7: what lies on the chain for us is what customers have, what was earned and what recharges
  *  owe, to the sun. */
@@ -185,6 +185,8 @@ export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
     if (one.type === 'TransferContract' && one.owner === refund_address) on_chain -= one.sun
   }
   on_chain -= sentBackByHand(rows)
+  for (const { state, reward_sun } of rows.claims)
+    if (state === 'claimed') on_chain += reward_sun ?? 0n
   let in_books = 0n
   for (const { kind, debit, credit, amount_sun } of rows.transfers) {
     if (kind !== 'move' && kind !== 'capture') continue

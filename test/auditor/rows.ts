@@ -191,6 +191,22 @@ export type CollectionTransfer = {
   moved: bigint | null
   fee_sun: bigint | null
 }
+/** A withdrawal of what votes have earned. */
+export type RewardClaim = {
+  id: string
+  wallet: string
+  state: 'claiming' | 'claimed' | 'failed'
+  reward_sun: bigint | null
+  tx_id: string | null
+}
+/** What a wallet votes for. */
+export type VoteRow = {
+  id: string
+  wallet: string
+  votes: { witness: string; count: string }[]
+  state: 'casting' | 'cast' | 'failed'
+  tx_id: string | null
+}
 export type Cursor = { name: string; number: bigint }
 
 export type Rows = {
@@ -204,6 +220,9 @@ export type Rows = {
   resolutions: Resolution[]
   corrections: Correction[]
   collections: CollectionTransfer[]
+  claims: RewardClaim[]
+  votes: VoteRow[]
+  planned: { witness: string }[]
   customers: Customer[]
   pool: Pool[]
   cursors: Cursor[]
@@ -240,6 +259,13 @@ export async function readRows(client: pg.Client): Promise<Rows> {
     collections: await read(`
         select tx_id, address, receiver, token, amount::int8, state, moved::int8, fee_sun
           from collection_transfer join collection as c on c.id = collection_id`),
+    claims: await read(`
+        select c.id, wallet, c.state, reward_sun, tx_id
+          from reward_claim as c join attempt as a on a.id = c.attempt_id`),
+    votes: await read(`
+        select v.id, wallet, votes, v.state, tx_id
+          from vote as v join attempt as a on a.id = v.attempt_id`),
+    planned: await read('select witness from vote_plan'),
     customers: await read('select id, deposit_address from customer'),
     pool: await read('select resource, room, reserved from pool'),
     cursors: await read('select name, number from cursor'),

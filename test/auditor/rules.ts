@@ -287,7 +287,7 @@ export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
   for (const one of branch.transactions.values()) {
     const ours =
       wallets.includes(one.owner) &&
-      /^(Un)?DelegateResource|^AccountCreate|^Transfer/.test(one.type)
+      /^(Un)?DelegateResource|^AccountCreate|^Transfer|^VoteWitness|^WithdrawBalance/.test(one.type)
     if (!ours) continue
     const attempt = attempts.get(one.tx_id)
     if (!attempt)

@@ -68,7 +68,7 @@ export async function runMostOperations(
     ].map(split),
     ...[
       'treasury show',
-      'treasury list',
+      'treasury list', 'votes show',
       'subscriptions list',
       'pool show',
       'pool forecast',

@@ -91,6 +91,8 @@ export type WorldOptions = {
   nodes?: number
   /** Token contracts that are followed; none when left out. */
   tokens?: readonly string[]
+  /** Whether the wallets of the pool may vote, and withdraw what that earns. */
+  votes?: boolean
   /** Outside screening services. */
   providers?: readonly Provider[]
   /** Called before the service begins to follow the chain. */
@@ -261,6 +263,7 @@ export class World {
       pool: pool.map(wallet),
       activation: wallet(person('activation')),
       ...(refunds && { refund: wallet(person('refund')) }),
+      ...(options.votes && { votes: pool.map(wallet) }),
       recharge_address: this.recharge.address,
       deposit_xpub: depositXpub(this.random.bytes(32)),
     }

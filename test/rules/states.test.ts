@@ -17,6 +17,8 @@ const NOUNS: Readonly<Record<string, string>> = {
   collection_transfer: `${SRC}/treasury/collecting/collections.ts`,
   aml_check: `${SRC}/screening/checks/checks.ts`,
   subscription: `${SRC}/market/subscriptions/subscriptions.ts`,
+  vote: `${SRC}/treasury/votes/votes.ts`,
+  reward_claim: `${SRC}/treasury/votes/votes.ts`,
   customer: `${SRC}/people/customers/customers.ts`,
 }
 

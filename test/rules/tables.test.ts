@@ -36,6 +36,7 @@ const TABLES: Record<string, string> = {
   'screening/engine': 'issuer_word policy',
   'treasury/deposits': 'deposit deposit_outflow deposit_resolution deposit_screening holding',
   'treasury/collecting': 'collection collection_transfer',
+  'treasury/votes': 'reward_claim vote vote_plan',
   'treasury/corrections': 'approval_rule correction correction_proposal operation_proposal',
   'people/users': 'service_user user_link user_session',
   'people/sign_in': 'answered_challenge passkey recovery_code sign_in user_password',

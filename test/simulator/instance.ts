@@ -98,9 +98,10 @@ export class Instance {
       sealing: SEALING,
       tokens: new Set(),
       recharge_at: settings.recharge_at,
+      claim_min_sun: 1n,
       signed: memoryLog(settings.signed),
       // The wallets here act with their owners' keys.
-      keys: { allow_wide_keys: true },
+      keys: { allow_wide_keys: true, found: { complaints: [], stakes: scenario.stakes } },
       webhooks: {
         caller: settings.receiver.caller(gate, this.life),
         process: name,

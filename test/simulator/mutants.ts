@@ -52,6 +52,9 @@ const settling = 'packages/service/src/treasury/collecting/settling.ts'
 const outages = 'packages/service/src/platform/database/outages.ts'
 const publish = 'packages/service/src/events/log/publish.ts'
 const notices = 'packages/service/src/events/webhooks/notices.ts'
+const votes = 'packages/service/src/treasury/votes/votes.ts'
+const voting = 'packages/service/src/treasury/votes/voting.ts'
+const node = 'packages/service/src/chain/node/node.ts'
 const notify = 'packages/service/src/events/webhooks/notify.ts'
 
 export const MUTANTS: readonly Mutant[] = [
@@ -568,6 +571,32 @@ export const MUTANTS: readonly Mutant[] = [
       [settling, 'o.fee_sun as left_fee_sun', 'coalesce(o.fee_sun, 0) as left_fee_sun'],
     ],
     emphasis: 'collecting',
+  },
+  {
+    name: 'what votes have earned is booked twice',
+    edits: [
+      [votes, "and state = 'claiming' returning 1", 'returning 1'],
+      [votes, "where c.state = 'claiming' and a.state = 'solid'", "where a.state = 'solid'"],
+      [votes, 'id: `reward:', 'id: now.getTime() + `reward:'],
+    ],
+    emphasis: 'voting',
+  },
+  {
+    name: 'a reward is booked before it is solid',
+    edits: [
+      [
+        votes,
+        "c.state = 'claiming' and a.state = 'solid'",
+        "c.state = 'claiming' and a.state in ('included', 'solid')",
+      ],
+      [voting, "c.state = 'claiming' and a.state in ('solid', 'dead')", "c.state = 'claiming'"],
+      [
+        node,
+        "'/walletsolidity/gettransactioninfobyid', { value: tx_id }",
+        "'/wallet/gettransactioninfobyid', { value: tx_id }",
+      ],
+    ],
+    emphasis: 'voting',
   },
   {
     name: 'a connection to a standby is kept',

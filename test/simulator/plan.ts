@@ -51,6 +51,8 @@ export type Plan = {
   by_hand: number
   /** How often an operator collects deposits: never in most runs. */
   collects: number
+  /** Whether the stake of the pool votes. */
+  votes: boolean
   /** Whether customers want to be told, by webhooks. */
   webhooks: boolean
   /** Whether customers pay in so little that it is soon spent. */
@@ -78,6 +80,7 @@ export const EMPHASES = [
   'poor',
   'promoted',
   'collecting',
+  'voting',
 ] as const
 export type Emphasis = (typeof EMPHASES)[number]
 
@@ -116,6 +119,7 @@ export function drawPlan(dice: Dice, emphasis?: Emphasis): Plan {
       : { most: 0, rate: 0 },
     by_hand,
     collects: dice.fork('collects').chance(0.12) ? 0.4 : 0,
+    votes: dice.fork('votes').chance(0.1),
     webhooks: false,
     poor: false,
     event_rate: dice.pick([0.4, 1, 2]),
@@ -197,6 +201,7 @@ function sharpened(plan: Plan, emphasis: Emphasis): Plan {
     const rough = { instances: 2, crashes: 0.01, outages: 0.03, momentum: 0.3 }
     return { ...plan, ...rough, name, webhooks: true, moments: Math.min(plan.moments + 40, 150) }
   }
+  if (emphasis === 'voting') return { ...plan, name, votes: true, late_forks: 3 }
   if (emphasis === 'collecting') {
     // Files are made, signed and sent while more is paid in, and forks take back what has left.
     const often = { collects: 1.5, event_rate: 2, moments: plan.moments + 60, late_forks: 2 }

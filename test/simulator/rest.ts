@@ -27,6 +27,8 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
       union all select 1 from deposit
         where state in ('unproven', 'received', 'delivering', 'returning', 'refunding')
       union all select 1 from collection_transfer where state = 'made'
+      union all select 1 from vote where state = 'casting'
+      union all select 1 from reward_claim where state = 'claiming'
       union all select 1 from notice where state = 'due'
       union all select 1 from webhook as w join event_counter as c using (customer_id)
         where w.state = 'on' and w.position < c.last_number

@@ -12,6 +12,8 @@ import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
+import { setPlan } from 'penstock-service/treasury/votes/plan.ts'
+import { addressFromHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type pg from 'pg'
 import { Auditor } from '../auditor/audit.ts'
@@ -60,6 +62,9 @@ const BYWAYS = {
 const REST_MS_MAX = 3_000
 /** From this round on the way to rest nothing new happens. */
 const LAST_ROUND = 3
+/** Rounds on the way to rest that go on to the next count of votes, where there are votes. */
+const VOTING_ROUNDS = 14
+const PERIOD_S = 21_600
 /** Steps that production runs most often, and, where there are webhooks, those that call them. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 const TELLING_STEPS = new Set(['publish', 'notify'])
@@ -193,6 +198,7 @@ class Run {
     })
     if (this.plan.subscriptions.most > 0) await sellPlans(this.database.sql, this.clock)
     if (this.plan.by_hand > 0) await this.blacklistOne()
+    if (this.plan.votes) await this.planVotes()
     this.Tasks()
     await instance!.run(app.steps[0]!)
     this.first_block = this.chain.solid_block.header.number
@@ -212,6 +218,14 @@ class Run {
     await this.database.sql`
         insert into flow_freeze (token, address, frozen, number)
           values (${USDT}, ${address}, true, 0)`
+  }
+
+  /** The stake votes for two witnesses, one of which it favours. */
+  private async planVotes(): Promise<void> {
+    const [one, two] = this.chain.witnesses.map(({ address }) => addressFromHex(address))
+    const at = new Date(0)
+    const plan = [one!, two!].map((witness, i) => ({ witness, weight: i + 1 }))
+    await this.database.sql.begin((tx) => setPlan(tx, plan, { at, by: 'simulator' }))
   }
 
   /** Most subscriptions run when the troubles begin. */
@@ -562,7 +576,8 @@ class Run {
     this.gate.open = true
     this.findings.push(...(await this.auditor.look()))
     for (let round = 0; round < 60 && this.findings.length === 0; round++) {
-      if (round > 0 && !this.network.isLate && (await isAtRest(this.database.sql))) {
+      const may_rest = round > (this.plan.votes ? VOTING_ROUNDS : 0)
+      if (may_rest && !this.network.isLate && (await isAtRest(this.database.sql))) {
         await this.drain('all')
         this.findings.push(
           ...(await this.auditor.lookAtRest(this.place)),
@@ -578,6 +593,7 @@ class Run {
       const open = await hasOpenOrders(this.database.sql)
       const shortly = open && round % 3 !== 2
       this.outside.jump(shortly ? 3 : open ? 70 : this.dice.pick([3_000, 3_500, 3_600]))
+      if (this.plan.votes && round < VOTING_ROUNDS && !open) await this.passPeriod()
       await this.endSubscriptions(round)
       if (this.plan.by_hand > 0 && round < LAST_ROUND) await this.moveByHand()
       if (this.plan.collects > 0 && round < LAST_ROUND) await this.collectSome()
@@ -650,6 +666,16 @@ class Run {
   private async moveByHand(): Promise<void> {
     for (let left = 4; left > 0 && this.operator; left--)
       await this.runTask(this.instances[0]!, this.operator.next())
+  }
+
+  /** Votes are counted, and earn; what is withdrawn of that is in a block, and not solid yet. */
+  private async passPeriod(): Promise<void> {
+    this.outside.jump(PERIOD_S)
+    for (let blocks = 2; blocks > 0; blocks--) {
+      this.outside.mine()
+      await this.drain('rested')
+    }
+    this.findings.push(...(await this.auditor.look()))
   }
 
   /** Files that were made in troubled times are sent now, or too late. What is in a block then is

@@ -25,8 +25,9 @@ export type Scenario = {
   shop: Person
   /** Whom deposits are collected to. */
   safe: Person
-  /** Owners of the pool wallets. */
+  /** Owners of the pool wallets, and what each has staked at first, in sun. */
   pool: Person[]
+  stakes: ReadonlyMap<Address, bigint>
   /** Every transaction that was in a block, also in one that a fork took back. */
   mined: ReadonlySet<string>
   rest_of_network: { energy_weight_trx: bigint; net_weight_trx: bigint }
@@ -120,6 +121,7 @@ export function buildScenario(dice: Dice): Scenario {
       pool: pool.map(wallet),
       activation: wallet(activation_person),
       ...(dice.chance(0.7) && { refund: wallet(refund_person) }),
+      votes: pool.map(wallet),
       recharge_address: recharge_person.address,
       deposit_xpub: ACCOUNT.publicExtendedKey,
       limits: { ...AMPLE },
@@ -131,6 +133,12 @@ export function buildScenario(dice: Dice): Scenario {
     shop,
     safe,
     pool,
+    stakes: new Map(
+      stakes.map(({ energy, bandwidth }, i) => [
+        pool[i]!.address,
+        BigInt(energy + bandwidth) * TRX,
+      ]),
+    ),
     mined,
     rest_of_network: mainnetWeights,
   }

@@ -1478,6 +1478,24 @@ create table refusal_day (
   constraint refusal_day_pkey primary key (customer_id, day)
 );
 
+create table reward_claim (
+  id text not null,
+  wallet text not null,
+  expected_sun bigint not null,
+  state text default 'claiming' not null,
+  attempt_id text not null,
+  reward_sun bigint,
+  made_at timestamptz not null,
+  ended_at timestamptz,
+  constraint reward_claim_pkey primary key (id),
+  constraint reward_claim_of_attempt foreign key (attempt_id) references attempt(id),
+  constraint reward_claim_end check ((state = 'claiming') = (ended_at is null) and (state = 'claimed') = (reward_sun is not null) and coalesce(reward_sun, 1::bigint) > 0),
+  constraint reward_claim_state check (state in ('claiming', 'claimed', 'failed'))
+);
+create index reward_claim_attempt on reward_claim (attempt_id);
+create index reward_claim_of_wallet on reward_claim (wallet, made_at);
+create unique index reward_claim_one_claiming on reward_claim (wallet) where (state = 'claiming');
+
 create table service (
   name text not null,
   on_sale boolean not null,
@@ -1740,6 +1758,36 @@ create table user_session (
   constraint user_session_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
 );
 create index user_session_of_user on user_session (user_id, id);
+
+create table vote (
+  id text not null,
+  wallet text not null,
+  votes jsonb not null,
+  power bigint not null,
+  period_ends_at timestamptz not null,
+  state text default 'casting' not null,
+  attempt_id text not null,
+  made_at timestamptz not null,
+  ended_at timestamptz,
+  constraint vote_pkey primary key (id),
+  constraint vote_of_attempt foreign key (attempt_id) references attempt(id),
+  constraint vote_end check ((state = 'casting') = (ended_at is null)),
+  constraint vote_power check (power > 0),
+  constraint vote_state check (state in ('casting', 'cast', 'failed'))
+);
+create index vote_attempt on vote (attempt_id);
+create index vote_of_wallet on vote (wallet, made_at);
+create unique index vote_once_a_period on vote (wallet, period_ends_at) where (state <> 'failed');
+create unique index vote_one_casting on vote (wallet) where (state = 'casting');
+
+create table vote_plan (
+  witness text not null,
+  weight integer not null,
+  set_at timestamptz not null,
+  set_by text not null,
+  constraint vote_plan_pkey primary key (witness),
+  constraint vote_plan_weight check (weight >= 1 and weight <= 1000000)
+);
 
 create table wallet_check (
   address text not null,

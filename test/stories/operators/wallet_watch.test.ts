@@ -55,6 +55,7 @@ function chain() {
           staked_sun: { energy: 5n, bandwidth: 2n },
           free_stake_sun: { energy: 0n, bandwidth: 0n },
           leaving: [],
+          withdrew_at: undefined,
           votes: [],
           recovering: { energy: NOTHING_USED, bandwidth: NOTHING_USED },
           owner: { id: 0, name: 'owner', threshold: 1n, operations: '', keys: one(owner) },

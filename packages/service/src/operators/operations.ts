@@ -52,6 +52,7 @@ import { depositWalletOperations } from './treasury/deposit_wallet.ts'
 import { depositOperations } from './treasury/deposits.ts'
 import { earningOperations } from './treasury/earnings.ts'
 import { invoiceOperations } from './treasury/invoices.ts'
+import { voteOperations } from './treasury/votes.ts'
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
@@ -77,6 +78,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...delegationOperations,
   ...depositOperations,
   ...collectingOperations,
+  ...voteOperations,
   ...subscriptionOperations,
   ...chainOperations,
   ...signerOperations,

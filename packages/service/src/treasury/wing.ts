@@ -22,6 +22,7 @@ import { invoiceKinds } from './invoices/forms.ts'
 import { issueInvoicesStep } from './invoices/issuing.ts'
 import { invoicePages } from './invoices/pages.ts'
 import { routes as invoiceRoutes } from './invoices/routes.ts'
+import { CLAIM_MIN_SUN, claimedStep, claimStep, votedStep, voteStep } from './votes/voting.ts'
 
 export type TreasurySetup = {
   /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
@@ -29,6 +30,8 @@ export type TreasurySetup = {
   /** What would be held for the operator is ignored when it is less than this; DUST_SUN when left
    *  out. */
   dust_sun?: bigint | undefined
+  /** What votes have earned is withdrawn when it is this much; CLAIM_MIN_SUN when left out. */
+  claim_min_sun?: bigint | undefined
 }
 
 type Needs = Common &
@@ -54,6 +57,10 @@ export const TREASURY_STEPS = {
   recharged: 'Notes which direct recharges were delivered',
   refund: 'Asks for the transactions that send recharges back',
   refunded: 'Notes what was sent back',
+  vote: 'Asks for the votes of wallets, when the plan or their stake has changed',
+  voted: 'Notes which votes were cast',
+  claim: 'Asks for the transactions that withdraw what votes have earned',
+  claimed: 'Books what was withdrawn',
   issue_invoices: 'Issues the invoices of the months that are over',
 }
 declare module '../platform/steps/step.ts' {
@@ -61,10 +68,12 @@ declare module '../platform/steps/step.ts' {
 }
 
 export function treasuryWing({ sql, steps_sql, api_sql, dust_sun = DUST_SUN, ...needs }: Needs) {
+  const { claim_min_sun = CLAIM_MIN_SUN } = needs
   const { clock, node, wallets, prices, readers, about } = needs
-  const { recharge_address, refund: refund_wallet } = wallets
+  const { recharge_address, refund: refund_wallet, votes: voters = [] } = wallets
   const deposits = { ...needs, sql: steps_sql, recharge_address, dust_sun }
   const isWitnessed = (tx_id: string) => node.isWitnessed(tx_id)
+  const voting = { ...deposits, voters, claim_min_sun }
   const recharges = { ...deposits, refund_wallet, isWitnessed }
   return {
     endpoints: [
@@ -85,6 +94,10 @@ export function treasuryWing({ sql, steps_sql, api_sql, dust_sun = DUST_SUN, ...
       rechargedStep(recharges),
       refundStep(recharges),
       refundedStep(recharges),
+      voteStep(voting),
+      votedStep(voting),
+      claimStep(voting),
+      claimedStep(voting),
       issueInvoicesStep({ sql, clock, issuer: about.issuer }),
     ],
   }

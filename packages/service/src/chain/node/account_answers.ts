@@ -20,6 +20,8 @@ export type AccountState = {
   free_stake_sun: Record<Resource, bigint>
   /** On its way back to the balance: at `until` it can be withdrawn. */
   leaving: { resource: Resource; sun: bigint; until: Date }[]
+  /** When it last withdrew what its votes had earned. */
+  withdrew_at: Date | undefined
   /** Votes for witnesses, one for each TRX of stake at most. */
   votes: { witness: Address; count: bigint }[]
   /** What of its stakes is used up and comes back by itself. */
@@ -87,7 +89,8 @@ export function holdingsOf(answer: unknown): bigint {
  *  key. */
 export function accountOf(answer: unknown, address: Address): AccountState {
   const account = fieldsOf(answer, 'getaccount')
-  const { owner_permission, witness_permission } = account
+  const { owner_permission, witness_permission, latest_withdraw_time } = account
+  const withdrew_ms = Number(integer(latest_withdraw_time ?? 0, 'latest_withdraw_time'))
   const times = [account.create_time, account.latest_opration_time]
   const [made_ms, signed_ms] = times.map((time) => Number(signed(time ?? 0, 'getaccount')))
   const known = [made_ms!, signed_ms!].filter((time) => time > 0)
@@ -107,6 +110,7 @@ export function accountOf(answer: unknown, address: Address): AccountState {
     staked_sun: stakesOf(account, true),
     free_stake_sun: stakesOf(account, false),
     leaving: leavingOf(account),
+    withdrew_at: withdrew_ms > 0 ? new Date(withdrew_ms) : undefined,
     votes: listOf(account.votes ?? [], 'votes').map((one) => {
       const { vote_address, vote_count } = fieldsOf(one, 'votes')
       return {

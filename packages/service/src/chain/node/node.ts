@@ -105,8 +105,13 @@ export type Node = {
   /** What the network took for a transaction of the solid chain, in sun; undefined when that does
    *  not have it. */
   feeOf(tx_id: string): Promise<bigint | undefined>
-  /** What the votes of an account have earned that it has not withdrawn, in sun. */
+  /** The sun that the votes of an account have earned and it has not withdrawn. */
   reward(address: Address): Promise<bigint>
+  /** The sun that a transaction of the solid chain has withdrawn of it; undefined when that does
+   *  not have it. */
+  rewardOf(tx_id: string): Promise<bigint | undefined>
+  /** When votes are counted next, on the chain's clock. */
+  nextMaintenance(): Promise<Date>
   resource(address: Address, resource: Resource): Promise<ResourceState>
   /** Both resources, by one request. */
   resources(address: Address): Promise<Record<Resource, ResourceState>>
@@ -257,6 +262,7 @@ export function tronNode(options: NodeOptions): Node {
     head: headReader(nodes),
     ...blockQuestions(nodes),
     ...accountQuestions(nodes),
+    ...voteQuestions(nodes),
     ...transactionQuestions(nodes),
   }
 }
@@ -363,7 +369,6 @@ type AccountQuestions = Pick<
   | 'accountEverywhere'
   | 'holdings'
   | 'feeOf'
-  | 'reward'
   | 'resource'
   | 'resources'
   | 'delegable'
@@ -412,10 +417,6 @@ const accountQuestions = (nodes: Nodes): AccountQuestions => ({
       const { id, fee = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
       return id === tx_id ? BigInt(integer(fee, 'fee')) : undefined
     }),
-  reward: (address) =>
-    nodes.read('/wallet/getReward', { address, visible: true }, (answer) =>
-      BigInt(integer(fieldsOf(answer, 'getReward').reward ?? 0, 'reward')),
-    ),
   resource: (address, resource) =>
     nodes.read('/wallet/getaccountresource', { address, visible: true }, (answer) =>
       resourceOf(answer, resource),
@@ -432,6 +433,25 @@ const accountQuestions = (nodes: Nodes): AccountQuestions => ({
       (answer) =>
         BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
     ),
+})
+
+type VoteQuestions = Pick<Node, 'reward' | 'rewardOf' | 'nextMaintenance'>
+
+const voteQuestions = (nodes: Nodes): VoteQuestions => ({
+  reward: (address) =>
+    nodes.read('/wallet/getReward', { address, visible: true }, (answer) =>
+      BigInt(integer(fieldsOf(answer, 'getReward').reward ?? 0, 'reward')),
+    ),
+  rewardOf: (tx_id) =>
+    nodes.read('/walletsolidity/gettransactioninfobyid', { value: tx_id }, (answer) => {
+      const { id, withdraw_amount = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
+      return id === tx_id ? BigInt(integer(withdraw_amount, 'withdraw_amount')) : undefined
+    }),
+  nextMaintenance: () =>
+    nodes.read('/wallet/getnextmaintenancetime', {}, (answer) => {
+      const { num } = fieldsOf(answer, 'getnextmaintenancetime')
+      return new Date(Number(integer(num, 'num')))
+    }),
 })
 
 type TransactionQuestions = Pick<

@@ -44,6 +44,7 @@ export type SignerOptions = {
   pool: readonly Wallet[]
   activation: Wallet
   refund?: Wallet | undefined
+  votes?: readonly Wallet[]
   recharge_address: Address
   limits?: LimitsConfig
   /** The most that one delegation may stake, in sun. */
@@ -85,6 +86,7 @@ export const REFUND_MAX_SUN = 1_000_000_000n
 /** What sending a refund costs, in sun: 267 bytes of bandwidth at 1000 sun, and the signature of a
  *  permission. */
 export const NETWORK_FEE_SUN = 300_000n
+const SUN_PER_TRX = 1_000_000n
 const EXPIRATION_MAX_MS = 24 * 3_600_000
 /** How long an attempt that is asked for again gets what was signed for it. */
 const AGAIN_MS = 2 * 3_600_000
@@ -112,8 +114,8 @@ export function localSigner(options: SignerOptions, needs: SignerNeeds): Signer 
     refund_max_sun: REFUND_MAX_SUN,
     ...options,
   }
-  const { pool, activation, refund } = options
-  for (const wallet of refund ? [...pool, activation, refund] : [...pool, activation]) {
+  const { pool, activation, refund, votes = [] } = options
+  for (const wallet of [...pool, activation, ...(refund ? [refund] : []), ...votes]) {
     if (!isAddress(wallet.address))
       throw new TypeError(`${wallet.address} is not the address of a wallet`)
     if (wallet.private_key !== undefined) addressOf(wallet.private_key)
@@ -208,7 +210,10 @@ class LocalSigner {
       if (this.needs.isStopped(form.wallet)) {
         return { state: 'waits', why: `the key of ${form.wallet} can do more than its line` }
       }
-      const against = objection(reason, form, NETWORK_FEE_SUN)
+      const against = objection(reason, form, {
+        fee_sun: NETWORK_FEE_SUN,
+        power: this.powerOf(form),
+      })
       if (against !== undefined) throw new SigningRefusal(against)
       const before = this.by_attempt.get(one.attempt)
       if (before) return outcomeOf(before, form.key)
@@ -232,6 +237,15 @@ class LocalSigner {
       if (above !== undefined) throw new SigningRefusal(`it is above ${what}: ${above}`)
     }
     for (const [sums] of bounds) sums.add(signed)
+  }
+
+  /** How many votes the stake of the wallet gives, as far as is known here. Throws Early while it
+   *  is not. */
+  private powerOf({ type, wallet }: Form): bigint {
+    if (type !== 'VoteWitnessContract') return 0n
+    const stake_sun = this.needs.stakes()?.get(wallet)
+    if (stake_sun === undefined) throw new Early(`it is not known what ${wallet} has staked`)
+    return stake_sun / SUN_PER_TRX
   }
 
   /** Throws when another transaction for the same could still be in a block, or be put into one. */
@@ -361,10 +375,13 @@ function expirationOf({ expiration, timestamp }: RawData): number {
 const RESOURCES: Readonly<Record<string, Resource>> = { ENERGY: 'energy', BANDWIDTH: 'bandwidth' }
 
 function operationOf({ type, parameter: { value } }: Contract): Operation {
-  const receiver = value.receiver_address ?? value.account_address ?? value.to_address
+  // Who votes, or withdraws what votes have earned, does it for itself.
+  const receiver =
+    value.receiver_address ?? value.account_address ?? value.to_address ?? value.owner_address
   return {
     type,
     wallet: addressFromHex(String(value.owner_address)),
+    votes: votesIn(value),
     receiver: addressFromHex(String(receiver)),
     // What is left out is the protocol's default.
     resource: type.includes('Delegate')
@@ -373,6 +390,12 @@ function operationOf({ type, parameter: { value } }: Contract): Operation {
     sun: BigInt(String(value.balance ?? value.amount ?? 0)),
   }
 }
+
+const votesIn = ({ votes = [] }: Message) =>
+  (votes as Message[]).map(({ vote_address, vote_count }) => ({
+    witness: addressFromHex(String(vote_address)),
+    count: BigInt(String(vote_count ?? 0)),
+  }))
 
 function walletFor(contract: Contract, policy: Policy): Wallet {
   const { value } = contract.parameter
@@ -386,6 +409,8 @@ function walletFor(contract: Contract, policy: Policy): Wallet {
 
 function walletsOfType(type: string, value: Message, policy: Policy): readonly Wallet[] {
   if (type === 'AccountCreateContract') return [policy.activation]
+  if (type === 'VoteWitnessContract' || type === 'WithdrawBalanceContract')
+    return policy.votes ?? []
   if (type === 'TransferContract') {
     const sun = BigInt(String(value.amount ?? 0))
     if (sun <= 0n || sun > policy.refund_max_sun)

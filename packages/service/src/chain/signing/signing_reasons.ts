@@ -7,6 +7,12 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Resource } from '../node/node.ts'
+import {
+  objectionToVote,
+  type VoteReason,
+  voteReasonsOf,
+  type WitnessVotes,
+} from './vote_reasons.ts'
 
 /** What the bytes do, read from them. */
 export type Operation = {
@@ -16,6 +22,7 @@ export type Operation = {
   receiver: Address
   resource: Resource | undefined
   sun: bigint
+  votes: readonly WitnessVotes[]
 }
 
 /** What the rows say about an attempt. Null where there is nothing. */
@@ -27,7 +34,8 @@ export type Reason = {
   stopped: boolean
   /** Whether no money may leave: the check of the books has found what nobody has accepted. */
   books_broken: boolean
-  /** What names the attempt as its own: delegate, reclaim, activate or refund, and whose. */
+  /** What names the attempt as its own: delegate, reclaim, activate, refund, vote or claim, and
+   *  whose. */
   purpose: string | null
   of: string | null
   of_state: string | null
@@ -47,11 +55,31 @@ export type Reason = {
   /** Refunds: whether the deposit came to the published address, and is in the ledger as one that
    *  has not gone back. */
   came: boolean | null
+  /** Of a vote or a claim. */
+  vote?: VoteReason | undefined
 }
 
-/** The reasons of those attempts that there are. An order's hold is in the ledger under its id, as
- *  is what a deposit brought; orders of the service itself are for a deposit or a subscription. */
-export function reasonsOf(
+/** The reasons of those attempts that there are, votes and what they have earned among them. */
+export async function reasonsOf(
+  sql: Sql,
+  attempts: readonly string[],
+  recharge_address: Address,
+): Promise<Reason[]> {
+  const reasons = await marketReasonsOf(sql, attempts, recharge_address)
+  const open = reasons.filter(({ purpose }) => purpose === null).map(({ attempt }) => attempt)
+  if (open.length === 0) return reasons
+  const votes = new Map((await voteReasonsOf(sql, open)).map((one) => [one.attempt, one]))
+  return reasons.map((reason) => {
+    const vote = votes.get(reason.attempt)
+    if (!vote) return reason
+    const { purpose, of, of_state, wallet } = vote
+    return { ...reason, purpose, of, of_state, wallet, receiver: wallet, vote }
+  })
+}
+
+/** An order's hold is in the ledger under its id, as is what a deposit brought; orders of the
+ *  service itself are for a deposit or a subscription. */
+function marketReasonsOf(
   sql: Sql,
   attempts: readonly string[],
   recharge_address: Address,
@@ -127,6 +155,8 @@ const PURPOSES: Readonly<Record<string, string>> = {
   UnDelegateResourceContract: 'reclaim',
   AccountCreateContract: 'activate',
   TransferContract: 'refund',
+  VoteWitnessContract: 'vote',
+  WithdrawBalanceContract: 'claim',
 }
 
 /** The state of what it is for while its transaction waits for a signature. */
@@ -135,17 +165,19 @@ const STATES: Readonly<Record<string, string>> = {
   reclaim: 'reclaiming',
   activate: 'activating',
   refund: 'refunding',
+  vote: 'casting',
+  claim: 'claiming',
 }
 
 /** No money leaves while it is so; what was sold is delivered and taken back all the same. */
 const BOOKS_BROKEN = 'the check of the books has found what no operator has accepted'
 
-/** Why it may not be signed; undefined when it may. `fee_sun`: what of a deposit does not go
- *  back. */
+/** Why it may not be signed; undefined when it may. `fee_sun`: what of a deposit does not go back;
+ *  `power`: the votes that the wallet has. */
 export function objection(
   reason: Reason,
   operation: Operation,
-  fee_sun: bigint,
+  { fee_sun, power }: { fee_sun: bigint; power: bigint },
 ): string | undefined {
   const { purpose, of, of_state, sun } = reason
   const { type } = operation
@@ -168,6 +200,7 @@ export function objection(
   }
   if (operation.wallet !== reason.wallet)
     return `it is from ${reason.wallet}, and not from ${operation.wallet}`
+  if (reason.vote) return objectionToVote(reason.vote, operation.votes, power)
   if (operation.resource !== reason.resource)
     return `it is of ${reason.resource}, and not of ${operation.resource}`
   if (operation.sun !== sun) return `it is of ${sun} sun, and not of ${operation.sun}`

@@ -8,19 +8,22 @@ import { addressOf } from 'penstock-tron/keys.ts'
 import type { AccountState, Node, Permission } from '../node/node.ts'
 import type { Wallet } from '../signing/signer.ts'
 
-export type Kind = 'pool' | 'activation' | 'refund'
+export const KINDS = ['pool', 'activation', 'refund', 'votes'] as const
+export type Kind = (typeof KINDS)[number]
 
 /** The contract types that each kind of hot key needs. */
 export const NEEDED: Readonly<Record<Kind, readonly string[]>> = {
   pool: ['DelegateResourceContract', 'UnDelegateResourceContract'],
   activation: ['AccountCreateContract'],
   refund: ['TransferContract'],
+  votes: ['VoteWitnessContract', 'WithdrawBalanceContract'],
 }
 
 export type OwnWallets = {
   pool: readonly Wallet[]
   activation: Wallet
   refund?: Wallet | undefined
+  votes?: readonly Wallet[] | undefined
   /** Only watched: no key on a server may move what it has. */
   recharge_address: Address
   /** Where deposits may be collected to. */
@@ -85,10 +88,11 @@ function judge(line: Line, { lines, found }: ConfiguredWallets, note: Note): voi
 type Note = (line: Line, wide: boolean, what: string) => void
 
 /** The lines whose key is here: a process without keys has nothing to be asked about. */
-function linesOf({ pool, activation, refund }: OwnWallets): Line[] {
+function linesOf({ pool, activation, refund, votes = [] }: OwnWallets): Line[] {
   const all: [Kind, Wallet][] = pool.map((wallet) => ['pool', wallet])
   all.push(['activation', activation])
   if (refund) all.push(['refund', refund])
+  all.push(...votes.map((wallet): [Kind, Wallet] => ['votes', wallet]))
   return all.flatMap(([kind, wallet]) =>
     wallet.private_key === undefined
       ? []

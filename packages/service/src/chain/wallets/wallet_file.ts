@@ -24,6 +24,9 @@ export type Wallets = {
   /** Account-level extended public key, m/44'/195'/0': customers' deposit addresses are derived
    *  from it. */
   deposit_xpub: string
+  /** Wallets of the pool again, with another permission and key: 4 (vote) and 13 (withdraw what
+   *  votes have earned). Left out: nobody votes. */
+  votes?: Wallet[]
   /** Where deposits may be collected to: addresses of the operator's whose keys are on no server.
    *  Left out: deposits are not collected by this service. */
   collect_to?: Address[]
@@ -64,10 +67,12 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
     throw bad('it is not JSON')
   }
   if (typeof value !== 'object' || value === null) throw bad('it is not an object')
-  const { pool, activation, refund, recharge_address, deposit_xpub, collect_to, limits } = value
+  const { pool, activation, refund, recharge_address, deposit_xpub, collect_to, votes, limits } =
+    value
   if (!Array.isArray(pool) || pool.length === 0) throw bad('pool is not a list of wallets')
   if (!activation) throw bad('activation is missing')
-  for (const wallet of [...pool, activation, ...(refund ? [refund] : [])]) {
+  if (votes !== undefined && !Array.isArray(votes)) throw bad('votes is not a list of wallets')
+  for (const wallet of [...pool, activation, ...(refund ? [refund] : []), ...(votes ?? [])]) {
     if (!isAddress(wallet?.address)) throw bad('a wallet has no valid address')
     if (!Number.isInteger(wallet.permission_id))
       throw bad(`permission_id of ${wallet.address} is not a whole number`)
@@ -86,6 +91,14 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
   }
   if (new Set(pool.map((wallet) => wallet.address)).size < pool.length)
     throw bad('a wallet is in the pool twice')
+  for (const { address, private_key } of votes ?? []) {
+    const delegating = pool.find((wallet) => wallet.address === address)
+    if (!delegating) throw bad(`votes has ${address}, which is not in the pool`)
+    if (private_key !== undefined && private_key === delegating.private_key)
+      throw bad(`votes has the key of ${address} that delegates: it needs another`)
+  }
+  if (new Set(votes?.map(({ address }) => address)).size < (votes?.length ?? 0))
+    throw bad('a wallet is in votes twice')
   if (!isAddress(recharge_address)) throw bad('recharge_address is not an address')
   if (typeof deposit_xpub !== 'string' || !isPublicKey(deposit_xpub)) {
     throw bad('deposit_xpub is not an extended public key')
@@ -102,6 +115,7 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
     ...(refund && { refund }),
     recharge_address,
     deposit_xpub,
+    ...(votes && { votes }),
     ...(collect_to && { collect_to }),
     ...(limits && { limits }),
   }

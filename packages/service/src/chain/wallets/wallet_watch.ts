@@ -74,11 +74,12 @@ async function note(
   { complaints }: KeyFindings,
   isStopped: (wallet: Address) => boolean,
 ): Promise<void> {
-  const { pool, activation, refund } = wallets
-  const mine = [...pool, activation, ...(refund ? [refund] : [])].filter(
+  const { pool, activation, refund, votes = [] } = wallets
+  const mine = [...pool, activation, ...(refund ? [refund] : []), ...votes].filter(
     (one) => one.private_key !== undefined,
   )
-  const rows = mine.map(({ address }) => ({
+  const addresses = [...new Set(mine.map(({ address }) => address))]
+  const rows = addresses.map((address) => ({
     address,
     stopped: isStopped(address),
     complaints: complaints.filter((one) => one.address === address).map(({ said }) => said),

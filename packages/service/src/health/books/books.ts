@@ -13,6 +13,7 @@ import {
   type Finding,
   missingHoldings,
   missingOnChain,
+  wrongReceipts,
   wrongStakes,
 } from './chain.ts'
 import { ROW_RULES } from './rules.ts'
@@ -61,6 +62,11 @@ export const NODE_RULES = [
     says: 'what our wallets delegate on the solid chain is what live delegations add up to',
     stops_selling: true,
   },
+  {
+    rule: 'C19',
+    says: 'what is booked as withdrawn of rewards is what receipts of the solid chain say',
+    stops_selling: true,
+  },
 ] as const
 
 /** The rules about rows, in one snapshot. */
@@ -98,7 +104,7 @@ async function lookAtChain(
   chain: ChainView,
   since: Date | undefined,
 ): Promise<RuleReport[]> {
-  const [c5, c6, c6_shown, c13, c8] = NODE_RULES
+  const [c5, c6, c6_shown, c13, c8, c19] = NODE_RULES
   const unknown = (rules: readonly Rule[]) => (thrown: unknown) => {
     if (!(thrown instanceof Outage)) throw thrown
     return rules.map(
@@ -124,7 +130,11 @@ async function lookAtChain(
     (findings) => [report(c8, findings, null)],
     unknown([c8]),
   )
-  return [...(await in_blocks), ...(await holdings), ...(await stakes)]
+  const rewards = wrongReceipts(sql, chain, since ?? null).then(
+    (findings) => [report(c19, findings, null)],
+    unknown([c19]),
+  )
+  return [...(await in_blocks), ...(await holdings), ...(await stakes), ...(await rewards)]
 }
 
 /** One look at everything. Without a node the rules about the chain are left out. `since`: only

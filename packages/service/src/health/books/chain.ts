@@ -233,6 +233,28 @@ export async function missingHoldings(
   return findings
 }
 
+/** Where a receipt of the solid chain has withdrawn something else than a claim says (C19). */
+export async function wrongReceipts(
+  sql: Sql,
+  { node }: ChainView,
+  since: Date | null,
+): Promise<Finding[]> {
+  const claims = await sql<{ id: string; tx_id: string; reward_sun: bigint }>`
+    select c.id, a.tx_id, reward_sun from reward_claim as c join attempt as a on a.id = c.attempt_id
+    where c.state = 'claimed' and (${since}::timestamptz is null or c.ended_at >= ${since})
+    order by c.id`
+  const findings: Finding[] = []
+  await each(claims, async ({ id, tx_id, reward_sun }) => {
+    const sun = await node.rewardOf(tx_id)
+    if (sun === reward_sun) return
+    findings.push({
+      subject: `claim ${id}`,
+      found: `${reward_sun} sun are booked, ${tx_id} has withdrawn ${sun ?? 'nothing'}`,
+    })
+  })
+  return findings
+}
+
 type Place = { wallet: Address; receiver: Address; resource: Resource }
 
 const placeText = ({ wallet, receiver, resource }: Place) => `${wallet} ${receiver} ${resource}`

@@ -16,6 +16,7 @@ import { checkJournal } from '../../ledger/accounts/seals.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { COLLECTED, NETWORK_FEES } from '../../treasury/collecting/collections.ts'
+import { INCOME_VOTES, WALLETS } from '../../treasury/votes/votes.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
 import { wrongCollections } from './collection_rules.ts'
 import { wrongDocuments } from './document_rules.ts'
@@ -23,6 +24,7 @@ import { wrongEvents } from './event_rules.ts'
 import { wrongByHand } from './manual_rules.ts'
 import { wrongByQuote, wrongPrices } from './price_rules.ts'
 import { unrecorded } from './records.ts'
+import { wrongRewards } from './vote_rules.ts'
 
 /** The accounts that are not somebody's, and may be below zero. */
 const SYSTEM: readonly string[] = [
@@ -34,10 +36,12 @@ const SYSTEM: readonly string[] = [
   customerAccount(DIRECT_RECHARGE),
   COLLECTED,
   NETWORK_FEES,
+  WALLETS,
+  INCOME_VOTES,
 ]
 
 /** What of the chain is ours, or was: their sum is what came and has not gone back. */
-const OUTSIDE: readonly string[] = [WORLD, COLLECTED, NETWORK_FEES]
+const OUTSIDE: readonly string[] = [WORLD, COLLECTED, NETWORK_FEES, WALLETS]
 
 export type RowRule = {
   rule: string
@@ -172,7 +176,7 @@ export const ROW_RULES: readonly RowRule[] = [
                sum(case when credit = 'revenue' then amount_sun else -amount_sun end) as sun
         from transfer
         where kind = 'move' and debit <> 'world' and credit <> 'world'
-          and id !~ '^(resolution|correction):'
+          and id !~ '^(resolution|correction|reward):'
         group by 1, 2 having sum(case when credit = 'revenue' then amount_sun
           else -amount_sun end) <> 0
       )
@@ -296,10 +300,12 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C7',
-    says: 'deposits less what went back are what customers have and what was earned, to the sun',
+    says:
+      'deposits and rewards less what went back are what customers have and what was earned, ' +
+      'to the sun',
     stops_selling: true,
     async find(tx, sums) {
-      const [border] = await tx<{ came: bigint; went: bigint }>`
+      const [border] = await tx<{ came: bigint; went: bigint; rewards: bigint }>`
         select (select coalesce(sum(amount_sun), 0)::bigint from deposit where solid_at is not null
           and amount_sun is not null) as came,
                (select coalesce(sum((a.contract #>> '{parameter,value,amount,int64}')::bigint),
@@ -308,8 +314,10 @@ export const ROW_RULES: readonly RowRule[] = [
                   where d.state = 'refunded')
                + (select coalesce(sum(sent_amount), 0)::bigint
                   from deposit_resolution join deposit using (tx_id, position)
-                    where amount_sun is not null) as went`
-      const { came, went } = border!
+                    where amount_sun is not null) as went,
+               (select coalesce(sum(reward_sun), 0)::bigint from reward_claim) as rewards`
+      const { went, rewards } = border!
+      const came = border!.came + rewards
       const total = (list: readonly AccountSum[], of: 'kept_posted_sun' | 'posted_sun') =>
         list.reduce((sum, one) => sum + one[of], 0n)
       const customers = sums.filter((one) => one.keeps_sum)
@@ -424,6 +432,14 @@ export const ROW_RULES: readonly RowRule[] = [
       'and nothing else is',
     stops_selling: true,
     find: wrongCollections,
+  },
+  {
+    rule: 'C19',
+    says:
+      'what votes have earned is booked once, as it was withdrawn, ' +
+      'and nothing else is their income',
+    stops_selling: true,
+    find: wrongRewards,
   },
   {
     rule: 'C14',

@@ -13,7 +13,7 @@ import {
   permit,
   updateBytes,
 } from '../../chain/wallets/permission_update.ts'
-import { lookAtKeys } from '../../chain/wallets/permissions.ts'
+import { KINDS, lookAtKeys } from '../../chain/wallets/permissions.ts'
 import { findWalletCheck } from '../../chain/wallets/wallet_watch.ts'
 import { misuse, refusal } from '../../lib/fault.ts'
 import { poolWallets } from '../../market/pool/figures.ts'
@@ -134,7 +134,8 @@ export const walletOperations = [
     async handle(needs) {
       const node = needs.node()
       const of = await needs.wallets()
-      const lines = [...of.pool, of.activation, ...(of.refund ? [of.refund] : [])]
+      const { pool, activation, refund, votes = [] } = of
+      const lines = [...pool, activation, ...(refund ? [refund] : []), ...votes]
       if (lines.every(({ private_key }) => private_key === undefined)) {
         throw refusal('The file has no private keys: there is nothing to look for on the chain.')
       }
@@ -165,7 +166,7 @@ export const walletOperations = [
       'Nothing is sent. All other permissions stay as they are. It is signed by wallets sign.',
     body: Type.Object({
       address: address('the wallet'),
-      kind: oneOf(['pool', 'activation', 'refund'], 'what the key is for'),
+      kind: oneOf(KINDS, 'what the key is for'),
       hot_key: address('the address of the hot key'),
       spare_key: optional(
         Type.Array(address('another key that may do the same, while keys are being changed')),

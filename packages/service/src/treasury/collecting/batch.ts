@@ -68,7 +68,7 @@ type NewTransfer = Pick<CollectedTransfer, 'from' | 'to' | 'token' | 'amount' | 
 /** The block that transactions name, and their times, all of one collection alike. */
 export type Validity = { reference: BlockHead; head: BlockHead; hours: number }
 
-/** The bytes to sign: valid for so many hours after the newest block. */
+/** The bytes to sign: valid for some hours after the newest block. */
 export function transferBytes(transfer: NewTransfer, { reference, head, hours }: Validity) {
   const { fee_limit_sun } = transfer
   return encodeRawData({
