@@ -97,7 +97,30 @@ type StartOptions = {
   data_dir?: string
   /** Variables of this process alone. */
   env?: Readonly<Record<string, string>>
+  /** An image of podman's that it runs in, instead of the release. */
+  image?: string
 }
+
+/** The command line of a process in a container that has no right, on the network of this machine.
+ *  Variables are handed on by their names. */
+const inContainer = (image: string, folder: string, args: readonly string[], names: string[]) => [
+  'podman',
+  '--runtime=runc',
+  '--cgroup-manager=cgroupfs',
+  'run',
+  '--rm',
+  '--read-only',
+  '--cap-drop=all',
+  '--security-opt=no-new-privileges',
+  '--network=host',
+  // More than this machine allows is what podman would set.
+  '--ulimit=nofile=1024:1024',
+  '--ulimit=nproc=1024:1024',
+  `--volume=${folder}:${folder}`,
+  ...names.map((name) => `--env=${name}`),
+  image,
+  ...args,
+]
 
 /** An API signs nothing, and has no keys. */
 const walletsOf = (role: Role) => (role === 'api' ? 'addresses.json' : 'wallets.json')
@@ -253,12 +276,11 @@ export class Rig {
   async start(
     role: Role,
     more: readonly string[] = [],
-    { wallets_file = walletsOf(role), data_dir = this.folder, env = {} }: StartOptions = {},
+    { wallets_file = walletsOf(role), data_dir = this.folder, env = {}, image }: StartOptions = {},
   ): Promise<Member> {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
     const args = [
-      `${this.release}packages/service/src/main.ts`,
       'serve',
       '--role',
       role,
@@ -268,23 +290,29 @@ export class Rig {
       ready_file,
       ...nodes,
       ...more,
+      '--data-dir',
+      data_dir,
     ]
-    const child = spawn(process.execPath, [...args, '--data-dir', data_dir], {
+    const variables: Record<string, string> = {
+      ...databaseOf(role, this.database_url),
+      PENSTOCK_WALLETS: join(this.folder, wallets_file),
+      PENSTOCK_SECRET_KEY: this.secret_key,
+      PENSTOCK_REQUESTS_PER_SECOND: '0',
+      PENSTOCK_READ_REQUESTS_PER_SECOND: '0',
+      PENSTOCK_CONNECTIONS_PER_ADDRESS: '4000',
+      PENSTOCK_RECHARGE_AT: 'inclusion',
+      ...this.options.env,
+      ...env,
+    }
+    const cache = process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'penstock-torture-cache')
+    const main = `${this.release}packages/service/src/main.ts`
+    const [program, ...words] =
+      image === undefined
+        ? [process.execPath, main, ...args]
+        : inContainer(image, this.folder, args, Object.keys(variables))
+    const child = spawn(program!, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        ...databaseOf(role, this.database_url),
-        PENSTOCK_WALLETS: join(this.folder, wallets_file),
-        PENSTOCK_SECRET_KEY: this.secret_key,
-        PENSTOCK_REQUESTS_PER_SECOND: '0',
-        PENSTOCK_READ_REQUESTS_PER_SECOND: '0',
-        PENSTOCK_CONNECTIONS_PER_ADDRESS: '4000',
-        PENSTOCK_RECHARGE_AT: 'inclusion',
-        NODE_COMPILE_CACHE:
-          process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'penstock-torture-cache'),
-        ...this.options.env,
-        ...env,
-      },
+      env: { ...process.env, NODE_COMPILE_CACHE: cache, ...variables },
     })
     const member = new Member(role, child)
     this.members.push(member)

@@ -18,6 +18,7 @@
 //              [--seconds N] [--kills N]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
 //   idle       what two workers and four ask of their node while nothing is sold   [--minutes N]
+//   image      the image is built twice, equal, and one that has no right sells on a chain beside it
 //   alerts     real causes, and how long until each is told and until it is over
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
 //   strangers  all that somebody without a key can do
@@ -59,6 +60,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   migrate: async (args) => (await import('./migrate.ts')).run(args),
   twins: async (args) => (await import('./twins.ts')).run(args),
   idle: async (args) => (await import('./idle.ts')).run(args),
+  image: async (args) => (await import('./image.ts')).run(args),
   alerts: async (args) => (await import('./alerts.ts')).run(args),
   faults: async (args) => (await import('./faults.ts')).run(args),
   strangers: async (args) => (await import('./strangers.ts')).run(args),

@@ -29,6 +29,10 @@ export async function requireWritable(folder: string): Promise<void> {
   })
 }
 
+/** The rights that others must not have on a secret of ours; or on one that root hands to us by our
+ *  group, as Kubernetes and systemd do. */
+const [OF_OTHERS, OF_OTHERS_AND_WRITING] = [0o077, 0o037]
+
 /** The text of a file that holds secrets, undefined when there is none. Throws Misuse when others
  *  can read it. */
 export async function readSecretFile(file: string, holds: string): Promise<string | undefined> {
@@ -36,7 +40,8 @@ export async function readSecretFile(file: string, holds: string): Promise<strin
     if (thrown.code !== 'ENOENT') throw new Misuse(`${file} cannot be read: ${thrown.code}.`)
   })
   if (!found) return undefined
-  if ((found.mode & 0o077) !== 0) {
+  const handed_over = found.uid === 0 && process.getuid?.() !== 0
+  if ((found.mode & (handed_over ? OF_OTHERS_AND_WRITING : OF_OTHERS)) !== 0) {
     throw new Misuse(`${file} holds ${holds} and can be read by others: chmod 600 it.`)
   }
   return readFile(file, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
