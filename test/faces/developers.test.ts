@@ -192,7 +192,7 @@ portal.job('why calls were refused', 2, async (hands) => {
   await hands.press(link('Refusals'))
   const groups = portal.page.getByRole('region', { name: 'Grouped by reason' })
   const wrong = groups.getByRole('row').filter({ hasText: '/v1/balance' })
-  await hands.press(wrong.getByRole('link', { name: 'Look' }))
+  await hands.press(wrong.getByRole('link', { name: 'View' }))
   await portal.page.waitForURL(/code=1$/)
   await portal.page
     .getByText(/^It is right without/)

@@ -59,6 +59,8 @@ portal.job('a program gets a key, and calls', 3, async (hands) => {
   const login = penstock('login', '--url', url, '--profile', profile, '--json')
   const asked = await shown(login)
   assert.equal(asked.url, `${portal.origin}/portal/pair`)
+  // The program prints where to go; who comes by the pages finds it beside the keys.
+  await portal.visit('/portal/developers/keys')
   await hands.press(link('Approve a program'))
   await hands.type(field('Code'), asked.code)
   await hands.press(button('Show the program'))

@@ -62,6 +62,7 @@ export async function runMostOperations(
       'actions list',
       'actions prove',
       'customers list',
+      'customers activity',
       'orders list',
       'orders list --service energy',
       'delegations list',

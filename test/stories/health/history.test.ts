@@ -58,6 +58,27 @@ test('past hours and days add up to what the ledger says, summarised or not', as
   assert.deepEqual(await houseSummaries(world.sql, wanted), before)
 })
 
+test('the activity of customers is theirs, of the hours that are summarised', async (t) => {
+  const world = await makeWorld(t)
+  await trade(world, 3)
+  await world.advance(3_600 + 600)
+  await world.settle()
+  await world.sql`update api_key set last_used_at = ${world.now}`
+  const operator = await worldOperator(world)
+  type Row = { orders: number; failed: number; spent_sun: number; last_seen_at: string | null }
+  const rows = await operator.json<Row[]>('customers', 'activity')
+  const bought = rows.filter(({ orders }) => orders > 0)
+  assert.deepEqual(
+    bought.map(({ orders, failed }) => [orders, failed]),
+    [
+      [3, 0],
+      [3, 0],
+    ],
+  )
+  assert.equal(sumOf(bought.map(({ spent_sun }) => spent_sun)), await revenueOf(world))
+  assert.ok(bought.every(({ last_seen_at }) => last_seen_at !== null))
+})
+
 test('earnings are charges less what was given back, by day and service', async (t) => {
   const world = await makeWorld(t)
   await trade(world, 2)

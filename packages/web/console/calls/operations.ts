@@ -53,6 +53,9 @@ export type Operations = {
   'customers list': { body: { limit?: number; after?: string }; reply: { id: string; name: string;
     created_at: string; deposit_address: string; state: string; spendable_sun: number | null;
     held_sun: number | null }[] }
+  'customers activity': { body: { limit?: number; after?: string; days?: number }; reply: {
+    customer_id: string; orders: number; failed: number; spent_sun: number;
+    last_seen_at: string | null }[] }
   'customers show': { body: { customer: string }; reply: { id: string; name: string;
     created_at: string; deposit_address: string; state: string; spendable_sun: number;
     held_sun: number; subscriptions_limit: number; open_orders_limit: number; keys: { id: string;
@@ -67,6 +70,11 @@ export type Operations = {
     state: string } }
   'customers resume': { body: { customer: string; reason: string }; reply: { id: string;
     state: string } }
+  'customers statement': { body: { customer: string; since?: string; until?: string }; reply: {
+    customer_id: string; since: string | null; until: string | null; opening: { balance_sun: number;
+    spendable_sun: number }; lines: { made_at: string; id: string; kind: string; service: string;
+    external_id: string | null; amount_sun: number; held_sun: number; balance_sun: number;
+    spendable_sun: number }[]; closing: { balance_sun: number; spendable_sun: number } } }
   'approvals show': { body: object; reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
   'approvals set': { body: { second: 'none' | 'name' | 'role'; from_sun?: number; reason: string };
     reply: { second: 'none' | 'name' | 'role'; from_sun: number } }

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import type { Question } from '../../shared/calls/question.ts'
+import { Export } from '../../shared/files/export.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address } from '../../shared/parts/address.tsx'
@@ -10,8 +11,9 @@ import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import { Facts, Table } from '../../shared/parts/table.tsx'
 import { now_ms, Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
-import { mayChange, type Reply, trx, useRun } from '../calls/calls.ts'
+import { mayChange, type Reply, run, trx, useRun } from '../calls/calls.ts'
 import { Reason } from '../calls/reason.tsx'
 import { Users } from './users.tsx'
 
@@ -35,6 +37,7 @@ export default function OneCustomer({ params }: PageProps) {
         {(shown) => (
           <div class="stack">
             <Facts facts={factsOf(shown)} />
+            <Statement customer={id} />
             <OrdersByState {...shown} />
             <Keys {...shown} />
             <Users customer={id} is_closed={shown.state === 'closed'} />
@@ -44,6 +47,33 @@ export default function OneCustomer({ params }: PageProps) {
     </>
   )
 }
+
+/** Every entry of the account in this month and the one before, to take along. */
+const Statement = ({ customer }: { customer: string }) => (
+  <section class="panel">
+    <div class="panel-head">
+      <h2>{say('customer.statement')}</h2>
+      <span class="actions">
+        <a class="button" href={`${path.orders}?customer=${encodeURIComponent(customer)}`}>
+          {say('orders.all')}
+        </a>
+        <Export
+          name={`statement-${customer}`}
+          pages={async function* () {
+            const now = new Date()
+            const since = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
+            const { lines } = await run('customers statement', {
+              customer,
+              since: since.toISOString(),
+            })
+            yield lines
+          }}
+        />
+      </span>
+    </div>
+    <p class="quiet">{say('customer.statement.sentence')}</p>
+  </section>
+)
 
 type SwitchProps = { customer: Customer; question: Question<Customer> }
 

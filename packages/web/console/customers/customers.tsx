@@ -1,15 +1,15 @@
-// Customers with what they can spend, in the order of their creation.
+// Customers with what they can spend and what they did lately, in the order of their creation.
 
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { Title } from '../../shared/frame/title.tsx'
-import { Address } from '../../shared/parts/address.tsx'
 import { Money } from '../../shared/parts/money.tsx'
-import { State } from '../../shared/parts/state.tsx'
+import { Shape, State } from '../../shared/parts/state.tsx'
+import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { nameText } from '../../shared/words/name.ts'
-import { say } from '../../shared/words/words.ts'
+import { count, say } from '../../shared/words/words.ts'
 import { mayChange, type Row, trx, useRun } from '../calls/calls.ts'
 import { InviteLink } from '../calls/invite.tsx'
 import { Rows } from '../calls/rows.tsx'
@@ -22,6 +22,8 @@ const LIMIT = 25
 export default function Customers() {
   const { after } = useLocation().query
   const customers = useRun('customers list', { limit: LIMIT, ...(after && { after }) })
+  const activity = useRun('customers activity', { limit: LIMIT, ...(after && { after }) })
+  const lately = new Map((activity.answer.value ?? []).map((one) => [one.customer_id, one]))
   const is_open = useSignal(false)
   const made = useSignal<NewCustomerInvite | undefined>(undefined)
   const rows = customers.answer.value ?? []
@@ -64,7 +66,8 @@ export default function Customers() {
         none={say('customers.none')}
         caption={say('customers')}
         keyOf={({ id }) => id}
-        columns={COLUMNS()}
+        columns={columns(lately)}
+        hrefOf={({ id }) => path.customer(id)}
       />
       {rows.length === LIMIT && (
         <p class="pager">
@@ -77,25 +80,46 @@ export default function Customers() {
 
 const money = (sun: number | null) => <Money trx={trx(sun ?? 0)} />
 
-const COLUMNS = () => [
+type Activity = Row<'customers activity'>
+
+const columns = (lately: ReadonlyMap<string, Activity>): Column<Customer>[] => [
   {
     title: say('customer'),
-    cell: ({ id, name }: Customer) => <a href={path.customer(id)}>{nameText(name)}</a>,
+    cell: ({ id, name }) => <a href={path.customer(id)}>{nameText(name)}</a>,
   },
-  { title: say('state'), cell: ({ state }: Customer) => <State state={state} /> },
+  { title: say('state'), cell: ({ state }) => <State state={state} /> },
   {
     title: say('customer.spendable'),
     is_figure: true,
-    cell: ({ spendable_sun }: Customer) => money(spendable_sun),
+    cell: ({ spendable_sun }) => money(spendable_sun),
   },
+  { title: say('customer.held'), is_figure: true, cell: ({ held_sun }) => money(held_sun) },
   {
-    title: say('customer.held'),
+    title: say('customer.spent'),
     is_figure: true,
-    cell: ({ held_sun }: Customer) => money(held_sun),
+    cell: ({ id }) => money(lately.get(id)?.spent_sun ?? 0),
   },
   {
-    title: say('customer.deposit_address'),
-    cell: ({ deposit_address }: Customer) => <Address address={deposit_address} />,
+    title: say('customer.orders'),
+    is_figure: true,
+    cell: ({ id }) => count(lately.get(id)?.orders ?? 0),
   },
-  { title: say('since'), cell: ({ created_at }: Customer) => <Time at={created_at} /> },
+  {
+    title: say('customer.failed'),
+    is_figure: true,
+    cell: ({ id }) => <Failed failed={lately.get(id)?.failed ?? 0} />,
+  },
+  {
+    title: say('customer.last_seen'),
+    cell: ({ id }) => {
+      const at = lately.get(id)?.last_seen_at ?? null
+      return at === null ? say('never') : <Time at={at} relative />
+    },
+  },
 ]
+
+const Failed = ({ failed }: Pick<Activity, 'failed'>) => (
+  <span class="figure">
+    {failed > 0 && <Shape mark="look" />} {count(failed)}
+  </span>
+)

@@ -9,6 +9,7 @@ import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/portal.ts'
 import { MadeDialog } from '../../shared/users/made.tsx'
 import { nameText } from '../../shared/words/name.ts'
 import { named, say } from '../../shared/words/words.ts'
@@ -23,9 +24,14 @@ export default function Keys() {
   return (
     <>
       <Title title={say('keys')} section={say('developers')}>
-        <button type="button" class="main" onClick={() => begin({ what: 'new' })}>
-          {say('key.new')}
-        </button>
+        <span class="actions">
+          <a class="button" href={path.pair}>
+            {say('pair')}
+          </a>
+          <button type="button" class="main" onClick={() => begin({ what: 'new' })}>
+            {say('key.new')}
+          </button>
+        </span>
       </Title>
       <List<Key>
         path="/v1/keys/list"

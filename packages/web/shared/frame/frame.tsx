@@ -47,7 +47,7 @@ export function Frame(face: Face) {
             <span class="brand-mark" aria-hidden="true">
               {[...startData().brand][0]}
             </span>
-            <span class={Header ? 'wide-only' : ''}>{startData().brand}</span>
+            <span class="wide-only">{startData().brand}</span>
           </a>
           <Network />
         </span>

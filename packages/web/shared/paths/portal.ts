@@ -8,6 +8,7 @@ export const path = {
   orders: `${BASE}/orders`,
   order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
   money: `${BASE}/money`,
+  pair: `${BASE}/pair`,
   statement: `${BASE}/money/statement`,
   /** Of a month: `2026-10`. */
   statementOf: (month: string) => `${BASE}/money/statement?month=${encodeURIComponent(month)}`,

@@ -37,7 +37,7 @@ export function InviteForm({ token, invite, onJoined }: InviteFormProps) {
   }
   const fault = submission.fault.value
   return (
-    <div class="stack narrow">
+    <div class="panel narrow">
       <Greeting {...invite.value!} />
       {why_not && <p class="note warn">{why_not}</p>}
       <Form onSubmit={join} wrong={fault && <FaultNote fault={fault} />}>

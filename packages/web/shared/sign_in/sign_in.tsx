@@ -24,7 +24,7 @@ export function SignIn() {
   return (
     <>
       <Title title={say('sign_in')} />
-      <div class="stack narrow">
+      <div class="panel narrow">
         {!said && <FaultNote fault={NOT_HEARD} again={() => location.reload()} />}
         {said?.why_not && <p class="note warn">{said.why_not}</p>}
         {submission.fault.value && <FaultNote fault={submission.fault.value} />}

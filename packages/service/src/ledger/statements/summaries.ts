@@ -375,7 +375,28 @@ export async function houseSummaries(
   return [...found.values()].sort((a, b) => a.at.getTime() - b.at.getTime())
 }
 
-/** The numbers of entries that may be of then or later, those that nobody has sealed yet too. */
+export type Activity = { customer_id: string } & Pick<HouseSummary, 'orders' | 'failed'> &
+  Pick<HouseSummary, 'spent_sun'>
+
+/** The sums of each of these customers since the beginning of a day (UTC), up to the last hour that
+ *  is summarised. */
+export const activityOf = (
+  sql: Sql,
+  { customer_ids, since }: { customer_ids: readonly string[]; since: Date },
+): Promise<Activity[]> => sql<Activity>`
+  with progress as (
+    select greatest((select until from summary_progress where bucket = 'day'),
+      ${floorTo('day', since)}::timestamptz) as days_until)
+  select c.customer_id, coalesce(sum(s.orders), 0)::integer as orders,
+    coalesce(sum(s.failed), 0)::integer as failed,
+    coalesce(sum(s.spent_sun), 0)::bigint as spent_sun
+  from unnest(${customer_ids}::text[]) as c (customer_id) cross join progress
+    left join summary as s on s.customer_id = c.customer_id
+      and (s.bucket = 'day' and s.at >= ${floorTo('day', since)} and s.at < days_until
+        or s.bucket = 'hour' and s.at >= days_until)
+  group by 1`
+
+/** The numbers of entries that may be of then or later, those that are not sealed yet too. */
 async function numbersSince(sql: Query, begins_at: Date): Promise<Numbers> {
   const [found] = await sql<{ first: bigint }>`
     select coalesce(min(first_entry) filter (where sealed_at >= ${new Date(

@@ -29,7 +29,8 @@ const WORDS: Record<string, string> = {
   actions: 'prove list',
   figures: 'show history',
   alerts: 'list seen',
-  customers: 'create list show suspend resume close statement credit debit corrections limits',
+  customers:
+    'create list activity show suspend resume close statement credit debit corrections limits',
   keys: 'issue list change rotate revoke reseal',
   approvals: 'show set list give operations allow',
   invoices: 'list show reissue',

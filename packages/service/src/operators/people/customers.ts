@@ -9,6 +9,8 @@ import { type Static, Type } from 'typebox'
 import type { Action, Change } from '../../ledger/accounts/actions.ts'
 import { customerAccount } from '../../ledger/accounts/ledger.ts'
 import { statementCsv, statementOf } from '../../ledger/statements/statements.ts'
+import { activityOf } from '../../ledger/statements/summaries.ts'
+import { later } from '../../lib/clock.ts'
 import { misuse, refusal } from '../../lib/fault.ts'
 import { OPEN_ORDERS_MAX } from '../../market/orders/open_orders.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
@@ -39,6 +41,7 @@ import {
   Text,
   text,
   Whole,
+  whole,
 } from '../../platform/wire/schemas.ts'
 import { endings } from '../market/orders.ts'
 import { type Answer, change, LIMIT, limit, look, momentOf } from '../table/operation.ts'
@@ -53,6 +56,18 @@ async function requireSameAddresses(tx: Sql | Tx, deposit_address: DepositAddres
     'The deposit addresses of this database are not from the public key that is configured here.',
   )
 }
+
+const DAY_MS = 86_400_000
+
+const lastSeen = (sql: Sql, customer_ids: readonly string[]) =>
+  sql<{ customer_id: string; last_seen_at: Date | null }>`
+    select customer_id, max(at) as last_seen_at from (
+      select customer_id, last_used_at as at from api_key where customer_id = any(${customer_ids})
+      union all
+      select u.customer_id, s.used_at from service_user as u
+        join user_session as s on s.user_id = u.id
+      where u.customer_id = any(${customer_ids})) as seen
+    group by 1`
 
 /** Creates a customer. */
 async function addCustomer(
@@ -124,7 +139,7 @@ type Money = { spendable_sun: bigint; held_sun: bigint }
 /** Customers with what they have, in the order of creation. */
 async function customersWithMoney(sql: Sql, page: { after?: string | undefined; limit: number }) {
   const { after = '', limit } = page
-  const customers = await listCustomers(sql, { after, limit })
+  const customers = await listCustomers(sql, { limit, ...(after && { after }) })
   const rows = await sql<Money & { id: string }>`
     select id, posted_sun - held_sun as spendable_sun, held_sun from account
     where id = any(${customers.map(({ id }) => customerAccount(id))})`
@@ -212,6 +227,41 @@ export const customerOperations = [
     handle: async ({ sql, body: { after, limit = LIMIT } }) => ({
       value: await customersWithMoney(sql, { after, limit }),
     }),
+  }),
+  look({
+    path: '/operator/customers/activity',
+    summary: 'what customers ordered and spent lately, and when they were last seen',
+    description:
+      'A page like that of `customers list`. Sums are of whole hours. Last seen: when a key of ' +
+      'theirs was used, or somebody of theirs was signed in.',
+    body: Type.Object({
+      limit,
+      after: optional(text('CUSTOMER', 'only those created after this one: the next page')),
+      days: optional(whole('N', 'of so many days (30)', { max: 400 })),
+    }),
+    reply: ListOf({
+      customer_id: Text,
+      orders: Count,
+      failed: Count,
+      spent_sun: Sun,
+      last_seen_at: OrNull(Moment),
+    }),
+    async handle({ sql, clock, body: { after, limit = LIMIT, days = 30 } }) {
+      const customers = await listCustomers(sql, { limit, ...(after !== undefined && { after }) })
+      const customer_ids = customers.map(({ id }) => id)
+      const since = later(clock, -DAY_MS * days)
+      const seen = new Map(
+        (await lastSeen(sql, customer_ids)).map((one) => [one.customer_id, one.last_seen_at]),
+      )
+      const rows = await activityOf(sql, { customer_ids, since })
+      const by_id = new Map(rows.map((row) => [row.customer_id, row]))
+      return {
+        value: customer_ids.flatMap((id) => {
+          const row = by_id.get(id)
+          return row ? [{ ...row, last_seen_at: seen.get(id) ?? null }] : []
+        }),
+      }
+    },
   }),
   look({
     path: '/operator/customers/show',
