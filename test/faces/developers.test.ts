@@ -49,14 +49,16 @@ portal.job('a new key calls, within its limits', 3, async (hands) => {
   const name = `shop-${hands.name}`
   await hands.type(field('Name'), name)
   await hands.type(field('Networks'), '127.0.0.0/8')
+  const receiver = portal.sandbox.sandbox.funded_accounts[0]!.address
+  await hands.type(field('Receivers'), receiver)
   await hands.type(field('Daily spending limit (TRX)'), '12.5')
   await hands.press(inDialog('Create key'))
   await portal.page.getByRole('heading', { name: `Key “${name}”` }).waitFor()
   const [token, secret] = [await shownOnce('Token'), await shownOnce('Secret')]
   const { key } = await new Penstock({ url: portal.sandbox.api_url, token, secret }).whoami()
   assert.deepEqual(
-    [key.name, key.scopes, key.networks, key.daily_cap],
-    [name, ['read', 'buy'], ['127.0.0.0/8'], 12.5],
+    [key.name, key.scopes, key.networks, key.receivers, key.daily_cap],
+    [name, ['read', 'buy'], ['127.0.0.0/8'], [receiver], 12.5],
   )
 })
 
