@@ -16,7 +16,7 @@ import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
 import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
 import { issuersOf } from 'penstock-service/screening/engine/issuers.ts'
-import { moneyScreening } from 'penstock-service/screening/engine/money.ts'
+import { moneyReader } from 'penstock-service/screening/engine/money.ts'
 import {
   type HoldDepositsFrom,
   publishPolicy,
@@ -78,7 +78,7 @@ async function prepare(sql: Sql): Promise<Steps> {
   const clock = systemClock
   const kept = { carried_blocks: 100_000, checkpoint_transfers: 10 ** 9 }
   const generations = flowGenerations({ sql, clock, ...kept })
-  const money = moneyScreening({ sql, clock, generations, carried_blocks: kept.carried_blocks })
+  const money = moneyReader({ sql, clock, generations, carried_blocks: kept.carried_blocks })
   await sql`
     insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
       values (0, '', now(), 0, 0, now())`
@@ -118,7 +118,7 @@ async function measure(
   return { credit: await timed(credit, count), screen: await timed(screen, count) }
 }
 
-/** Milliseconds for each of so many. */
+/** Milliseconds for each. */
 async function timed(step: Step, count: number) {
   const [cpu, began_ms] = [process.cpuUsage(), performance.now()]
   while (await step.run());

@@ -83,7 +83,7 @@ function curveOf(addresses: number, transfers_each: number): Point[] {
   return points
 }
 
-/** Addresses that nobody has dealt with are not there, so the figures are of those that are. */
+/** Addresses without a transfer are not there, so the figures are of those that are. */
 function pointOf(
   { memory, sequence }: FlowIndex,
   { rss_before, us_per_transfer }: { rss_before: number; us_per_transfer: number },
@@ -101,7 +101,7 @@ function pointOf(
   }
 }
 
-/** Gigabytes of a worker at so many transfers an address, between two points of the curve. */
+/** Gigabytes of a worker at a number of transfers an address, between two points of the curve. */
 function readOff(points: readonly Point[], at: { transfers: number; addresses: number }) {
   const each = at.transfers / at.addresses
   const above = points.find((point) => point.transfers_each >= each) ?? points.at(-1)!

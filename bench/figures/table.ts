@@ -153,6 +153,15 @@ const SCREENING: readonly Figure[] = [
     minutes_max: 10,
   },
   {
+    name: 'flow-curve',
+    about: 'the memory of the flow index, over transfers an address',
+    lines: [
+      line('an address at two transfers', 'points.0.bytes_each', 'bytes'),
+      line('at ten', 'points.4.bytes_each', 'bytes'),
+    ],
+    minutes_max: 10,
+  },
+  {
     name: 'aml-truth',
     about: 'whether screening finds what is true, in made-up chains',
     lines: [

@@ -22,7 +22,7 @@ const SEVERE = new Set([MIXER, SANCTIONS])
 
 type Move = { from: number; to: number; amount: number }
 
-/** People hold units by number, and spend by habits that nobody can see. */
+/** People hold units by number, and spend by hidden habits. */
 class Purses {
   readonly moves: Move[] = []
   /** Of each unit that is about, those who have sent it on. */

@@ -68,7 +68,7 @@ export const labels: readonly Label[] = Array.from({ length: SERVICES }, (_, n) 
 
 export type Traffic = (draw: Draw) => { from: number; to: number }
 
-/** Traffic among so many addresses, services among them. */
+/** Traffic among addresses, some of them services. */
 export type People = { skewed: Traffic; uniform: Traffic }
 
 export function people(addresses: number): People {

@@ -15,7 +15,7 @@ import { watchBlocksStep } from './checks/watch_blocks.ts'
 import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
 import { heldSenders } from './engine/barred.ts'
 import { issuersOf } from './engine/issuers.ts'
-import { moneyScreening } from './engine/money.ts'
+import { moneyReader } from './engine/money.ts'
 import { type Download, refreshStep } from './labels/lists.ts'
 import type { Provider } from './providers/provider.ts'
 import { reportPages } from './reports/pages.ts'
@@ -94,7 +94,7 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
     ],
     issuers,
     heldSenders: heldSenders({ clock }),
-    money: moneyScreening({ sql, clock, generations, carried_blocks }),
+    money: moneyReader({ sql, clock, generations, carried_blocks }),
     /** What the flow index of this process takes. */
     indexMemory: generations.memory,
   }

@@ -8,7 +8,7 @@ import type { Needs as OfPapers } from '../people/users/papers.ts'
 import type { Common } from '../platform/wing.ts'
 import type { HeldSenders } from '../screening/engine/barred.ts'
 import type { Issuers } from '../screening/engine/issuers.ts'
-import type { MoneyScreening } from '../screening/engine/money.ts'
+import type { MoneyReader } from '../screening/engine/money.ts'
 import { collectedStep, expireStep } from './collecting/settling.ts'
 import { routes as correctionRoutes } from './corrections/routes.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
@@ -42,7 +42,7 @@ type Needs = Common &
     tryOrder: OrderPlacer['tryOrder']
     heldSenders: HeldSenders
     issuers: Issuers
-    money: MoneyScreening
+    money: MoneyReader
     readers: OfPapers
   }
 

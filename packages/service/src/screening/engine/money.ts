@@ -55,7 +55,7 @@ export type MoneyReading = {
   floors: string[]
 }
 
-export type MoneyScreening = {
+export type MoneyReader = {
   /** The last block of which it is known here what its transfers carried; undefined: of none. */
   height(): number | undefined
   /** Where money of high risk is held: the block up to which deposits can be booked; elsewhere
@@ -79,7 +79,7 @@ type Needs = {
   carried_blocks: number
 }
 
-export function moneyScreening(needs: Needs): MoneyScreening {
+export function moneyReader(needs: Needs): MoneyReader {
   const { sql, clock, generations, carried_blocks } = needs
   const height = () => {
     const generation = generations.current()

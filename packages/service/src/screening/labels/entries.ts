@@ -62,7 +62,7 @@ export async function listEntries(
     order by made_at desc, id desc limit ${limit}`
 }
 
-/** For how long an allow entry lasts when nobody says otherwise. */
+/** The days that an allow entry lasts unless another end is given. */
 export const ALLOWED_DAYS = 90
 export const allowedUntil = (made_at: Date): Date =>
   new Date(made_at.getTime() + ALLOWED_DAYS * 86_400_000)
@@ -70,8 +70,8 @@ export const allowedUntil = (made_at: Date): Date =>
 /** The severe part of an address: hundredths of a percent, and dollars where they are known. */
 export type SevereAmounts = { share_bp: number; usd: bigint | null }
 
-/** An allow entry wakes up when the severe share grows by so much, or the amount doubles and grows
- *  by so many dollars. */
+/** An allow entry wakes up when the severe share grows by the one, or the amount doubles and grows
+ *  by the other. */
 const WAKES_BP = 500
 const WAKES_USD = 1_000n
 

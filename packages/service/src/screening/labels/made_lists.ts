@@ -30,7 +30,7 @@ export type MadeList = Omit<NewList, 'columns' | 'category' | 'url' | 'hours'> &
 }
 
 const CODE = /^[a-z][a-z0-9_]{1,29}$/
-/** How surely they know it is part of what these say, so nobody is barred by them. */
+/** These say with each address how sure they are, so they never bar one. */
 const NEVER_AUTHORITIES: readonly ReaderName[] = ['tagpack', 'opensanctions']
 
 /** Makes a list, which has nothing yet. Throws Refused when it is not sound, or its code is

@@ -37,7 +37,7 @@ import {
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { HeldSenders } from '../../screening/engine/barred.ts'
 import type { Issuers } from '../../screening/engine/issuers.ts'
-import type { Money, MoneyReading, MoneyScreening } from '../../screening/engine/money.ts'
+import type { Money, MoneyReader, MoneyReading } from '../../screening/engine/money.ts'
 import { currentPolicy } from '../../screening/engine/policy.ts'
 import {
   BLOCKED,
@@ -57,7 +57,7 @@ export type Needs = {
   recharge_at: 'inclusion' | 'solid'
   heldSenders: HeldSenders
   issuers: Issuers
-  money: Pick<MoneyScreening, 'bookableUntil' | 'height' | 'read'>
+  money: Pick<MoneyReader, 'bookableUntil' | 'height' | 'read'>
   /** What would be held is ignored when it is less than this. */
   dust_sun: bigint
 }

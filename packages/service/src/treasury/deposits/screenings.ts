@@ -1,6 +1,6 @@
 // The money of deposits by where it came from: for each that is booked. Where the policy
-// holds money of high risk it is known before the deposit is booked (arrivals.ts); elsewhere nobody
-// waits for it.
+// holds money of high risk it is known before the deposit is booked (arrivals.ts); elsewhere no
+// deposit waits for it.
 //
 //   queued -> screened           its shares and level, when the index has its block
 //          -> with its ways      of what is not low, or was held
@@ -10,22 +10,26 @@ import type { Clock } from '../../lib/clock.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import type { Money, MoneyReading, MoneyScreening, MoneyWay } from '../../screening/engine/money.ts'
+import type { Money, MoneyReader, MoneyReading, MoneyWay } from '../../screening/engine/money.ts'
 import { currentPolicy, type Policy, readPolicy } from '../../screening/engine/policy.ts'
 import type { Place } from './forms.ts'
 
 /** The findings about a deposit. `reading` is null while it is queued, and where the log does not
  *  have it. */
-export type DepositScreening = Place & {
+export type DepositFindings = Place & {
   screened_at: Date | null
   reading: MoneyReading | null
   ways: MoneyWay[] | null
 }
 
-type Booked = Place & { block_number: number; reading?: MoneyReading | undefined }
+type ScreeningInput = Place & { block_number: number; reading?: MoneyReading | undefined }
 
 /** Queues deposits that are booked; those with a reading are screened. */
-export async function noteScreenings(tx: Tx, booked: readonly Booked[], now: Date): Promise<void> {
+export async function noteScreenings(
+  tx: Tx,
+  booked: readonly ScreeningInput[],
+  now: Date,
+): Promise<void> {
   if (booked.length === 0) return
   const read = booked.map(({ reading }) => reading)
   await tx`
@@ -70,7 +74,7 @@ const moneyOf = (row: OpenRow): Money => ({
 export function screenDepositsStep(needs: {
   sql: Sql
   clock: Clock
-  money: Pick<MoneyScreening, 'height' | 'read' | 'ways'>
+  money: Pick<MoneyReader, 'height' | 'read' | 'ways'>
 }): Step {
   const { sql, clock, money } = needs
   return {
@@ -103,7 +107,7 @@ type WholeRow = OpenRow & { ways: MoneyWay[] }
 
 /** With the ways of those that somebody will look at. */
 async function withWays(
-  { sql, money }: { sql: Sql; money: Pick<MoneyScreening, 'ways'> },
+  { sql, money }: { sql: Sql; money: Pick<MoneyReader, 'ways'> },
   newest: Policy,
   rows: readonly OpenRow[],
 ): Promise<WholeRow[]> {
@@ -136,8 +140,8 @@ async function store(sql: Sql, now: Date, rows: readonly WholeRow[]): Promise<vo
 }
 
 /** The findings about the deposits of a transaction. */
-export async function findScreenings(sql: Sql, tx_id: string): Promise<DepositScreening[]> {
-  return sql<DepositScreening>`
+export async function findScreenings(sql: Sql, tx_id: string): Promise<DepositFindings[]> {
+  return sql<DepositFindings>`
     select tx_id, position, screened_at, reading, ways from deposit_screening
     where tx_id = ${tx_id} order by position`
 }
