@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { selectorOf } from 'penstock-devchain/calls/abi.ts'
 import {
   type Policy,
   publishPolicy,
@@ -247,4 +248,33 @@ test('tokens of high risk are held as that, and what is dust is ignored', async 
   ])
   const [screening] = await findScreenings(world.sql, paid[0]!)
   assert.equal(screening!.reading!.severe_usd, '2000.00')
+})
+
+test('what a contract sends is held by where it came from, once it is borne out', async (t) => {
+  const { world, anna } = await withMule(t, HIGH)
+  const owner = world.person('owner', 10_000)
+  const send = (name: string) => {
+    const contract = world.person(name)
+    world.scene.post('/devchain/contract', { address: contract.address, owner: owner.address })
+    world.scene.post('/devchain/fund', { address: contract.address, sun: 9_000n * TRX })
+    const data =
+      selectorOf('send(address,uint256)') +
+      addressWord(anna.deposit_address) +
+      numberWord(5_000n * TRX)
+    const call = { contract_address: contract.hex, data }
+    const answer = world.scene.send(owner, 'TriggerSmartContract', call, { fee_limit: 900n * TRX })
+    world.mine()
+    return { address: contract.address, tx_id: String(answer.txid) }
+  }
+  const [tumbler, splitter] = [send('tumbler'), send('splitter')]
+  await label(world, tumbler.address, 'mixer')
+  // The index is ready with the label before their blocks are solid.
+  await world.drain()
+  await world.solidify()
+  await world.solidify()
+  assert.deepEqual(await fatesOf(world, [tumbler.tx_id, splitter.tx_id]), [
+    ['held', HIGH_RISK],
+    ['credited', null],
+  ])
+  assert.equal(await anna.balance(), 5_000)
 })
