@@ -97,6 +97,8 @@ const without = <Row>(rows: Row[], fits: (row: Row) => boolean) =>
 const sold = ({ state, service }: Order) => state === 'success' && service === 'resource_bundle'
 const isCustomers = ({ id }: Account) => /^customer:01/.test(id)
 
+const moved = { kind: 'move' as const, hold_id: null, amount_sun: 5n, made_at: new Date(0) }
+
 /** What is made wrong, how, and what must be said of it. */
 const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: RegExp][] = [
   [
@@ -105,6 +107,22 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
       first(transfers, ({ kind }) => kind === 'capture').credit = 'nobody'
     },
     /^C1 .* to nobody/,
+  ],
+  [
+    'a collection that is booked and in no block',
+    ({ transfers }) => {
+      const debit = 'treasury:collected'
+      transfers.push({ ...moved, id: 'collected:x', debit, credit: 'world' })
+    },
+    /^C18 collected:x books 5/,
+  ],
+  [
+    'a reward that is booked and in no block',
+    ({ transfers }) => {
+      const debit = 'treasury:wallets'
+      transfers.push({ ...moved, id: 'reward:x', debit, credit: 'income:votes' })
+    },
+    /^C19 reward:x books 5/,
   ],
   [
     'a capture from another account than the hold was of',

@@ -46,6 +46,7 @@ import { providerOperations } from './screening/providers.ts'
 import { reviewOperations } from './screening/reviews.ts'
 import { watchOperations } from './screening/watches.ts'
 import type { Operation } from './table/operation.ts'
+import { accountOperations } from './treasury/accounts.ts'
 import { collectingOperations } from './treasury/collecting.ts'
 import { approvalOperations, correctionOperations } from './treasury/corrections.ts'
 import { depositWalletOperations } from './treasury/deposit_wallet.ts'
@@ -79,6 +80,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...depositOperations,
   ...collectingOperations,
   ...voteOperations,
+  ...accountOperations,
   ...subscriptionOperations,
   ...chainOperations,
   ...signerOperations,

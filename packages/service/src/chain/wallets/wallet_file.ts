@@ -25,7 +25,7 @@ export type Wallets = {
    *  from it. */
   deposit_xpub: string
   /** Wallets of the pool again, with another permission and key: 4 (vote) and 13 (withdraw what
-   *  votes have earned). Left out: nobody votes. */
+   *  votes have earned). Left out: no votes. */
   votes?: Wallet[]
   /** Where deposits may be collected to: addresses of the operator's whose keys are on no server.
    *  Left out: deposits are not collected by this service. */

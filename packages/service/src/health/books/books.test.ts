@@ -103,6 +103,18 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     ['C1', 'C2', 'C4', 'C7'],
   ],
   [
+    'a collection that nothing has left by',
+    `insert into transfer
+       values ('collected:x', 'move', null, 'treasury:collected', 'world', 5, now())`,
+    ['C18'],
+  ],
+  [
+    'a reward that nobody has withdrawn',
+    `insert into transfer
+       values ('reward:x', 'move', null, 'treasury:wallets', 'income:votes', 5, now())`,
+    ['C7', 'C19'],
+  ],
+  [
     'a balance that is kept wrongly',
     `update account set posted_sun = posted_sun + 1 where id like 'customer:01%'`,
     ['C2', 'C7'],
@@ -626,7 +638,7 @@ test('rules about the chain are not checked while no node answers or it is behin
     states(reports).filter((one) => one.endsWith('not checked'))
   const { sql } = world
   const without = await checkAllBooks({ sql, wait: async () => {}, chain: undefined })
-  const by_node = ['C5', 'C6', 'C6', 'C8', 'C13'].map((rule) => `${rule} not checked`)
+  const by_node = ['C5', 'C6', 'C6', 'C8', 'C13', 'C19'].map((rule) => `${rule} not checked`)
   assert.deepEqual(unchecked(without), by_node)
   const away = await look(sql, () => Promise.reject(new Error('ECONNREFUSED')))
   assert.ok(unchecked(away).includes('C8 not checked'))

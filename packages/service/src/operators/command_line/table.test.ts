@@ -46,6 +46,7 @@ const WORDS: Record<string, string> = {
   deposits: 'list show resolve recount',
   treasury: 'show collect list file adopt',
   votes: 'show set',
+  accounts: 'export',
   subscriptions: 'list show stop',
   attempts: 'list show',
   pool: 'show forecast stakes',

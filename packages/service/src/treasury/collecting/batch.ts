@@ -98,7 +98,7 @@ export const bandwidthOf = (raw: Uint8Array): number =>
   encodeTransaction(raw, [SIGNATURE]).length + RESULT_BYTES
 
 /** Reads the bytes. Throws Refused when they are anything else than a plain transfer of TRX or of a
- *  token, by the owner: one more byte would be one that nobody has looked at. */
+ *  token, by the owner: one more byte would be one that was not read. */
 export function readTransfer(raw: Uint8Array): CollectedTransfer {
   const { contract: contracts, expiration, fee_limit = 0n, ...rest } = decodeRawData(raw)
   const [first] = contracts
