@@ -35,6 +35,7 @@ type Cast = Record<
   | 'poor'
   | 'walletless'
   | 'capped'
+  | 'bound'
   | 'reader'
   | 'screener'
   | 'suspended'
@@ -67,7 +68,7 @@ const set =
     }
   }
 const as =
-  (who: 'poor' | 'walletless' | 'capped' | 'guesser' | 'full'): Mistake =>
+  (who: 'poor' | 'walletless' | 'capped' | 'bound' | 'guesser' | 'full'): Mistake =>
   (draft, cast) => {
     draft.who = cast[who]
   }
@@ -155,6 +156,7 @@ const PROOFS: Record<string, Proof> = {
       set({ 'params.amounts.bandwidth': 1 }),
       longKey,
       unnamed,
+      as('bound'),
       set({ external_id: 'taken' }),
       offSale('resource_bundle'),
       as('full'),
@@ -182,6 +184,7 @@ const PROOFS: Record<string, Proof> = {
       longKey,
       unnamed,
       set({ external_id: 'taken' }),
+      as('bound'),
       set({ subscription_id: 'gone' }),
       set({ subscription_id: 'energy_pack_100', 'params.duration': 31 }),
       set({ subscription_id: 'energy_pack_100', 'params.transactions_limit': 101 }),
@@ -300,6 +303,7 @@ async function makeCast(world: World): Promise<Cast> {
     walletless: await customer('walletless', 1_000),
     // What they have spent by now is 13.35.
     capped: await customer('capped', 1_000, 14_000_000n),
+    bound: await customer('bound', 1_000),
     guesser: await customer('guesser', 1_000),
     full: await customer('full', 1_000),
   }
@@ -324,6 +328,8 @@ async function makeCast(world: World): Promise<Cast> {
   await world.sql`
     update customer set subscriptions_limit = 0, open_orders_limit = 0 where id = ${people.full.id}`
   await world.sql`update customer set state = 'suspended' where id = ${suspended.id}`
+  await world.sql`
+    update api_key set receivers = ${[place('other')]} where customer_id = ${people.bound.id}`
   const towns = {
     bob: place('bob'),
     nina: world.person('nina').address,
@@ -351,7 +357,8 @@ async function strictKeyOf(
 ): Promise<Customer> {
   const needs = { ...world.app, clock: { now: () => world.now }, random }
   const [first] = await world.sql<NewKey>`
-    select customer_id, name, scopes, daily_cap_sun, require_external_id, id as spends_from
+    select customer_id, name, scopes, receivers, daily_cap_sun, require_external_id,
+      id as spends_from
     from api_key where customer_id = ${id}`
   const key = await world.sql.begin((tx) => issueKey(tx, needs, { ...first!, require_v2: true }))
   return new Customer(world, { id, deposit_address, token: key.token, secret: key.secret })

@@ -391,7 +391,8 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
     async handle({ body, customer, headers, reply_headers }) {
       const { refusal: unsold, ...asked } = readPurchase(body, await prices())
       const external_id = externalId(body.external_id, { headers, customer })
-      const refusal = refuseBuyer(customer, asked.address) ?? unsold
+      const refusal =
+        (customer.suspended ? undefined : unsold) ?? refuseBuyer(customer, asked.address)
       if (refusal && external_id === null) throw refusal
       const { customer_id } = customer
       const key = cappedKey(customer)
