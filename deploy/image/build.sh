@@ -64,9 +64,10 @@ trap 'buildah rm "$container" > /dev/null; rm -rf "$work"' EXIT
 buildah copy --quiet --chown 0:0 "$container" "$image/" / > /dev/null
 chown_data() { chown 65532:65532 "$(buildah mount "$container")/data"; }
 chown_data
+main=/app/node_modules/penstock-service/src/main.js
 buildah config --user 65532:65532 --workingdir /data --env NODE_ENV=production \
   --env SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt --volume /data --port 8080 \
-  --entrypoint '["/usr/bin/node","--max-semi-space-size=32","/app/node_modules/penstock-service/src/main.js"]' \
+  --entrypoint "[\"/usr/bin/node\",\"--max-semi-space-size=32\",\"$main\"]" \
   --cmd '["--help"]' --label org.opencontainers.image.title=penstock \
   --label org.opencontainers.image.licenses=Apache-2.0 "$container"
 buildah commit --quiet --omit-history --timestamp "$moment" "$container" "$tag" > /dev/null

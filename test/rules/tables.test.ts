@@ -8,7 +8,8 @@ import { floorOf } from './floors.ts'
 
 /** The tables of each room. */
 const TABLES: Record<string, string> = {
-  'ledger/accounts': 'account customer_action transfer journal journal_mark operator_action',
+  'ledger/accounts':
+    'account customer_action transfer journal journal_mark operator_action sealed_sum sums_seal',
   'platform/steps': 'duty',
   'chain/follow': 'attempt block chain cursor node_dispute node_hiding',
   'chain/wallets': 'wallet_check',

@@ -18,7 +18,7 @@
 //              [--seconds N] [--kills N]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
 //   idle       what two workers and four ask of their node while nothing is sold   [--minutes N]
-//   image      the image is built twice, equal, and one that has no right sells on a chain beside it
+//   image      the image is built twice, equal, and sells on a chain beside it without a right
 //   alerts     real causes, and how long until each is told and until it is over
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
 //   strangers  all that somebody without a key can do

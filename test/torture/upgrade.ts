@@ -1,9 +1,10 @@
-// `npm run torture -- upgrade`: the release before and this one together on one database, under
-// load. The one before makes the database and sells; this one migrates beside it; then one process
-// after another is exchanged, forward and back, until the time is over. No request may fail, and
-// rows, chain and what customers were told must agree. The release before is the last tag, or,
-// where that has the same migrations or there is none, the last commit with others; or the one that
-// --from names. It is checked out and installed once, into a temporary folder.
+// `npm run torture -- upgrade`: a release before and this one together on one database, under load,
+// as docs/operators/upgrade.md says. The one before makes the database and sells; this one migrates
+// beside it; then one process after another is exchanged, forward and back, until the time is over.
+// No request may fail, and rows, chain and what customers were told must agree. It goes from the
+// last tag and from the one before, each for half of the time; where no tag has other migrations,
+// from the last commit that has; or from the one that --from names. A release behind a contract is
+// left out. Each is checked out and installed once, into a temporary folder.
 
 import { execFile } from 'node:child_process'
 import { mkdir, stat } from 'node:fs/promises'
@@ -44,7 +45,31 @@ export async function run(args: string[]): Promise<boolean> {
     say(json ? JSON.stringify({ not_run: why }) : `not run: ${why}`)
     return true
   }
-  const from = await commitOf(texts.from)
+  const commits = await commitsOf(texts.from)
+  const minutes = numbers.minutes / commits.length
+  const results: Result[] = []
+  for (const from of commits) results.push(await upgradeFrom(from, minutes, json))
+  const [only, ...others] = results
+  say(JSON.stringify(others.length === 0 ? only : { runs: results }, null, json ? 0 : 2))
+  return results.every(({ lost, failed_requests, findings }) => {
+    return lost + failed_requests + findings.length === 0
+  })
+}
+
+type Result = {
+  from: string
+  migrations: number[]
+  rolls: { forward: number; back: number }
+  orders: number
+  lost: number
+  failed_requests: number
+  refused: Record<string, number>
+  slowest_stop_ms: number
+  findings: string[]
+}
+
+/** Goes from one release to this one, and back and forth. */
+async function upgradeFrom(from: string, minutes: number, json: boolean): Promise<Result> {
   const before = await release(from)
   const rig = await Rig.open({ release: before })
   const buyers = new Buyers(rig)
@@ -60,7 +85,7 @@ export async function run(args: string[]): Promise<boolean> {
     rig.release = ROOT
     const migrated = await rig.operate('migrate', '--json')
     const { migrations } = JSON.parse(migrated) as { migrations: { number: number }[] }
-    const end_ms = performance.now() + numbers.minutes * 60_000
+    const end_ms = performance.now() + minutes * 60_000
     do {
       for (const [way, folder] of [
         ['forward', ROOT],
@@ -80,7 +105,7 @@ export async function run(args: string[]): Promise<boolean> {
     for (const finding of [...(await rig.lookAtRest()), ...buyers.contradictions])
       findings.add(finding)
     const lost = await buyers.lostAtRest()
-    const result = {
+    return {
       from: from.slice(0, 12),
       migrations: migrations.map(({ number }) => number),
       rolls,
@@ -91,8 +116,6 @@ export async function run(args: string[]): Promise<boolean> {
       slowest_stop_ms: slowest_ms,
       findings: [...findings].slice(0, 20),
     }
-    say(JSON.stringify(result, null, json ? 0 : 2))
-    return lost + buyers.unanswered + findings.size === 0
   } finally {
     await rig.close()
   }
@@ -100,22 +123,34 @@ export async function run(args: string[]): Promise<boolean> {
 
 const MIGRATIONS = 'packages/service/db/[0-9]*.sql'
 
-/** The commit that is the release before. Throws Misuse. */
-async function commitOf(named: string | undefined): Promise<string> {
-  const commit =
-    named === undefined
-      ? ((await lastTag()) ?? (await lastWithOtherMigrations()))
-      : await git('rev-parse', '--verify', `${named}^{commit}`)
+const RELEASES = 2
+
+/** The commits that are releases before. Throws Misuse when there is none that can go on. */
+async function commitsOf(named: string | undefined): Promise<string[]> {
+  const tagged = await lastTags()
+  const wanted =
+    named !== undefined
+      ? [await git('rev-parse', '--verify', `${named}^{commit}`)]
+      : tagged.length > 0
+        ? tagged
+        : [await lastWithOtherMigrations()]
+  const contracts = await Promise.all(wanted.map(contractAfter))
+  const able = wanted.filter((_, i) => contracts[i] === undefined)
+  if (able.length === 0)
+    throw new Misuse(
+      `Migration ${contracts[0]} is a contract: ${wanted[0]!.slice(0, 12)} cannot go on behind it.`,
+    )
+  return able
+}
+
+/** The number of the first migration that the release cannot go on behind. */
+async function contractAfter(commit: string): Promise<number | undefined> {
   const before = (await migrationsOf(commit)).map((path) => path.slice(path.lastIndexOf('/') + 1))
   const contract = (await readMigrations()).find(
     ({ kind, number }) =>
       kind === 'contract' && !before.some((file) => Number(file.slice(0, 4)) === number),
   )
-  if (contract)
-    throw new Misuse(
-      `Migration ${contract.number} is a contract: ${commit.slice(0, 12)} cannot go on behind it.`,
-    )
-  return commit
+  return contract?.number
 }
 
 const migrationsOf = async (commit: string) =>
@@ -123,12 +158,15 @@ const migrationsOf = async (commit: string) =>
     .split('\n')
     .filter((path) => /\/\d{4}_\w+\.sql$/.test(path))
 
-/** The newest tag, when its migrations are others than today's. */
-async function lastTag(): Promise<string | undefined> {
-  const [tag] = (await git('tag', '--merged', 'HEAD', '--sort=-creatordate')).split('\n')
-  if (tag === undefined || tag === '') return undefined
-  const [then, now] = await Promise.all([migrationsOf(tag), migrationsOf('HEAD')])
-  return then.length === now.length ? undefined : git('rev-parse', '--verify', `${tag}^{commit}`)
+/** The newest tags whose migrations are others than today's, the newest first. */
+async function lastTags(): Promise<string[]> {
+  const tags = (await git('tag', '--merged', 'HEAD', '--sort=-creatordate')).split('\n')
+  const now = (await migrationsOf('HEAD')).length
+  const found: string[] = []
+  for (const tag of tags.filter((one) => one !== '').slice(0, RELEASES))
+    if ((await migrationsOf(tag)).length !== now)
+      found.push(await git('rev-parse', '--verify', `${tag}^{commit}`))
+  return found
 }
 
 /** The commit before the one that has added the last migration, whatever its number is. */

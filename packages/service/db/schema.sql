@@ -1496,6 +1496,13 @@ create index reward_claim_attempt on reward_claim (attempt_id);
 create index reward_claim_of_wallet on reward_claim (wallet, made_at);
 create unique index reward_claim_one_claiming on reward_claim (wallet) where (state = 'claiming');
 
+create table sealed_sum (
+  account text not null,
+  posted_sun bigint not null,
+  held_sun bigint not null,
+  constraint sealed_sum_pkey primary key (account)
+);
+
 create table service (
   name text not null,
   on_sale boolean not null,
@@ -1690,6 +1697,18 @@ create table summary_progress (
   entry bigint default 0 not null,
   constraint summary_progress_pkey primary key (bucket),
   constraint summary_progress_bucket check (bucket in ('hour', 'day'))
+);
+
+create table sums_seal (
+  one boolean default true not null,
+  number bigint not null,
+  last_entry bigint not null,
+  sha256 text not null,
+  sums_sha256 text not null,
+  took_ms bigint not null,
+  made_at timestamptz not null,
+  constraint sums_seal_pkey primary key (one),
+  constraint sums_seal_has_one_row check (one)
 );
 
 create table transfer (

@@ -26,6 +26,7 @@ test('a secret that others can read is refused', async () => {
 })
 
 const GROUP = 65_532
+const MODULE = pathToFileURL(join(import.meta.dirname, 'files.ts'))
 const NOT_ROOT = process.getuid?.() !== 0 && 'not run: only root hands files over'
 
 test('one that root hands over by the group is taken, as long as it cannot be written', {
@@ -33,7 +34,7 @@ test('one that root hands over by the group is taken, as long as it cannot be wr
 }, () => {
   chownSync(file, 0, GROUP)
   const program = `
-    import { readSecretFile } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'files.ts')))}
+    import { readSecretFile } from ${JSON.stringify(MODULE)}
     console.log(await readSecretFile(${JSON.stringify(file)}, 'a secret').catch((one) => one.name))`
   const readBySomebody = (mode: number) => {
     chmodSync(file, mode)

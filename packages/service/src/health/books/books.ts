@@ -6,6 +6,12 @@
 
 import { accountSums } from '../../ledger/accounts/books.ts'
 import type { Root } from '../../ledger/accounts/roots.ts'
+import {
+  type SealedSums,
+  type SumsSeal,
+  sumsAtNewestSeal,
+  sumsFromSeal,
+} from '../../ledger/accounts/sealed_sums.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import {
@@ -69,16 +75,32 @@ export const NODE_RULES = [
   },
 ] as const
 
+/** How much of the ledger is looked at. */
+export type BooksStart = {
+  /** Only blocks from then on are read from the node; undefined: all. */
+  since?: Date | undefined
+  /** The seal at which a whole check held; undefined: from the beginning. */
+  from?: SumsSeal | undefined
+  /** Is given the sums at the newest seal, of the same snapshot. A look that is not whole has
+   *  none. */
+  sealed?: ((sums: SealedSums | undefined) => void) | undefined
+}
+
 /** The rules about rows, in one snapshot. */
-async function lookAtRows(sql: Sql, noted: readonly Root[]): Promise<RuleReport[]> {
+async function lookAtRows(
+  sql: Sql,
+  noted: readonly Root[],
+  { from, sealed }: BooksStart,
+): Promise<RuleReport[]> {
   return sql.begin(async (tx) => {
     await tx`set transaction isolation level repeatable read, read only`
     // The joins of millions of rows stay in memory; it is given back with the transaction.
     await tx`set local work_mem = '128MB'`
-    const sums = await accountSums(tx)
+    const sums = await (from ? sumsFromSeal(tx, from) : accountSums(tx))
     const reports: RuleReport[] = []
     for (const { find, ...rule } of ROW_RULES)
-      reports.push(report(rule, await find(tx, sums, noted), null))
+      reports.push(report(rule, await find(tx, sums, noted, from), null))
+    sealed?.(from ? undefined : await sumsAtNewestSeal(tx))
     return reports
   })
 }
@@ -137,14 +159,13 @@ async function lookAtChain(
   return [...(await in_blocks), ...(await holdings), ...(await stakes), ...(await rewards)]
 }
 
-/** One look at everything. Without a node the rules about the chain are left out. `since`: only
- *  blocks from then on are read from the node. */
+/** One look at everything. Without a node the rules about the chain are left out. */
 export async function lookAtBooks(
   { sql, chain, notedRoots }: BooksSources,
-  since?: Date,
+  start: BooksStart = {},
 ): Promise<RuleReport[]> {
-  const rows = await lookAtRows(sql, (await notedRoots?.()) ?? [])
-  return chain ? [...rows, ...(await lookAtChain(sql, chain, since))] : rows
+  const rows = await lookAtRows(sql, (await notedRoots?.()) ?? [], start)
+  return chain ? [...rows, ...(await lookAtChain(sql, chain, start.since))] : rows
 }
 
 export type BooksSources = {
@@ -165,7 +186,7 @@ export async function checkAllBooks(
   { sql, chain, notedRoots, wait }: BooksSources & { wait(ms: number): Promise<void> },
   since?: Date,
 ): Promise<RuleReport[]> {
-  const look = () => lookAtBooks({ sql, chain, notedRoots }, since)
+  const look = () => lookAtBooks({ sql, chain, notedRoots }, { since })
   const first = await look()
   const again =
     first.some(({ state }) => state !== 'holds') && (await wait(LOOK_AGAIN_MS).then(look))

@@ -12,7 +12,9 @@ import {
   WRITTEN_OFF,
 } from '../../ledger/accounts/ledger.ts'
 import { checkRoots, type Root } from '../../ledger/accounts/roots.ts'
+import { type SumsSeal, wrongSeal, wrongSums } from '../../ledger/accounts/sealed_sums.ts'
 import { checkJournal } from '../../ledger/accounts/seals.ts'
+import { firstIdAt } from '../../lib/ids.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { COLLECTED, NETWORK_FEES } from '../../treasury/collecting/collections.ts'
@@ -47,9 +49,23 @@ export type RowRule = {
   rule: string
   says: string
   stops_selling: boolean
-  /** `noted`: roots that were noted outside of the database. */
-  find(tx: Tx, sums: readonly AccountSum[], noted: readonly Root[]): Promise<Finding[]>
+  /** `noted`: roots that were noted outside of the database. `from`: the seal at which the ledger
+   *  was right; undefined: everything is looked at. */
+  find(
+    tx: Tx,
+    sums: readonly AccountSum[],
+    noted: readonly Root[],
+    from?: SumsSeal,
+  ): Promise<Finding[]>
 }
+
+/** Orders take no longer than this from the purchase to the end of their hour, however late. */
+const ORDER_MS_MAX = 2 * 86_400_000
+
+/** The first order that a check looks at which goes on from a seal: what was over before that, and
+ *  right, does not change. */
+const firstOrder = (from: SumsSeal | undefined): string =>
+  from ? firstIdAt(new Date(from.made_at.getTime() - ORDER_MS_MAX)) : ''
 
 export const ROW_RULES: readonly RowRule[] = [
   {
@@ -67,8 +83,8 @@ export const ROW_RULES: readonly RowRule[] = [
     rule: 'C2',
     says: 'kept balances are what the entries say, and every hold was resolved as it was made',
     stops_selling: true,
-    find: async (tx, sums) =>
-      (await checkBooks(tx, sums)).map(({ rule, subject, found }) => ({
+    find: async (tx, sums, _noted, from) =>
+      (await checkBooks(tx, sums, from?.last_entry)).map(({ rule, subject, found }) => ({
         subject,
         found: `${rule}: ${found}`,
       })),
@@ -194,10 +210,11 @@ export const ROW_RULES: readonly RowRule[] = [
       'what was charged was delivered, in full, to whom it was bought for, ' +
       'by transactions that serve nothing else',
     stops_selling: true,
-    find: (tx) => tx<Finding>`
+    find: (tx, _sums, _noted, from) => tx<Finding>`
       with part as materialized (
         select d.id, d.order_id, d.resource, d.amount, d.state, a.state as attempt_state, a.tx_id
         from delegation as d join attempt as a on a.id = d.attempt_id
+        where d.order_id >= ${firstOrder(from)}
       ), given as (
         select order_id, sum(amount) filter (where resource = 'energy'
           and state <> 'failed') as energy,
@@ -209,6 +226,7 @@ export const ROW_RULES: readonly RowRule[] = [
           0) as got_bandwidth,
                coalesce(given.tx_ids, '{}') as tx_ids
         from orders as o left join given on given.order_id = o.id
+        where o.id >= ${firstOrder(from)}
       )
       select id as subject, format('%s of %s energy, %s of %s bandwidth', got_energy, energy,
         got_bandwidth, bandwidth) as found
@@ -218,6 +236,7 @@ export const ROW_RULES: readonly RowRule[] = [
              and (got_energy <> energy or got_bandwidth <> bandwidth))
       union all
       select tx_id, format('%s orders', count(*)) from orders where tx_id is not null
+        and id >= ${firstOrder(from)}
         group by tx_id having count(*) > 1
       union all
       select id, format('its transaction %s is none of its own', tx_id) from sold
@@ -233,12 +252,14 @@ export const ROW_RULES: readonly RowRule[] = [
       union all
       select d.id, format('bought for %s, delegated to %s', o.address, d.receiver)
       from delegation as d join orders as o on o.id = d.order_id where d.receiver <> o.address
+        and d.order_id >= ${firstOrder(from)}
       union all
       select o.id, format('its activation is %s, by a transaction that is %s', v.state,
         coalesce(a.state, 'not there'))
       from orders as o join activation as v on v.id = o.activation_id left join attempt as a
         on a.id = v.attempt_id
-      where o.state = 'success' and (o.service = 'activate_address' or o.fee_sun > 0)
+      where o.id >= ${firstOrder(from)} and o.state = 'success'
+        and (o.service = 'activate_address' or o.fee_sun > 0)
         and (v.state = 'failed' or (v.state = 'active' and a.state not in ('included', 'solid')))
       order by 1 limit ${FINDINGS_MAX}`,
   },
@@ -335,25 +356,28 @@ export const ROW_RULES: readonly RowRule[] = [
     rule: 'C9',
     says: 'what is taken back is not taken too early, and is exactly what was delegated',
     stops_selling: true,
-    find: (tx) => tx<Finding>`
+    find: (tx, _sums, _noted, from) => tx<Finding>`
+      with d as not materialized (
+        select * from delegation where order_id >= ${firstOrder(from)}
+      )
       select d.id as subject, format('taken back at %s, due at %s', d.reclaimed_at,
-        d.expires_at) as found from delegation as d
+        d.expires_at) as found from d
       where d.reclaimed_at < d.expires_at
       union all
       select d.id, format('paid for an hour, and its time was %s', d.expires_at - d.delegated_at)
-      from delegation as d join orders as o on o.id = d.order_id
+      from d join orders as o on o.id = d.order_id
       where o.state = 'success' and o.amount_sun > 0
         and d.expires_at <> d.delegated_at + interval '1 hour'
       union all
       select d.id, format('its hour is counted from %s, its block is of %s', d.delegated_at,
         a.block_time)
-      from delegation as d join attempt as a on a.id = d.attempt_id
+      from d join attempt as a on a.id = d.attempt_id
       where d.delegated_at <> a.block_time and (d.state in ('reclaiming', 'ended')
         or not a.uncovered)
       union all
       select d.id, format('ended at %s by a transaction that is %s, of %s', d.reclaimed_at,
         a.state, a.block_time)
-      from delegation as d join attempt as a on a.id = d.reclaim_id
+      from d join attempt as a on a.id = d.reclaim_id
       where d.state = 'ended' and (a.state not in ('included', 'solid')
         or (d.reclaimed_at <> a.block_time and not a.uncovered))
       union all
@@ -362,17 +386,17 @@ export const ROW_RULES: readonly RowRule[] = [
       from (
         select d.*, trunc(stake_sun / 1000000.0 * total_limit / nullif(total_weight, 0)) as units,
           ceil(amount * 1.01) as wanted
-        from delegation as d where total_limit is not null and total_weight is not null) as d
+        from d where total_limit is not null and total_weight is not null) as d
       where units is null or units < wanted - 1 or (stake_sun > 1000000
         and units > wanted + 2 + total_limit / total_weight / 1000000)
       union all
       select d.id, format('the transaction %s is about %s sun, the delegation about %s', tx_id,
                           contract #>> '{parameter,value,balance,int64}', stake_sun)
       from (
-        select d.*, a.tx_id, a.contract, 'DelegateResourceContract' as type from delegation as d
+        select d.*, a.tx_id, a.contract, 'DelegateResourceContract' as type from d
           join attempt as a on a.id = d.attempt_id
         union all
-        select d.*, a.tx_id, a.contract, 'UnDelegateResourceContract' from delegation as d
+        select d.*, a.tx_id, a.contract, 'UnDelegateResourceContract' from d
           join attempt as a on a.id = d.reclaim_id
       ) as d
       where contract #>> '{parameter,value,balance,int64}' is distinct from stake_sun::text
@@ -397,8 +421,9 @@ export const ROW_RULES: readonly RowRule[] = [
       "operators' changes are recorded, and the last is in force; " +
       'no record and no sealed entry was altered, taken out or put in',
     stops_selling: true,
-    find: async (tx, _sums, noted) => [
-      ...(await checkJournal(tx)),
+    find: async (tx, _sums, noted, from) => [
+      ...(await checkJournal(tx, from)),
+      ...(await (from ? wrongSeal(tx, from) : wrongSums(tx))),
       ...(await checkRoots(tx, noted)),
       ...(await unrecorded(tx)),
     ],

@@ -4,16 +4,27 @@
 // back go on. An operator who has seen to it, or accepts it, puts everything on sale again, and
 // lets money leave: `services on --all`.
 //
+// A whole check that takes long is made once a day; those in between go on from the seal of the
+// journal at which it held.
+//
 //   (found) -> (gone): not found any more; -> (accepted): by an operator
 
 import { perform } from '../../events/log/changes.ts'
 import type { Action } from '../../ledger/accounts/actions.ts'
-import type { Clock } from '../../lib/clock.ts'
+import {
+  findSumsSeal,
+  forgetSums,
+  keepSums,
+  type SealedSums,
+  type SumsSeal,
+} from '../../ledger/accounts/sealed_sums.ts'
+import { type Clock, dayOf } from '../../lib/clock.ts'
 import { setSwitches, switches } from '../../market/prices/switches.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import {
   type BooksSources,
+  type BooksStart,
   foundByBoth,
   LOOK_AGAIN_MS,
   lookAtBooks,
@@ -26,6 +37,11 @@ export type Needs = BooksSources & { clock: Clock }
  *  it takes at most a twentieth of the time. */
 const EVERY_MS = 600_000
 const SHARE = 20
+/** A whole check that takes no longer is the one that is made each time. */
+const WHOLE_MS_MAX = EVERY_MS / SHARE
+/** Below this every check is whole, whatever the sums say that are kept: who writes as a worker
+ *  cannot make it otherwise. */
+const LARGE_ENTRIES = 500_000n
 /** How long the process that makes a check has it alone. */
 const ALONE_MS = 1_800_000
 /** Blocks are read from the node again so far back from the last check. */
@@ -37,7 +53,17 @@ const stops = ({ state, stops_selling }: RuleReport) => state === 'broken' && st
 
 export function watchBooksStep(needs: Needs): Step {
   const { sql, clock } = needs
-  let first: { reports: RuleReport[]; since: Date | undefined; began_at: Date } | undefined
+  let first: { reports: RuleReport[]; start: BooksStart; began_at: Date } | undefined
+  async function look(start: BooksStart): Promise<Look> {
+    const looked_at = clock.now()
+    let sums: SealedSums | undefined
+    const sealed = (at_seal: SealedSums | undefined) => {
+      sums = at_seal
+    }
+    const reports = await lookAtBooks(needs, { ...start, sealed })
+    const took_ms = clock.now().getTime() - looked_at.getTime()
+    return { reports, took_ms, whole: start.from === undefined, sums }
+  }
   return {
     name: 'watch_books',
     rest_ms: LOOK_AGAIN_MS,
@@ -46,19 +72,43 @@ export function watchBooksStep(needs: Needs): Step {
       const began_at = clock.now()
       if (first) {
         if (began_at < later(first.began_at, LOOK_AGAIN_MS)) return false
-        const { reports, since } = first
+        const { reports, start } = first
         first = undefined
-        await conclude(needs, began_at, foundByBoth(reports, await lookAtBooks(needs, since)))
+        const second = await look(start)
+        await conclude(
+          needs,
+          { ...second, reports: foundByBoth(reports, second.reports) },
+          began_at,
+        )
         return true
       }
       const due = await claim(sql, began_at)
       if (!due) return false
-      const reports = await lookAtBooks(needs, due.since)
-      if (reports.some(stops)) first = { reports, since: due.since, began_at }
-      else await conclude(needs, began_at, reports)
+      const start = { since: due.since, from: await startOf(sql, began_at) }
+      const looked = await look(start)
+      if (looked.reports.some(stops)) first = { reports: looked.reports, start, began_at }
+      else await conclude(needs, looked, began_at)
       return true
     },
   }
+}
+
+/** One look at the books, or two. */
+type Look = {
+  reports: RuleReport[]
+  took_ms: number
+  whole: boolean
+  /** Of a whole one, at the newest seal. */
+  sums: SealedSums | undefined
+}
+
+/** Where the check goes on from; undefined: it is a whole one. */
+async function startOf(sql: Sql, now: Date): Promise<SumsSeal | undefined> {
+  const seal = await findSumsSeal(sql)
+  if (!seal || seal.took_ms <= WHOLE_MS_MAX || dayOf(seal.made_at) !== dayOf(now)) return undefined
+  const [given] = await sql<{ entries: bigint }>`
+    select last_value as entries from transfer_number_seq`
+  return given!.entries >= LARGE_ENTRIES ? seal : undefined
 }
 
 /** Takes up the check when it is due. `since`: undefined at the first. */
@@ -73,11 +123,14 @@ async function claim(sql: Sql, now: Date): Promise<{ since: Date | undefined } |
 
 async function conclude(
   { sql, clock }: Needs,
+  { reports, took_ms, whole, sums }: Look,
   began_at: Date,
-  reports: readonly RuleReport[],
 ): Promise<void> {
   const now = clock.now()
-  const due_at = later(now, Math.max(EVERY_MS, SHARE * (now.getTime() - began_at.getTime())))
+  const held = !reports.some(stops)
+  // The next one is not whole, and soon made.
+  const next_ms = whole && held && took_ms > WHOLE_MS_MAX ? 0 : now.getTime() - began_at.getTime()
+  const due_at = later(now, Math.max(EVERY_MS, SHARE * next_ms))
   const findings = reports
     .filter(stops)
     .flatMap(({ rule, findings }) => findings.map((one) => ({ ...one, rule })))
@@ -104,6 +157,8 @@ async function conclude(
       on conflict (rule, subject, found) do update set found_at = excluded.found_at, gone_at = null
         where books_finding.gone_at is not null
       returning 1`
+    if (whole && held && sums) await keepSums(tx, sums, { took_ms, at: now })
+    else if (whole && !held) await forgetSums(tx)
     await tx`update books_check set checked_at = ${began_at}, due_at = ${due_at}`
     return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx, now) : [] }
   })

@@ -41,10 +41,15 @@ export async function accountSums(sql: Sql | Tx): Promise<AccountSum[]> {
     from account full join sums using (id) order by id`
 }
 
-/** What does not hold, empty when all does. Rules: every kept sum equals the sum of its rows; every
+/** What does not hold, empty when all does; of resolutions only those after an entry when one is
+ *  given. Rules: every kept sum equals the sum of its rows; every
  *  capture and release resolves a hold between the same accounts for no more than it set aside;
  *  every account that a transfer names exists. */
-export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): Promise<Finding[]> {
+export async function checkBooks(
+  sql: Sql | Tx,
+  sums?: readonly AccountSum[],
+  after: bigint | null = null,
+): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const one of sums ?? (await accountSums(sql))) {
     const { id, kept_posted_sun, kept_held_sun, posted_sun, held_sun } = one
@@ -61,9 +66,10 @@ export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): P
     select 'a hold is resolved between its own accounts' as rule, r.id as subject,
            format('%s of %s', r.amount_sun, hold.amount_sun) as found
     from transfer as r join transfer as hold on hold.id = r.hold_id
-    where hold.kind <> 'hold' or r.debit <> hold.debit or r.credit <> hold.credit
-      or r.amount_sun > hold.amount_sun
-       or (r.kind = 'release' and r.amount_sun <> hold.amount_sun)
+    where (${after}::bigint is null or r.number > ${after})
+      and (hold.kind <> 'hold' or r.debit <> hold.debit or r.credit <> hold.credit
+        or r.amount_sun > hold.amount_sun
+        or (r.kind = 'release' and r.amount_sun <> hold.amount_sun))
     order by r.id`
   return [...resolutions, ...findings].sort((a, b) =>
     a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0,

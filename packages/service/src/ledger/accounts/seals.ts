@@ -34,6 +34,9 @@ export type SealRow = {
   record: string | null
 }
 
+/** A seal, and up to which entry the ledger is sealed by it. */
+type SealPlace = Pick<SealRow, 'number' | 'last_entry' | 'sha256'>
+
 const SEALS_AT_ONCE = 2_000
 /** Numbers of entries that are read at once: some megabytes. */
 const ENTRIES_AT_ONCE = 20_000n
@@ -118,13 +121,14 @@ export async function readPlainly(tx: Tx): Promise<void> {
 
 /** The seals that are not those of their entries: an entry of theirs was changed, taken out or put
  *  in, or the seal was; the entries that no seal will ever cover, because their numbers were not
- *  given by the database; and locks that are off. */
-export async function checkJournal(tx: Tx): Promise<SealFinding[]> {
+ *  given by the database; and locks that are off. `from`: a seal that is taken for right, and only
+ *  those after it are worked out. */
+export async function checkJournal(tx: Tx, from?: SealPlace): Promise<SealFinding[]> {
   await readPlainly(tx)
   const findings: SealFinding[] = []
-  let before = { number: 0n, last_entry: 0n, sha256: '' }
-  const entries = entryReader(tx)
-  for await (const seal of seals(tx)) {
+  let before: SealPlace = from ?? { number: 0n, last_entry: 0n, sha256: '' }
+  const entries = entryReader(tx, from?.last_entry)
+  for await (const seal of seals(tx, from?.number)) {
     const sum = sealSum(before.sha256, seal)
     await entries.upTo(seal.last_entry, sum.add)
     const follows =
@@ -145,8 +149,8 @@ function broken({ number, first_entry, last_entry, entries }: SealRow, found: bi
   }
 }
 
-async function* seals(tx: Tx): AsyncGenerator<SealRow> {
-  for (let after: bigint | null = null; ; ) {
+async function* seals(tx: Tx, from: bigint | null = null): AsyncGenerator<SealRow> {
+  for (let after = from; ; ) {
     const page: SealRow[] = await tx<SealRow>`
       select j.number, first_entry, last_entry, entries, actions, sealed_at::text as sealed_at,
         j.sha256,
@@ -160,14 +164,17 @@ async function* seals(tx: Tx): AsyncGenerator<SealRow> {
   }
 }
 
-/** Reads entries in the order of their numbers, each once. */
-function entryReader(tx: Tx): {
+/** Reads entries in the order of their numbers, each once; only those after `from`. */
+function entryReader(
+  tx: Tx,
+  from?: bigint,
+): {
   upTo(last: bigint, take: (entry: SealedEntry) => void): Promise<void>
 } {
   let page: SealedEntry[] = []
   let at = 0
   /** Every entry with a number up to this one was read. */
-  let read: bigint | undefined
+  let read = from
   async function next(last: bigint): Promise<void> {
     const after = read ?? (await lowestAfter(tx, null, last))
     const until = after + ENTRIES_AT_ONCE < last ? after + ENTRIES_AT_ONCE : last

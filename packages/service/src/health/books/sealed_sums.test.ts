@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { keepMore, withoutTriggers } from 'penstock-test/harness/without_triggers.ts'
+import { type Customer, makeWorld, type World } from 'penstock-test/harness/world.ts'
+import { accountSums } from '../../ledger/accounts/books.ts'
+import { sealStep } from '../../ledger/accounts/journal.ts'
+import {
+  findSumsSeal,
+  keepSums,
+  type SumsSeal,
+  sumsAtNewestSeal,
+  sumsFromSeal,
+} from '../../ledger/accounts/sealed_sums.ts'
+import { lookAtBooks } from './books.ts'
+import { watchBooksStep } from './watch.ts'
+
+const DAY_SECONDS = 86_400
+/** Longer than a whole check may take to be made each time. */
+const LONG_MS = 100_000
+
+const sealAll = async ({ sql, now }: World) => {
+  const step = sealStep({ sql, clock: { now: () => now } })
+  while (await step.run());
+}
+
+/** A world with a ledger, sealed, whose last whole check held and took long. */
+async function worldWithSeal(t: TestContext): Promise<{ world: World; anna: Customer }> {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  for (const name of ['bob', 'carl']) await anna.buyEnergy(world.person(name, 1).address, 65_000)
+  await world.settle()
+  await sealAll(world)
+  const sealed = await world.sql.begin((tx) => sumsAtNewestSeal(tx))
+  await world.sql.begin((tx) => keepSums(tx, sealed!, { took_ms: LONG_MS, at: world.now }))
+  return { world, anna }
+}
+
+const seal = async (world: World): Promise<SumsSeal> => (await findSumsSeal(world.sql))!
+
+/** `C2 customer:x`, by a check that goes on from the seal, or by a whole one. */
+async function broken(world: World, whole: 'whole' | 'continued'): Promise<string[]> {
+  const from = whole === 'whole' ? undefined : await seal(world)
+  const reports = await lookAtBooks({ sql: world.sql, chain: undefined }, { from })
+  const rules = reports.filter(({ state }) => state === 'broken')
+  return [
+    ...new Set(rules.flatMap((one) => one.findings.map(({ subject }) => `${one.rule} ${subject}`))),
+  ]
+}
+
+test('sums that go on from a seal are those that everything comes to', async (t) => {
+  const { world, anna } = await worldWithSeal(t)
+  const both = async () => {
+    const kept = await seal(world)
+    return world.sql.begin(async (tx) => [await sumsFromSeal(tx, kept), await accountSums(tx)])
+  }
+  const [at_seal, all] = await both()
+  assert.deepEqual(at_seal, all)
+  // Holds from before the seal end after it, and new ones begin.
+  const order = await anna.buyEnergy(world.person('dora', 1).address, 65_000)
+  const open = await both()
+  assert.deepEqual(open[0], open[1])
+  assert.ok(open[0]!.some(({ held_sun }) => held_sun > 0n))
+  await sealAll(world)
+  const sealed = await world.sql.begin((tx) => sumsAtNewestSeal(tx))
+  await world.sql.begin((tx) => keepSums(tx, sealed!, { took_ms: LONG_MS, at: world.now }))
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+  const over = await both()
+  assert.deepEqual(over[0], over[1])
+  assert.deepEqual(await broken(world, 'continued'), [])
+  assert.deepEqual(await broken(world, 'whole'), [])
+})
+
+test('what is wrong since the seal is found at once', async (t) => {
+  const { world, anna } = await worldWithSeal(t)
+  const account = `customer:${anna.id}`
+  await keepMore(world.sql, account, 1n)
+  assert.ok((await broken(world, 'continued')).includes(`C2 ${account}`))
+  await keepMore(world.sql, account, -1n)
+  assert.deepEqual(await broken(world, 'continued'), [])
+  await anna.buyEnergy(world.person('dora', 1).address, 65_000)
+  await world.settle()
+  await sealAll(world)
+  const { last_entry } = await seal(world)
+  await withoutTriggers(
+    world.sql,
+    (tx) => tx`
+    update transfer set amount_sun = amount_sun - 1 where number > ${last_entry}
+      and kind = 'capture'`,
+  )
+  const found = await broken(world, 'continued')
+  assert.ok(found.includes(`C2 ${account}`), `${found}`)
+  assert.ok(
+    found.some((one) => /^C10 seal \d+$/.test(one)),
+    `${found}`,
+  )
+  const anew = (sun: number, units: number) =>
+    withoutTriggers(world.sql, async (tx) => {
+      await tx`
+        update transfer set amount_sun = amount_sun + ${sun} where number > ${last_entry}
+          and kind = 'capture'`
+      await tx`update delegation set amount = amount + ${units} where state = 'active'`
+    })
+  // An order of today that was not delivered in full is looked at, too.
+  await anew(1, -1)
+  assert.ok((await broken(world, 'continued')).some((one) => one.startsWith('C5 ')))
+  await anew(0, 1)
+  assert.deepEqual(await broken(world, 'continued'), [])
+})
+
+test('sealed sums that were changed are found at once, and so is another journal', async (t) => {
+  const { world, anna } = await worldWithSeal(t)
+  const account = `customer:${anna.id}`
+  await world.sql`update sealed_sum set posted_sun = posted_sun + 1 where account = ${account}`
+  assert.ok((await broken(world, 'continued')).includes('C10 sealed sums'))
+  await world.sql`update sealed_sum set posted_sun = posted_sun - 1 where account = ${account}`
+  assert.deepEqual(await broken(world, 'continued'), [])
+  const { number } = await seal(world)
+  await withoutTriggers(
+    world.sql,
+    (tx) => tx`
+    update journal set sha256 = repeat('0', 64) where number = ${number}`,
+  )
+  assert.ok((await broken(world, 'continued')).includes('C10 sealed sums'))
+})
+
+test('a forged entry before the seal, with sums that fit, is found by a whole look', async (t) => {
+  const { world, anna } = await worldWithSeal(t)
+  const account = `customer:${anna.id}`
+  const at = { took_ms: LONG_MS, at: world.now }
+  // Whoever may do everything writes an entry, the balance, the sums and their digest.
+  await withoutTriggers(world.sql, async (tx) => {
+    await tx`
+      update transfer set amount_sun = amount_sun + 1000000 where id = (
+        select id from transfer where credit = ${account} and kind = 'move'
+        order by number limit 1)`
+    await tx`update account set posted_sun = posted_sun + 1000000 where id = ${account}`
+    const sealed = await sumsAtNewestSeal(tx)
+    await keepSums(tx, sealed!, at)
+  })
+  const continued = await broken(world, 'continued')
+  assert.ok(!continued.some((one) => /^C(1|2|3|10) /.test(one)), `${continued}`)
+  const whole = await broken(world, 'whole')
+  assert.ok(
+    whole.some((one) => /^C10 seal \d+$/.test(one)),
+    `${whole}`,
+  )
+  // Sums alone that nothing comes to are named, too, by the whole check.
+  const { world: other, anna: olga } = await worldWithSeal(t)
+  const sealed = await other.sql.begin((tx) => sumsAtNewestSeal(tx))
+  const sums = sealed!.sums.map((one) =>
+    one.id === `customer:${olga.id}` ? { ...one, posted_sun: one.posted_sun + 1n } : one,
+  )
+  await other.sql.begin((tx) => keepSums(tx, { ...sealed!, sums }, at))
+  assert.ok((await broken(other, 'whole')).includes('C10 sealed sums'))
+  assert.ok((await broken(other, 'continued')).includes(`C2 customer:${olga.id}`))
+})
+
+test('a long check is whole once a day, and goes on from its seal in between', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  await sealAll(world)
+  const step = watchBooksStep({ sql: world.sql, chain: undefined, clock: { now: () => world.now } })
+  const look = async () => {
+    await world.sql`update books_check set due_at = ${world.now}`
+    assert.equal(await step.run(), true)
+  }
+  await look()
+  const first = await seal(world)
+  // It was quick: the next one is whole, too.
+  world.wait(1_000)
+  await look()
+  const second = await seal(world)
+  assert.ok(second.made_at > first.made_at)
+  await world.sql`update sums_seal set took_ms = ${LONG_MS}`
+  world.wait(60)
+  await look()
+  const third = await seal(world)
+  assert.ok(third.made_at > second.made_at, 'few entries are always looked at')
+  await world.sql`select setval('transfer_number_seq', 600000)`
+  await world.sql`update sums_seal set took_ms = ${LONG_MS}`
+  world.wait(60)
+  await look()
+  assert.deepEqual((await seal(world)).made_at, third.made_at, 'it went on from the seal')
+  world.wait(DAY_SECONDS)
+  await look()
+  assert.ok((await seal(world)).made_at > third.made_at, 'a new day')
+})
