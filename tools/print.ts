@@ -17,7 +17,7 @@ import pg from 'pg'
 import { printCliEndpoints } from './cli_endpoints.ts'
 import { CONSOLE_FILE, printConsoleOperations } from './console_operations.ts'
 import { printDashboards } from './monitoring/dashboards.ts'
-import { printRules, printRuleTests } from './monitoring/rules.ts'
+import { printAlerts, printRules, printRuleTests } from './monitoring/rules.ts'
 import { printOpenapi } from './openapi.ts'
 import { printOpenapi30 } from './openapi30.ts'
 import { printReference } from './reference.ts'
@@ -68,12 +68,14 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
   ]
 }
 
-/** The files of Prometheus and Grafana, made of the tables of alerts and of measures. */
+/** The page of alerts and the files of Prometheus and Grafana, made of the tables of alerts and of
+ *  measures. */
 export async function printMonitoring(): Promise<[file: string, text: string][]> {
   const alerts = await readFile(ALERTS_FILE, 'utf8')
   return [
-    [deployed('prometheus/rules.yml'), printRules(alerts)],
-    [deployed('prometheus/rules_test.yml'), printRuleTests(alerts)],
+    [ALERTS_FILE, withLists(alerts, { alerts: printAlerts() })],
+    [deployed('prometheus/rules.yml'), printRules()],
+    [deployed('prometheus/rules_test.yml'), printRuleTests()],
     ...printDashboards().map(([name, text]): [string, string] => [
       deployed(`grafana/${name}`),
       text,

@@ -1,8 +1,9 @@
-// deploy/prometheus/rules.yml and the cases of `promtool test rules`, printed from the table of
-// alerts, from what docs/operators/alerts.md says of each, and from the objectives below. The
-// service itself judges what an alert is; Prometheus judges what one process cannot know: whether
-// all of them are there, and how calls went over hours.
+// The list of docs/operators/alerts.md, deploy/prometheus/rules.yml and the cases of `promtool test
+// rules`, printed from the tables of alerts and from the objectives below. The service itself
+// judges what an alert is; Prometheus judges what one process cannot know: whether all of them are
+// there, and how calls went over hours.
 
+import { ALERT_ENTRIES, type AlertEntry } from 'penstock-service/health/monitoring/alert_entries.ts'
 import { ALERTS } from 'penstock-service/health/monitoring/alerts.ts'
 import { stringify } from 'yaml'
 
@@ -39,17 +40,34 @@ const sentence = (text: string) => {
   return `${line[0]!.toUpperCase()}${line.slice(1)}${/[.?]$/.test(line) ? '' : '.'}`
 }
 
-/** The entries of the page of alerts. Markdown's links are left with their words alone. */
-export function readAlertsPage(page: string): Map<string, AlertRule['annotations']> {
-  const entry =
-    /^- `(\w+)`\n {2}- what it means: ([\s\S]*?)\n {2}- what to do: ([\s\S]*?)(?=\n- |\n\n)/gm
-  const plain = page.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-  return new Map(
-    Array.from(plain.matchAll(entry), ([, name, means, action]) => [
-      name!,
-      { summary: sentence(means!), action: sentence(action!) },
-    ]),
-  )
+/** The words of the page for a rule. Markdown's links are left with their words alone. */
+function annotationsOf({ means, act }: AlertEntry): AlertRule['annotations'] {
+  const plain = (text: string) => sentence(text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1'))
+  return { summary: plain(means), action: plain(act) }
+}
+
+/** The list of alerts of docs/operators/alerts.md. */
+export const printAlerts = (): string =>
+  Object.entries(ALERT_ENTRIES)
+    .map(([name, { means, act }]) => {
+      const parts = [`  - what it means: ${means}`, `  - what to do: ${act}`]
+      return `- \`${name}\`\n${parts.map((part) => filled(part, '    ')).join('')}`
+    })
+    .join('')
+
+const COLUMNS = 100
+
+/** In lines as long as they may be, those after the first with this indentation. */
+function filled(text: string, indentation: string): string {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(/(?<=\S) /)) {
+    if (line !== '' && line.length + 1 + word.length > COLUMNS) {
+      lines.push(line)
+      line = `${indentation}${word}`
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return `${[...lines, line].join('\n')}\n`
 }
 
 /** Alerts that no row of the database knows: whether processes are there, and say so. */
@@ -176,16 +194,13 @@ function burnRules(objective: Objective): AlertRule[] {
   })
 }
 
-function groupsOf(page: string): Group[] {
-  const said = readAlertsPage(page)
-  const alerts = Object.keys(ALERTS).map((name): AlertRule => {
-    const annotations = said.get(name)
-    if (!annotations) throw new Error(`docs/operators/alerts.md does not say what ${name} means`)
+function groupsOf(): Group[] {
+  const alerts = Object.entries(ALERT_ENTRIES).map(([name, meaning]): AlertRule => {
     return {
       alert: ruleName(name),
       expr: `max(penstock_alert{alert="${name}"}) == 1`,
       labels: { severity: CRITICAL.has(name) ? 'critical' : 'warning' },
-      annotations,
+      annotations: annotationsOf(meaning),
     }
   })
   const unknown = [...CRITICAL].find((name) => !Object.hasOwn(ALERTS, name))
@@ -203,13 +218,13 @@ function groupsOf(page: string): Group[] {
 const HEADER = '# Printed by `npm run print`; a test says that it is fresh.\n'
 const printed = (value: unknown) => HEADER + stringify(value, { lineWidth: 100 })
 
-export const printRules = (page: string): string => printed({ groups: groupsOf(page) })
+export const printRules = (): string => printed({ groups: groupsOf() })
 
 const isAlertRule = (rule: AlertRule | RecordRule): rule is AlertRule => 'alert' in rule
 
 /** The cases of `promtool test rules`: each alert of the service is raised, and over. */
-export function printRuleTests(page: string): string {
-  const [alerts, presence, objectives] = groupsOf(page)
+export function printRuleTests(): string {
+  const [alerts, presence, objectives] = groupsOf()
   const cases = alerts!.rules.filter(isAlertRule).map(({ alert, expr, labels, annotations }) => ({
     interval: '15s',
     input_series: [
