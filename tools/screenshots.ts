@@ -43,7 +43,7 @@ async function takePortal(page: Page, sign_in_url: string, address: string): Pro
     await page.getByLabel('Address', { exact: true }).fill(address)
     await page.getByRole('button', { name: 'Buy', exact: true }).click()
     await page.getByRole('button', { name: 'Confirm' }).click()
-    await page.getByText(/Charged after/).waitFor()
+    await page.getByText(/Delivered in/).waitFor()
   }
   await page.getByText('verified, here in the browser').waitFor()
   await savePicture(page, 'order')

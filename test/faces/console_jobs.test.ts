@@ -200,7 +200,7 @@ inBrowser('a held token is told in its coin, and is not offered to be credited',
   await row.getByRole('button', { name: 'Decide' }).click()
   await dialog().getByText('A token cannot be credited').waitFor()
   const ways = await dialog().getByLabel('What is to be done').locator('option').allTextContents()
-  assert.deepEqual(ways, ['Choose…', 'It was sent back', "Write it off: it is nobody's"])
+  assert.deepEqual(ways, ['Choose…', 'It was sent back', 'Write it off'])
   await page.keyboard.press('Escape')
   // The chain knows nothing of it, and the books are checked below.
   await sandbox.sql`delete from deposit where tx_id = ${'25'.repeat(32)}`
@@ -218,7 +218,7 @@ job('one sees whether the pool will last', { clicks: 1, seconds: 0.5 }, async (h
 job('one sees what a wallet can pay', { clicks: 2, seconds: 0.5 }, async (hands) => {
   await visit(hands, 'Pool')
   await hands.press(rows('Wallets').getByRole('link').first())
-  await page.getByText('It can pay and sign.').waitFor()
+  await page.getByText('Ready: it can pay and sign.').waitFor()
 })
 
 // With the proof that one is there, which is one more, it is five.
@@ -227,7 +227,7 @@ job('a price is changed, and what it means seen before', { clicks: 4 }, async (h
   await visit(hands, 'Prices')
   await hands.press(rows('Prices in force').getByRole('button', { name: 'Change' }).first())
   await hands.type(page.getByLabel('New price, TRX'), price)
-  await hands.press(button('Show what it means'))
+  await hands.press(button('Preview'))
   await hands.type(page.getByLabel('Reason'), REASON)
   await hands.press(button('Put in force'))
   await button('Put in force').waitFor({ state: 'detached' })
@@ -271,8 +271,8 @@ job('a new customer with its first owner', { clicks: 3, seconds: 1 }, async (han
 job('the books are worked out again', { clicks: 2, seconds: 1 }, async (hands) => {
   await visit(hands, 'Books')
   await hands.press(button('Check now'))
-  await rows('Rules of the books').first().waitFor()
-  const broken = rows('Rules of the books').filter({ hasText: 'broken' })
+  await rows('Rules').first().waitFor()
+  const broken = rows('Rules').filter({ hasText: 'broken' })
   assert.equal(await broken.count(), 0)
 })
 
@@ -294,7 +294,7 @@ job('the books are broken: what, since when, and back on sale', { clicks: 2 }, a
   await breakBooks()
   await visit(hands, 'Books')
   await rows('Findings').getByText('5 sun more than its entries').waitFor()
-  await hands.press(button('Seen to: put on sale again'))
+  await hands.press(button('Resolved: resume selling'))
   await hands.type(dialog().getByLabel('Reason'), REASON)
   await page.keyboard.press('Enter')
   await eventually('all is on sale again', async () =>
@@ -305,7 +305,7 @@ job('the books are broken: what, since when, and back on sale', { clicks: 2 }, a
 
 job('one sees who changed what, and that the record is whole', { clicks: 1 }, async (hands) => {
   await visit(hands, 'Record')
-  await page.getByText(/worked out again here, and (is|are) right/).waitFor()
+  await page.getByText(/(was|were) verified in your browser/).waitFor()
   await rows('Record').filter({ hasText: 'Sandbox admin' }).first().waitFor()
 })
 
@@ -323,7 +323,7 @@ async function compare(hands: Hands, noted: object): Promise<void> {
   await visit(hands, 'Books')
   // A page that comes takes the focus to its heading, once.
   await heading('Books').and(page.locator(':focus')).waitFor()
-  await hands.paste(JSON.stringify(noted), page.getByLabel('Roots that you have noted'))
+  await hands.paste(JSON.stringify(noted), page.getByLabel('Roots you noted'))
 }
 
 job('a noted root is still the root', { clicks: 2, seconds: 1 }, async (hands) => {
@@ -383,7 +383,7 @@ inBrowser(
     await page.keyboard.press('Enter')
     await heading(/^Order\b/).waitFor()
     await page.goto(`${home}/orders?service=bandwidth`)
-    await page.getByText('No order fits this filter.').waitFor()
+    await page.getByText('No orders match this filter.').waitFor()
     await page.goto(`${home}/orders?address=${address}&state=success&service=energy`)
     await page.getByRole('link', { name: 'found in the console' }).waitFor()
     await page.goto(`${home}/record?made_by=nobody`)

@@ -150,8 +150,8 @@ async function lookAtPool(page: Page): Promise<void> {
   assert.match((await wallets.first().textContent())!, new RegExp(person('poor').address))
   assert.equal(await wallets.count(), 2)
   await page.getByRole('link', { name: person('poor').address }).click()
-  await page.getByText(/it can pay for 0 transactions more; below 20 nothing is sold/).waitFor()
-  await page.getByText('Nothing of it is delegated.').waitFor()
+  await page.getByText(/it can pay for 0 more transactions; below 20 it stops selling/).waitFor()
+  await page.getByText('Nothing delegated.').waitFor()
 }
 
 async function lookAtChain(page: Page): Promise<void> {

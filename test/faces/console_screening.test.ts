@@ -73,7 +73,7 @@ test('an operator decides an answer, loads a list and looks at the events', {
       join aml_check as c on c.id = r.next_check_id`
   const decided = { decision: 'deny', reason: 'a test', decided_by: 'olga', kind: 'deny' }
   assert.deepEqual(review, { check_id: check, ...decided, supersedes: check })
-  await page.getByRole('link', { name: 'Those that were decided' }).click()
+  await page.getByRole('link', { name: 'Decided' }).click()
   await page.getByText('deny: a test (olga)').waitFor()
 
   await doJob(t, mouse(page), { clicks: 4 }, (hands) => loadVersion(page, hands))
@@ -120,14 +120,14 @@ async function tellProviders(sql: Sql, check: string): Promise<void> {
 
 async function lookAtProviders(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Screening' }).click()
-  const providers = page.getByRole('table', { name: 'Providers of answers' }).getByRole('row')
+  const providers = page.getByRole('table', { name: 'Screening providers' }).getByRole('row')
   const said = [
-    /misttrack.*left alone by 1 process/,
+    /misttrack.*paused by 1 process/,
     /2 asked, 0 answered, 2 failed.*3 asked, 1 answered, 2 failed/,
-    /what was paid for is used up: ExpiredPlan/,
+    /quota used up: ExpiredPlan/,
   ]
   for (const text of said) await providers.filter({ hasText: text }).waitFor()
-  const memory = page.getByRole('table', { name: 'In the memory of each worker' }).getByRole('row')
+  const memory = page.getByRole('table', { name: 'In worker memory' }).getByRole('row')
   await memory.filter({ hasText: /worker machine-1.*3, in use.*1\s234\s567.*250 MB/ }).waitFor()
 }
 
@@ -145,7 +145,7 @@ async function decide(page: Page, hands: Hands): Promise<void> {
   await hands.press(page.getByRole('button', { name: 'Deny' }))
   await hands.type(page.getByRole('dialog').getByLabel('Reason'), 'a test')
   await hands.press(page.getByRole('dialog').locator('button[type=submit]'))
-  await page.getByText('No answer waits for a decision.').waitFor()
+  await page.getByText('No reviews waiting.').waitFor()
 }
 
 const fileOf = (...addresses: string[]) => ({

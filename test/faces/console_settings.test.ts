@@ -61,16 +61,16 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
 })
 
-/** What should have been deleted two days ago is so said; what is kept for ever, too. */
+/** What should have been deleted two days ago is so said; what is kept forever, too. */
 async function lookAtRetention(sql: Sql, page: Page): Promise<void> {
   await sql`
     insert into metric (span, at, metric, counts)
     values ('minute', now() - interval '15 days 12 hours', 'order_sent', '{1}')`
   await page.reload()
-  const rules = page.getByRole('table', { name: 'What is kept' }).getByRole('row')
+  const rules = page.getByRole('table', { name: 'Data retention' }).getByRole('row')
   await rules.filter({ hasText: /Figures of minutes.*14 days.*late by up to 2 days/ }).waitFor()
-  await rules.filter({ hasText: /Orders.*for ever.*none.*never/ }).waitFor()
-  await rules.filter({ hasText: /Sessions.*180 days.*as it should be/ }).waitFor()
+  await rules.filter({ hasText: /Orders.*forever.*none.*never/ }).waitFor()
+  await rules.filter({ hasText: /Sessions.*180 days.*on schedule/ }).waitFor()
 }
 
 test('an operator tells of an incident, hides the pool, and names the house', {
@@ -83,14 +83,14 @@ test('an operator tells of an incident, hides the pool, and names the house', {
 
   await press('Post an incident')
   await dialog.getByLabel('Title').fill('Slow')
-  await dialog.getByLabel('What is told').fill('A node is away.')
+  await dialog.getByLabel('Message').fill('A node is away.')
   await dialog.getByLabel('Delivering').check()
   await sayWhy(page)
   await press('Update Slow')
-  await dialog.getByLabel('What is told').fill('Another node is asked.')
+  await dialog.getByLabel('Message').fill('Another node is asked.')
   await sayWhy(page)
   await press('Close Slow')
-  await dialog.getByLabel('What it was, and what was done').fill('It is back.')
+  await dialog.getByLabel('Cause and fix').fill('It is back.')
   await sayWhy(page)
   const incidents = page.getByRole('table', { name: 'Incidents on the status page' })
   await incidents.getByText('It is back.').waitFor()
@@ -98,13 +98,13 @@ test('an operator tells of an incident, hides the pool, and names the house', {
   const incident = { title: 'Slow', what: 'Another node is asked.', outcome: 'It is back.' }
   assert.deepEqual(told, [{ ...incident, parts: ['delivering'] }])
 
-  await press('Hide What can be delivered now')
+  await press('Hide Capacity')
   await sayWhy(page)
-  await page.getByRole('button', { name: 'Show What can be delivered now' }).waitFor()
+  await page.getByRole('button', { name: 'Show Capacity' }).waitFor()
   const shown = await sql`select pool_shown, prices_shown from status_page`
   assert.deepEqual(shown, [{ pool_shown: false, prices_shown: true }])
 
-  await press('Change how it looks')
+  await press('Change branding')
   await dialog.getByLabel('Brand name').fill('Example Energy')
   await dialog.getByLabel('Accent colour').fill('#FFCC00')
   await dialog.getByLabel('Support').fill('help@example.com, day and night')
@@ -128,9 +128,9 @@ test('an auditor looks at the settings, and may change nothing but how to sign i
 }, async (t) => {
   const { page } = await consolePage(t, { role: 'auditor' })
   await page.getByRole('link', { name: 'Settings' }).click()
-  for (const name of ['Stop telling', 'Tell them', 'Change', 'Invite an operator']) {
+  for (const name of ['Turn off', 'Turn on', 'Change', 'Invite an operator']) {
     const button = page.getByRole('button', { name, exact: true })
-    if (name !== 'Tell them' && name !== 'Stop telling') await button.waitFor()
+    if (name !== 'Turn on' && name !== 'Turn off') await button.waitFor()
     for (const one of await button.all()) assert.equal(await one.isDisabled(), true, name)
   }
   assert.equal(await page.getByRole('button', { name: 'Add passkey' }).isEnabled(), true)
@@ -153,8 +153,8 @@ async function addPasskey(page: Page): Promise<void> {
 
 /** By keyboard alone. */
 async function setRules(page: Page): Promise<void> {
-  const untell = page.getByRole('button', { name: 'Stop telling' })
-  const tell = page.getByRole('button', { name: 'Tell them' })
+  const untell = page.getByRole('button', { name: 'Turn off' })
+  const tell = page.getByRole('button', { name: 'Turn on' })
   await focusOn(untell.or(tell))
   const was_told = await untell.isVisible()
   await page.keyboard.press('Enter')
@@ -187,7 +187,7 @@ async function approve(page: Page): Promise<void> {
   await page.reload()
   await page.getByRole('button', { name: 'Approve ticket 7' }).click()
   await sayWhy(page)
-  await page.getByText('No correction waits.').waitFor()
+  await page.getByText('No corrections waiting.').waitFor()
 }
 
 async function inviteAndRemove(page: Page): Promise<void> {
@@ -209,9 +209,9 @@ async function inviteAndRemove(page: Page): Promise<void> {
 /** One of somebody else's: one's own stays. */
 async function endSession(page: Page): Promise<void> {
   const rows = page.getByRole('table', { name: 'Sessions' }).getByRole('row')
-  const other = rows.filter({ hasNotText: 'this one' }).filter({ hasText: 'olga' })
+  const other = rows.filter({ hasNotText: 'this device' }).filter({ hasText: 'olga' })
   await other.getByRole('button', { name: 'Sign out olga' }).click()
   await sayWhy(page)
   await other.waitFor({ state: 'detached' })
-  assert.equal(await rows.filter({ hasText: 'this one' }).count(), 1)
+  assert.equal(await rows.filter({ hasText: 'this device' }).count(), 1)
 }

@@ -137,7 +137,7 @@ portal.job('why a notice failed is seen, and all since is sent again', 3, async 
   await eventually('a call fails', async () => (await look()).failing_since !== null)
   await hands.press(link('Webhooks'))
   await hands.press(link(description))
-  await portal.page.getByText('fails since').first().waitFor()
+  await portal.page.getByText('failing since').first().waitFor()
   await rows('Deliveries').getByText('503').first().waitFor()
   receiver.status = 204
   await hands.press(button('Replay'))

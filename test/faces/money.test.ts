@@ -59,7 +59,7 @@ portal.test('one is told when the balance is low', async () => {
   const sum = field('Notify me when the spendable balance is below (TRX)')
   await sum.fill('a lot')
   await button('Save').click()
-  await portal.page.getByText('A sum in TRX, such as 12.5').waitFor()
+  await portal.page.getByText('Enter an amount in TRX, such as 12.5').waitFor()
   assert.equal((await portal.penstock.settings.get()).balance_low, before)
   for (const [typed, set] of [
     ['12.500001', 12.500001],
@@ -94,7 +94,7 @@ portal.job('the statement of a month is taken along', 3, async (hands) => {
   // The list of a field opens outside of the page: the choice counts as one click.
   hands.clicks++
   await field('Month (UTC)').selectOption(month(before))
-  await portal.page.getByText('Nothing came or went in this period.').waitFor()
+  await portal.page.getByText('No entries in this period.').waitFor()
   await field('Month (UTC)').selectOption(month(now))
   await rows('Statement').filter({ hasText: external_id }).first().waitFor()
   const [download] = await Promise.all([
@@ -119,7 +119,7 @@ portal.test('a line of the statement leads to its order, and a free period is em
   await field('Before').fill('2020-02-01')
   await button('Show').click()
   await portal.page.waitForURL(/since=2020-01-01&until=2020-02-01$/)
-  await portal.page.getByText('Nothing came or went in this period.').waitFor()
+  await portal.page.getByText('No entries in this period.').waitFor()
 })
 
 portal.test('on paper there are the lines and no controls', async () => {

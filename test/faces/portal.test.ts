@@ -80,7 +80,7 @@ portal.job(
     await portal.page.getByText('2.93 TRX').first().waitFor()
     await hands.press(button('Confirm'))
     await heading(/^Order\b/).waitFor()
-    await portal.page.getByText(/Charged after/).waitFor()
+    await portal.page.getByText(/Delivered in/).waitFor()
     answered()
     const { items: after } = await portal.penstock.call('/v1/transactions/list', { limit: 1 })
     assert.notEqual(after[0]!.id, items[0]?.id)
@@ -145,7 +145,7 @@ portal.test('all orders for an address are found by it', async () => {
 portal.job('an order says where it is and why', { clicks: 2, seconds: 0.5 }, async (hands) => {
   const delivered = portal.page.getByRole('row').filter({ hasText: 'delivered' })
   await hands.press(delivered.getByRole('link').first())
-  await portal.page.getByText(/Charged after .* The hour is over at/).waitFor()
+  await portal.page.getByText(/Delivered in .* Yours until/).waitFor()
   await portal.page.getByText('in a block').waitFor()
 })
 

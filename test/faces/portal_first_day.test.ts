@@ -61,7 +61,7 @@ portal.test('who has too little is told before Confirm, and where to pay in', as
   await page.getByRole('button', { name: 'Buy', exact: true }).click()
   const note = page.getByRole('alert')
   await note.getByText('1.43 TRX').waitFor()
-  assert.equal(await page.getByText('Balance after it').count(), 0)
+  assert.equal(await page.getByText('Balance afterwards').count(), 0)
   assert.ok(await page.getByRole('button', { name: 'Confirm' }).isDisabled())
   await note.getByRole('link', { name: 'Deposit' }).click()
   await page.getByRole('heading', { level: 1, name: 'Money' }).waitFor()
@@ -119,7 +119,7 @@ portal.test('times in UTC stay so', async () => {
 
 portal.test('an empty page says what to do next', async () => {
   await visit('/portal/money/invoices')
-  await link('What was charged so far: the statement').click()
+  await link('Charges so far: the statement').click()
   await heading('Statement').waitFor()
   await visit('/portal/developers/refusals')
   await link('All codes and what they mean: the reference').click()

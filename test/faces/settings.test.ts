@@ -22,7 +22,7 @@ portal.job('it is set when to be told and what invoices say', 5, async (hands) =
   await hands.type(field('Minutes before'), String(minutes))
   await hands.press(panel('Before an hour ends').getByRole('button', { name: 'Save' }))
   await portal.page.getByText('Saved.').first().waitFor()
-  await hands.type(field('Your own lines'), `Paid by ${hands.name}`)
+  await hands.type(field('Your details'), `Paid by ${hands.name}`)
   await hands.press(panel('Lines on invoices').getByRole('button', { name: 'Save' }))
   await portal.page.getByText('Saved.').nth(1).waitFor()
   const settings = await portal.penstock.settings.get()
@@ -79,7 +79,7 @@ portal.test('passkeys come and go, and recovery codes are made anew', async () =
 
 portal.test('one sees where one is signed in', async () => {
   await portal.visit('/portal/settings')
-  await rows('Sessions').filter({ hasText: 'this one' }).waitFor()
+  await rows('Sessions').filter({ hasText: 'this device' }).waitFor()
   await heading('Settings').waitFor()
 })
 

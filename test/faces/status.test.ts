@@ -70,8 +70,11 @@ test('it is read by everybody: languages, light and dark, wide and narrow', { sk
     for (const [language, title] of Object.entries(LANGUAGES)) {
       await page.goto(`${sandbox.api_url}/status?language=${language}`)
       await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
-      await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+      const open = (which: string) =>
+        page.evaluate(`for (const one of document.querySelectorAll("${which}")) one.open = true`)
+      await open('article > details')
       assert.equal(await page.getByRole('img').count(), 13, language)
+      await open('details')
       for (const colorScheme of ['light', 'dark'] as const) {
         const where = `${language} ${colorScheme} ${width}`
         await page.emulateMedia({ colorScheme })

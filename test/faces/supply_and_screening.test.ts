@@ -62,7 +62,7 @@ portal.test('one subscription says what it is and when its address was supplied'
   await row.getByText('active').waitFor()
   await row.getByRole('link').first().click()
   await heading('Subscription').waitFor()
-  await portal.page.getByText('No transaction of the address was served yet.').waitFor()
+  await portal.page.getByText('No transactions served yet.').waitFor()
   await rows('Supplied').getByRole('link').first().waitFor()
   await button(`Stop ${account(2)}`).click()
   await inDialog('Cancel').click()

@@ -58,7 +58,7 @@ function WhatItSays({ error, behind_blocks, head_time }: Node) {
   if (behind_blocks === null)
     return (
       <>
-        <Shape mark="failed" /> {error}
+        <Shape mark="failed" /> <span lang="en">{error}</span>
       </>
     )
   return (

@@ -72,7 +72,7 @@ const COLUMNS = () => [
         say('none')
       ) : (
         <>
-          {error}, <Time at={failed_at} relative />
+          <span lang="en">{error}</span>, <Time at={failed_at} relative />
         </>
       ),
   },

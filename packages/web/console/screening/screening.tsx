@@ -130,7 +130,11 @@ function Lists() {
       columns={[
         {
           title: say('lists.one'),
-          cell: ({ list }) => <a href={path.labelList(list)}>{list}</a>,
+          cell: ({ list }) => (
+            <a href={path.labelList(list)}>
+              <code>{list}</code>
+            </a>
+          ),
         },
         {
           title: say('lists.entries'),
@@ -146,7 +150,7 @@ function Lists() {
           is_figure: true,
           cell: ({ refresh_hours }) => (refresh_hours === null ? '' : count(refresh_hours)),
         },
-        { title: say('lists.licence'), cell: ({ licence }) => licence },
+        { title: say('lists.licence'), cell: ({ licence }) => <span lang="en">{licence}</span> },
       ]}
     />
   )

@@ -2,6 +2,7 @@
 
 import { forgetSession, session } from '../../shared/calls/session.ts'
 import { Time } from '../../shared/parts/time.tsx'
+import { browserText } from '../../shared/users/browser.ts'
 import { type Key, say } from '../../shared/words/words.ts'
 import { type Row, useRun } from '../calls/calls.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
@@ -32,7 +33,10 @@ export function Sessions() {
           cell: (one) => (whose(one) ? `${one.name} (${say(whose(one)!)})` : one.name),
         },
         { title: say('settings.from'), cell: ({ ip }) => <code>{ip}</code> },
-        { title: say('settings.browser'), cell: ({ browser }) => browser },
+        {
+          title: say('settings.browser'),
+          cell: ({ browser }) => <span title={browser}>{browserText(browser)}</span>,
+        },
         { title: say('settings.since'), cell: ({ made_at }) => <Time at={made_at} /> },
         { title: say('settings.used'), cell: ({ used_at }) => <Time at={used_at} relative /> },
         {

@@ -14,7 +14,7 @@ import { count, nameIfKnown, say } from '../../shared/words/words.ts'
 /** What an event is about, as a link where there is a page for it. */
 export function Subject({ subject }: { subject: string }) {
   const [noun, id = ''] = subject.split(':', 2)
-  return noun === 'order' ? <a href={path.order(id)}>{subject}</a> : <span>{subject}</span>
+  return noun === 'order' ? <a href={path.order(id)}>{subject}</a> : <code>{subject}</code>
 }
 
 /** A type in words, and as the wire has it. */

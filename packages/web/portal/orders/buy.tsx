@@ -112,7 +112,12 @@ export default function Buy({ query }: PageProps) {
           </Form>
           <Code wish={wish.value} />
         </section>
-        {offer.value && (
+        {offer.value === undefined ? (
+          <section class="panel">
+            <h2>{say('quote')}</h2>
+            <p class="quiet">{say('quote.before')}</p>
+          </section>
+        ) : (
           <QuotePanel
             key={offer.value.quote.id}
             {...offer.value}

@@ -55,6 +55,7 @@ function Tags({ tags, filter }: { tags: readonly Tag[]; filter: string }) {
           </p>
           <Table<Endpoint>
             caption={name}
+            caption_lang="en"
             rows={endpoints}
             keyOf={({ path }) => path}
             columns={[

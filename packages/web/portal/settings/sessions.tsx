@@ -8,6 +8,7 @@ import { toast } from '../../shared/frame/toasts.tsx'
 import { Empty, FaultNote } from '../../shared/parts/answer.tsx'
 import { List } from '../../shared/parts/list.tsx'
 import { Time } from '../../shared/parts/time.tsx'
+import { browserText } from '../../shared/users/browser.ts'
 import { say } from '../../shared/words/words.ts'
 
 type Session = Result<'/v1/sessions/list'>['items'][number]
@@ -40,7 +41,10 @@ export function Sessions() {
         columns={[
           { title: say('settings.name'), cell: ({ user }) => user.name },
           { title: say('settings.from'), cell: ({ ip }) => <code>{ip}</code> },
-          { title: say('settings.browser'), cell: ({ browser }) => browser },
+          {
+            title: say('settings.browser'),
+            cell: ({ browser }) => <span title={browser}>{browserText(browser)}</span>,
+          },
           { title: say('settings.since'), cell: ({ created_at }) => <Time at={created_at} /> },
           {
             title: say('settings.used'),

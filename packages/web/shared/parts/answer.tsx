@@ -25,10 +25,16 @@ export function faultText({ key, message }: Fault): string {
 /** A refusal, with what the service said and the id to ask about it. */
 export function FaultNote({ fault, again }: { fault: Fault; again?: () => void }) {
   const text = faultText(fault)
+  const { message } = fault
   return (
     <div class="note bad" role="alert">
-      <p>{text}</p>
-      {fault.message !== '' && fault.message !== text && <p class="quiet">{fault.message}</p>}
+      {/* The service speaks English. */}
+      {text === message ? <p lang="en">{text}</p> : <p>{text}</p>}
+      {message !== '' && message !== text && (
+        <p class="quiet" lang="en">
+          {message}
+        </p>
+      )}
       {fault.request_id && (
         <p class="quiet">
           {say('fault.request')} <code>{fault.request_id}</code>{' '}

@@ -237,15 +237,17 @@ export type SubmitProps = {
   is_busy?: boolean
   children: ComponentChildren
   off?: string | undefined
+  /** Another button of the page is the main one. */
+  is_minor?: boolean
 }
 
 /** The one main button of a form. `off` says why it cannot be used. */
-export function Submit({ is_busy = false, off, children }: SubmitProps) {
+export function Submit({ is_busy = false, off, is_minor = false, children }: SubmitProps) {
   const id = useId()
   return (
     <p class="actions">
       <button
-        class="main"
+        class={is_minor ? '' : 'main'}
         type="submit"
         disabled={is_busy || off !== undefined}
         {...(off !== undefined && { 'aria-describedby': id })}

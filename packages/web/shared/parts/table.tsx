@@ -22,6 +22,8 @@ export type TableProps<Row> = {
   /** What it shows, for those who hear the page; shown when `caption_shown`. */
   caption: string
   caption_shown?: boolean
+  /** Where it is of another language than the page. */
+  caption_lang?: string
   /** On a phone two lines a row, without the names of the columns. */
   is_brief?: boolean
   columns: readonly Column<Row>[]
@@ -38,7 +40,7 @@ const classOf = (column: Column<never>): string =>
     .join(' ')
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, caption_shown, is_brief, columns, rows, keyOf, hrefOf } = props
+  const { caption, caption_shown, caption_lang, is_brief, columns, rows, keyOf, hrefOf } = props
   const { route } = useLocation()
   const open = (event: MouseEvent, row: Row) => {
     if (hrefOf && isOnRow(event)) route(hrefOf(row))
@@ -47,7 +49,9 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     <div class={frame} role="region" aria-label={caption} tabIndex={0}>
       <table>
-        <caption class={caption_shown ? '' : 'for-ears'}>{caption}</caption>
+        <caption class={caption_shown ? '' : 'for-ears'} lang={caption_lang}>
+          {caption}
+        </caption>
         <thead>
           <tr>
             {columns.map((column) => (

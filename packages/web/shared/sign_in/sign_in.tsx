@@ -72,7 +72,12 @@ function PasswordForm({ submission }: { submission: Submission }) {
         }}
       />
       <PasswordFields proof={proof} />
-      <Submit is_busy={submission.is_busy.value}>{say('sign_in.with_password')}</Submit>
+      <Submit
+        is_busy={submission.is_busy.value}
+        is_minor={beginning.value?.passkeys_possible ?? false}
+      >
+        {say('sign_in.with_password')}
+      </Submit>
     </Form>
   )
 }
