@@ -17,14 +17,15 @@ const PARTS = ['frame', 'codes', 'portal', 'console', 'reference', 'report']
 const NAMES = new Set(
   (
     'penstock tron trx usdt api sdk cli csv env url json http https id aml utc openapi webhook ' +
-    'webhooks curl bearer sha post get tls ed25519 totp sandbox owner admin start olga pst pss nile ' +
-    'all worker books roots export'
+    'webhooks curl bearer sha post get tls ed25519 totp sandbox owner admin start olga pst pss ' +
+    'nile all worker books roots export'
   ).split(' '),
 )
 
 /** What is written on the page by the page itself, a line for each text. */
 const TEXTS = `(() => {
-  const left_out = 'code, pre, [lang]:not(html), select[aria-label] option, .own-id, .long-text, svg'
+  const left_out =
+    'code, pre, [lang]:not(html), select[aria-label] option, .own-id, .long-text, svg'
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   const texts = []
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {

@@ -140,7 +140,7 @@ test('each dependency that is named is imported, and by the package that names i
 })
 
 const isNamedIn = (text: string, name: string) =>
-  text.includes(`'${name}'`) || text.includes(`'${name}/`)
+  [`'${name}'`, `'${name}/`, `"${name}/`].some((named) => text.includes(named))
 
 test('npm runs no script, and takes nothing from elsewhere', () => {
   // No `min-release-age` here: it holds for `npm ci` as well, which could then not install what the

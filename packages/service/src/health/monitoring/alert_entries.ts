@@ -223,6 +223,14 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
       'machine out of processor or memory, or is the log full of failures of the step ' +
       '`index`?',
   },
+  sent_old: {
+    means:
+      'no worker has been through with the nightly reading, of where addresses sent, for two ' +
+      'days. Answers go by the last one, and their evidence says as of when',
+    act:
+      'Is the index behind (`index_behind`), or is the log full of failures of the step ' +
+      '`read_sent`?',
+  },
   checks_failing: {
     means:
       'more than one in twenty checks that ended within ten minutes failed though they could ' +
