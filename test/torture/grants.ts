@@ -105,9 +105,10 @@ export async function openPlace({ examples = true } = {}): Promise<Place> {
   world.wait(2)
   await world.drain()
   await honest.buyEnergy(world.person('nina').address, 33_000)
+  // The thief takes the cheapest: a copy of one for more, at its price, is worth nothing to him.
   for (const [who, amount] of [
-    [honest, 40_000],
-    [thief, 50_000],
+    [honest, 50_000],
+    [thief, 40_000],
   ] as const) {
     const params = { address, amount, duration: 1 }
     await who.get('/v1/quote/new', { service: 'energy', params })
