@@ -53,7 +53,7 @@ async function takePortal(page: Page, sign_in_url: string, address: string): Pro
   await page.getByText(/risk$/).first().waitFor()
   await savePicture(page, 'report')
   await go('Home')
-  await page.getByRole('heading', { name: /^Spent/ }).waitFor()
+  await page.getByRole('heading', { level: 3, name: /^Spent/ }).waitFor()
   await savePicture(page, 'home')
 }
 

@@ -24,8 +24,8 @@ const NAMES = new Set(
 
 /** What is written on the page by the page itself, a line for each text. */
 const TEXTS = `(() => {
-  const left_out =
-    'code, pre, [lang]:not(html), select[aria-label] option, .own-id, .long-text, svg'
+  const written_by_others = 'code, pre, [lang]:not(html), .own-id, .long-text, svg'
+  const left_out = written_by_others + ', select[aria-label] option'
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   const texts = []
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {

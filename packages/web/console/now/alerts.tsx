@@ -1,7 +1,6 @@
 // The alerts: each with what was found, the rows behind it, and a way to say
 // that one looks after it.
 
-import { Icon } from '../../shared/icons/icon.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
@@ -68,7 +67,7 @@ function OneAlert({
       <span class="actions">
         {href && (
           <a class="button small" href={href} aria-label={`${say('alert.rows')} ${alert}`}>
-            {say('alert.rows')} <Icon name="chevron-down" />
+            {say('alert.rows')}
           </a>
         )}
         {seen_by === null && (
