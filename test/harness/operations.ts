@@ -46,6 +46,9 @@ export async function runMostOperations(
   await watchAlertsStep({ sql: world.sql, clock: { now: () => world.now } }).run()
   await insertWorker(world.sql, { signing: signingTerms(world.wallets, undefined) })
   const reason = ['--reason', 'a test']
+  const opening = ['aml', 'cases', 'open', address, '--customer', anna.id, ...reason]
+  const { id: opened } = await ask<{ id: string }>(...opening)
+  const of_case = (verb: string, ...more: string[]) => ['aml', 'cases', verb, opened, ...more]
   const run: string[][] = [
     ['find', address],
     ...[
@@ -149,6 +152,17 @@ export async function runMostOperations(
     ['aml', 'withdraw', entry],
     ['aml', 'watch', anna.id, address],
     ['aml', 'unwatch', anna.id, address],
+    ['aml', 'cases', 'list', '--state', 'open'],
+    of_case('add', '--deposit', deposit!.tx_id),
+    of_case('note', 'It is a shop.'),
+    of_case('set', '--priority', 'urgent', '--report', 'FIU 17'),
+    of_case('assign', 'bob', ...reason),
+    of_case('wait', '2026-12-24', ...reason),
+    of_case('escalate', ...reason),
+    of_case('assign', 'bea', ...reason),
+    of_case('show'),
+    of_case('close', 'reported', '--by', 'bea', ...reason),
+    of_case('reopen', ...reason),
     ['wallets', 'show', wallets[0]!.address],
     ['books', 'check'],
     ['database', 'losses'],

@@ -16,6 +16,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   deposit: `${SRC}/treasury/deposits/deposits.ts`,
   collection_transfer: `${SRC}/treasury/collecting/collections.ts`,
   aml_check: `${SRC}/screening/checks/checks.ts`,
+  aml_case: `${SRC}/screening/cases/cases.ts`,
   subscription: `${SRC}/market/subscriptions/subscriptions.ts`,
   vote: `${SRC}/treasury/votes/votes.ts`,
   reward_claim: `${SRC}/treasury/votes/votes.ts`,

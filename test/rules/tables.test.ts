@@ -43,7 +43,8 @@ const TABLES: Record<string, string> = {
   'people/sign_in': 'answered_challenge passkey recovery_code sign_in user_password',
   'market/subscriptions': 'plan subscription subscription_supply subscription_use',
   'screening/checks':
-    'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_review aml_watch',
+    'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_review ' + 'aml_watch',
+  'screening/cases': 'aml_case aml_case_alert aml_case_entry aml_case_subject',
   'health/books': 'books_check books_finding',
   'run/backups': 'backup',
   'health/monitoring': 'alert database_loss loosened_setting process',

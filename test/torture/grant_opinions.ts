@@ -154,6 +154,10 @@ const OPINIONS: readonly Opinion[] = [
     why: 'What is known of addresses, and what checks have answered: a price for it is no part.',
     tables: {
       aml_answer: { worker: 'delete, insert' },
+      aml_case: { worker: 'insert, update' },
+      aml_case_alert: { worker: ALL },
+      aml_case_entry: { worker: 'insert' },
+      aml_case_subject: { worker: 'insert' },
       aml_check: { api: 'insert', worker: 'insert, update' },
       aml_count: { worker: 'insert, update' },
       aml_count_delta: { api: 'insert', worker: ALL },

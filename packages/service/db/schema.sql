@@ -67,6 +67,86 @@ create table aml_answer (
 create index aml_answer_of_check on aml_answer (check_id);
 create index aml_answer_of_provider on aml_answer (provider, outcome, received_at);
 
+create table aml_case (
+  id text not null,
+  customer_id text,
+  address text not null,
+  state text default 'open' not null,
+  priority text not null,
+  risk_level text,
+  owner text,
+  escalated_by text,
+  due_at timestamptz not null,
+  reminded_at timestamptz,
+  report_reference text,
+  opened_at timestamptz not null,
+  opened_by text not null,
+  closed_at timestamptz,
+  closed_by text,
+  code text,
+  constraint aml_case_pkey primary key (id),
+  constraint aml_case_of_customer foreign key (customer_id) references customer(id),
+  constraint aml_case_by_another check (lower(btrim(owner)) <> lower(btrim(escalated_by)) and lower(btrim(closed_by)) <> lower(btrim(escalated_by))),
+  constraint aml_case_closed check (num_nulls(closed_at, closed_by, code) =
+case
+    when state = 'closed' then 0
+    else 3
+end),
+  constraint aml_case_code check (code in ('false_positive', 'explained', 'barred', 'reported')),
+  constraint aml_case_escalated check (state <> 'escalated' or escalated_by is not null),
+  constraint aml_case_level check (risk_level in ('low', 'medium', 'high')),
+  constraint aml_case_owned check ((state in ('assigned', 'waiting')) and owner is not null or (state in ('open', 'escalated')) and owner is null or state = 'closed'),
+  constraint aml_case_priority check (priority in ('low', 'normal', 'high', 'urgent')),
+  constraint aml_case_reported check (code <> 'reported' or report_reference is not null),
+  constraint aml_case_state check (state in ('open', 'assigned', 'waiting', 'escalated', 'closed')),
+  constraint aml_case_texts check (char_length(owner) >= 1 and char_length(owner) <= 100 and char_length(report_reference) >= 1 and char_length(report_reference) <= 200)
+);
+create index aml_case_by_state on aml_case (state, id);
+create index aml_case_late on aml_case (due_at) where ((state <> 'closed') and (reminded_at is null));
+create index aml_case_of_address on aml_case (address, id);
+create unique index aml_case_once on aml_case (coalesce(customer_id, ''), address) where (state <> 'closed');
+
+create table aml_case_alert (
+  id bigint generated always as identity not null,
+  customer_id text not null,
+  address text not null,
+  at timestamptz not null,
+  text text not null,
+  constraint aml_case_alert_pkey primary key (id)
+);
+
+create table aml_case_entry (
+  case_id text not null,
+  number integer not null,
+  kind text not null,
+  at timestamptz not null,
+  made_by text not null,
+  text text not null,
+  name text,
+  sha256 text,
+  constraint aml_case_entry_pkey primary key (case_id, number),
+  constraint aml_case_entry_of_case foreign key (case_id) references aml_case(id),
+  constraint aml_case_entry_file check ((kind = 'file') = (name is not null) and (kind = 'file') = (sha256 is not null)),
+  constraint aml_case_entry_kind check (kind in ('opened', 'review', 'alert', 'added', 'assigned', 'waiting', 'escalated', 'changed', 'late', 'note', 'file', 'closed', 'reopened')),
+  constraint aml_case_entry_lengths check (char_length(name) >= 1 and char_length(name) <= 200 and char_length(text) <=
+case
+    when kind = 'file' then 100000
+    else 4000
+end)
+);
+
+create table aml_case_subject (
+  case_id text not null,
+  kind text not null,
+  subject text not null,
+  added_at timestamptz not null,
+  added_by text not null,
+  constraint aml_case_subject_pkey primary key (case_id, kind, subject),
+  constraint aml_case_subject_of_case foreign key (case_id) references aml_case(id),
+  constraint aml_case_subject_kind check (kind in ('address', 'check', 'deposit'))
+);
+create index aml_case_subject_by_subject on aml_case_subject (kind, subject);
+
 create table aml_check (
   id text not null,
   customer_id text not null,
@@ -1202,7 +1282,8 @@ create table operation_proposal (
   used_at timestamptz,
   constraint operation_proposal_pkey primary key (id),
   constraint operation_proposal_approval_whole check (num_nulls(approved_at, approved_by, approved_role) in (0, 3)),
-  constraint operation_proposal_approved_first check (used_at is null or approved_at is not null)
+  constraint operation_proposal_approved_first check (used_at is null or approved_at is not null),
+  constraint operation_proposal_by_another check (lower(btrim(approved_by)) <> lower(btrim(proposed_by)))
 );
 create index operation_proposal_by_time on operation_proposal (proposed_at);
 
@@ -2201,6 +2282,10 @@ create view version_entry as
 create trigger account_begins_empty before insert on account for each row execute function keep_account_sums();
 
 create trigger account_sums_follow_transfers before update on account for each row when ((new.posted_sun <> old.posted_sun or new.held_sun <> old.held_sun) and (pg_trigger_depth() = 0 or not has_table_privilege('account'::regclass::oid, 'truncate'))) execute function keep_account_sums();
+
+create trigger aml_case_entry_is_append_only before delete or update on aml_case_entry for each row execute function refuse_change();
+
+create trigger aml_case_entry_is_not_truncated before truncate on aml_case_entry for each statement execute function refuse_change();
 
 create trigger aml_evidence_never_changes before update on aml_evidence for each row execute function refuse_change();
 

@@ -109,6 +109,12 @@ export const pages: readonly PageRow[] = [
     load: () => import('./screening/review.tsx'),
   }),
   page({
+    path: '/console/screening/cases/:id',
+    title: 'case',
+    section: null,
+    load: () => import('./screening/case.tsx'),
+  }),
+  page({
     path: '/console/screening/lists/:id',
     title: 'lists.one',
     section: null,

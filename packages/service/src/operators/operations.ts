@@ -36,6 +36,7 @@ import { customerOperations, limitOperations } from './people/customers.ts'
 import { findOperations } from './people/find.ts'
 import { keyOperations } from './people/keys.ts'
 import { operatorOperations, sessionOperations, userOperations } from './people/users.ts'
+import { caseOperations } from './screening/cases.ts'
 import { checkOperations } from './screening/checks.ts'
 import { depositAddressOperations } from './screening/deposits.ts'
 import { entryOperations } from './screening/entries.ts'
@@ -91,6 +92,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...entryOperations,
   ...depositAddressOperations,
   ...reviewOperations,
+  ...caseOperations,
   ...watchOperations,
   ...policyOperations,
   ...providerOperations,

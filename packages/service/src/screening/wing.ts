@@ -5,7 +5,8 @@ import type { Node } from '../chain/node/node.ts'
 import type { Reads } from '../chain/reads/reads.ts'
 import type { Needs as OfPapers } from '../people/users/papers.ts'
 import type { Common } from '../platform/wing.ts'
-import { routes as checkRoutes, reportRoutes } from './calls/routes.ts'
+import { openCasesStep, remindCasesStep } from './cases/case_opening.ts'
+import { caseKinds } from './cases/cases.ts'
 import { askProvidersStep, screenStep } from './checks/answering.ts'
 import { checkKinds } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
@@ -19,6 +20,7 @@ import { moneyReader } from './engine/money.ts'
 import { type Download, refreshStep } from './labels/lists.ts'
 import type { Provider } from './providers/provider.ts'
 import { reportPages } from './reports/pages.ts'
+import { routes as checkRoutes, reportRoutes } from './reports/routes.ts'
 import { recordStep } from './tracing/flow_log.ts'
 import {
   DEFAULT_CARRIED_BLOCKS,
@@ -53,6 +55,8 @@ export const SCREENING_STEPS = {
   ask_providers: 'Answers checks that outside providers are asked about',
   rescreen: 'Places checks of watched addresses that are due',
   watch_blocks: 'Reads of each confirmed block what concerns watched addresses',
+  open_cases: 'Puts answers that wait and alerts about severe money into cases',
+  remind_cases: 'Tells of cases that are not closed when they were due',
   fold_counts: 'Adds what has changed to the counts of checks',
   prune_index: 'Forgets what only an index out of use has',
   refresh_lists: 'Loads lists of labels from their publishers',
@@ -78,7 +82,7 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
       ...reportRoutes({ sql: api_sql, clock }),
     ],
     pages: reportPages({ sql: api_sql, ...readers }),
-    kinds: [...checkKinds, ...reviewKinds],
+    kinds: [...checkKinds, ...reviewKinds, ...caseKinds],
     steps: [
       recordStep({ sql: steps_sql, node, tokens }),
       generations.step,
@@ -88,6 +92,8 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
       rescreenStep({ sql, clock, new_id, generations }),
       watchBlocksStep({ sql: steps_sql }),
       foldCountsStep({ sql: steps_sql }),
+      openCasesStep({ sql: steps_sql, clock, new_id }),
+      remindCasesStep({ sql: steps_sql, clock }),
       pruneIndexStep(flow),
       ...(download ? [refreshStep({ sql, clock, download })] : []),
       retainStep({ sql, clock }, retention_days),

@@ -240,6 +240,59 @@ export type Operations = {
     state: string; opened_at: string; decision: string | null; reason: string | null;
     decided_by: string | null; decided_at: string | null; entry_id: string | null;
     next_check_id: string | null } }
+  'aml cases list': { body: { state?: 'open' | 'assigned' | 'waiting' | 'escalated' | 'closed';
+    owner?: string; customer?: string; late?: boolean; limit?: number; before?: string }; reply: {
+    id: string; customer_id: string | null; address: string; state: string; priority: string;
+    risk_level: string | null; owner: string | null; escalated_by: string | null; due_at: string;
+    reminded_at: string | null; report_reference: string | null; opened_at: string;
+    opened_by: string; closed_at: string | null; closed_by: string | null; code: string | null;
+    is_late: boolean }[] }
+  'aml cases show': { body: { case: string }; reply: { id: string; customer_id: string | null;
+    address: string; state: string; priority: string; risk_level: string | null;
+    owner: string | null; escalated_by: string | null; due_at: string; reminded_at: string | null;
+    report_reference: string | null; opened_at: string; opened_by: string; closed_at: string | null;
+    closed_by: string | null; code: string | null; is_late: boolean; subjects: { kind: string;
+    subject: string; added_at: string; added_by: string }[]; reviews: { check_id: string;
+    state: string; risk_score: string; decision: string | null; decided_by: string | null }[];
+    entries: { number: number; kind: string; at: string; made_by: string; text: string;
+    name: string | null; sha256: string | null }[]; earlier: { id: string;
+    customer_id: string | null; state: string; code: string | null; opened_at: string }[] } }
+  'aml cases assign': { body: { case: string; owner: string; reason: string }; reply: { id: string;
+    customer_id: string | null; address: string; state: string; priority: string;
+    risk_level: string | null; owner: string | null; escalated_by: string | null; due_at: string;
+    reminded_at: string | null; report_reference: string | null; opened_at: string;
+    opened_by: string; closed_at: string | null; closed_by: string | null; code: string | null } }
+  'aml cases wait': { body: { case: string; until: string; reason: string }; reply: { id: string;
+    customer_id: string | null; address: string; state: string; priority: string;
+    risk_level: string | null; owner: string | null; escalated_by: string | null; due_at: string;
+    reminded_at: string | null; report_reference: string | null; opened_at: string;
+    opened_by: string; closed_at: string | null; closed_by: string | null; code: string | null } }
+  'aml cases escalate': { body: { case: string; reason: string }; reply: { id: string;
+    customer_id: string | null; address: string; state: string; priority: string;
+    risk_level: string | null; owner: string | null; escalated_by: string | null; due_at: string;
+    reminded_at: string | null; report_reference: string | null; opened_at: string;
+    opened_by: string; closed_at: string | null; closed_by: string | null; code: string | null } }
+  'aml cases set': { body: { case: string; priority?: 'low' | 'normal' | 'high' | 'urgent';
+    due?: string; report?: string; reason: string }; reply: { id: string;
+    customer_id: string | null; address: string; state: string; priority: string;
+    risk_level: string | null; owner: string | null; escalated_by: string | null; due_at: string;
+    reminded_at: string | null; report_reference: string | null; opened_at: string;
+    opened_by: string; closed_at: string | null; closed_by: string | null; code: string | null } }
+  'aml cases note': { body: { case: string; text: string; reason: string }; reply: { case: string;
+    number: number } }
+  'aml cases attach': { body: { case: string; name: string; text: string; reason: string }; reply: {
+    case: string; number: number; sha256: string } }
+  'aml cases close': { body: { case: string; code: 'false_positive' | 'explained' | 'barred'
+    | 'reported'; reason: string }; reply: { id: string; customer_id: string | null;
+    address: string; state: string; priority: string; risk_level: string | null;
+    owner: string | null; escalated_by: string | null; due_at: string; reminded_at: string | null;
+    report_reference: string | null; opened_at: string; opened_by: string; closed_at: string | null;
+    closed_by: string | null; code: string | null } }
+  'aml cases reopen': { body: { case: string; reason: string }; reply: { id: string;
+    customer_id: string | null; address: string; state: string; priority: string;
+    risk_level: string | null; owner: string | null; escalated_by: string | null; due_at: string;
+    reminded_at: string | null; report_reference: string | null; opened_at: string;
+    opened_by: string; closed_at: string | null; closed_by: string | null; code: string | null } }
   'aml watches': { body: { limit?: number }; reply: { customer_id: string; address: string;
     made_at: string; label_set: number | null; check_id: string | null; state: string | null;
     risk_score: string | null; risk_level: string | null }[] }

@@ -13,7 +13,16 @@ import { Rows } from '../calls/rows.tsx'
 type HouseEvent = Row<'events list'>
 
 /** Types of events that the house is told of. */
-const TYPES = ['alert.raised', 'alert.cleared', 'review.opened', 'customer.created', 'action.made']
+const TYPES = [
+  'alert.raised',
+  'alert.cleared',
+  'review.opened',
+  'case.opened',
+  'case.changed',
+  'case.late',
+  'customer.created',
+  'action.made',
+]
 const LIMIT = 25
 
 export default function Events() {

@@ -9,6 +9,7 @@ import { path } from '../../shared/paths/console.ts'
 import { count, say } from '../../shared/words/words.ts'
 import { type Row, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
+import { Cases } from './cases.tsx'
 import { ChecksByDay } from './checks_by_day.tsx'
 import { Decide } from './decide.tsx'
 import { Index, Policy } from './index_and_policy.tsx'
@@ -25,6 +26,7 @@ export default function Screening() {
       <Title title={say('screening')} />
       <div class="stack">
         <Reviews />
+        <Cases />
         <ChecksByDay />
         <Lists />
         <Providers />

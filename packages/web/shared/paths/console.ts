@@ -18,6 +18,7 @@ export const path = {
   books: `${BASE}/books`,
   screening: `${BASE}/screening`,
   review: (check: string) => `${BASE}/screening/reviews/${encodeURIComponent(check)}`,
+  case: (id: string) => `${BASE}/screening/cases/${encodeURIComponent(id)}`,
   labelList: (list: string) => `${BASE}/screening/lists/${encodeURIComponent(list)}`,
   /** At `/console/events` is the stream itself. */
   events: `${BASE}/event-log`,

@@ -62,6 +62,11 @@ export const EVENT_TYPES = [
   'alert.cleared',
   /** An answer of screening waits for a person of the house. */
   'review.opened',
+  /** An address that officers of the house look into. */
+  'case.opened',
+  'case.changed',
+  /** It is not closed when it was due. */
+  'case.late',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]

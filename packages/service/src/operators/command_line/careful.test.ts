@@ -27,6 +27,8 @@ const QUICK = `
   services off, signer stop, keys revoke, subscriptions stop
   webhooks enable, webhooks disable, webhooks remove, webhooks deny
   aml deny, aml watch, aml import-watches, aml unwatch, aml reviews decide
+  aml cases open, aml cases assign, aml cases wait, aml cases escalate, aml cases set
+  aml cases add, aml cases note, aml cases attach, aml cases close, aml cases reopen
   aml backfill, aml rebuild
   offers set, events set, alerts seen
   incidents post, incidents update, incidents close, status-page set`

@@ -59,7 +59,10 @@ const WORDS: Record<string, string> = {
   aml:
     'status show replay report state days changes allow deny withdraw entries ' +
     'deposits revoke-deposit ' +
-    'reviews/list reviews/show reviews/decide watch unwatch ' +
+    'reviews/list reviews/show reviews/decide ' +
+    'cases/list cases/show cases/open cases/assign cases/wait cases/escalate cases/set ' +
+    'cases/add cases/note cases/attach cases/file cases/close cases/reopen ' +
+    'watch unwatch ' +
     'import-watches watches ' +
     'policy policies publish providers index backfill rebuild',
   books: 'check findings roots compare',
@@ -215,6 +218,9 @@ const RUN_ELSEWHERE = [
   'aml deny',
   'aml reviews show',
   'aml reviews decide',
+  'aml cases open',
+  'aml cases attach',
+  'aml cases file',
   'aml import-watches',
   'aml publish',
   'aml backfill',

@@ -39,6 +39,7 @@ import {
   Whole,
   whole,
 } from '../../platform/wire/schemas.ts'
+import { caseKinds } from '../../screening/cases/cases.ts'
 import { reviewKinds } from '../../screening/checks/reviews.ts'
 import { type Answer, change, LIMIT, look, paging, reasonOf } from '../table/operation.ts'
 
@@ -204,6 +205,7 @@ const HOUSE_TYPES = [
   ...customerKinds,
   ...changeKinds,
   ...reviewKinds,
+  ...caseKinds,
   ...webhookKinds,
 ].map(({ type }) => type)
 

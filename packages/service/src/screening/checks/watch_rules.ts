@@ -6,6 +6,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import type { Static } from 'typebox'
 import { noteEvents } from '../../events/log/notes.ts'
 import type { Tx } from '../../platform/database/sql.ts'
+import { keepAlerts } from '../cases/case_opening.ts'
 import { readPolicy } from '../engine/policy.ts'
 import type { Outcome } from '../engine/scoring.ts'
 import type { SevereAmounts } from '../labels/entries.ts'
@@ -44,6 +45,7 @@ export function noteAlerts(tx: Tx, alerts: readonly WatchAlert[]): void {
       data,
     })),
   )
+  keepAlerts(tx, alerts)
 }
 
 /** An answer, as far as watches look at it. */
