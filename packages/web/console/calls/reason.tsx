@@ -19,6 +19,8 @@ type DialogProps<Result> = {
   action?: string
   /** Why it cannot be done yet. */
   off?: string | undefined
+  /** It cannot be taken back, or hurts at once. */
+  is_danger?: boolean
   children?: ComponentChildren
 }
 
@@ -58,12 +60,13 @@ export type ReasonFormProps<Result> = {
   act: (reason: string) => Promise<Result>
   onDone: (result: Result) => void
   off?: string | undefined
+  is_danger?: boolean
   children?: ComponentChildren
 }
 
 /** The same in the page, where what is about to be done is seen already. */
 export function ReasonForm<Result>(props: ReasonFormProps<Result>) {
-  const { action, act, onDone, off, children } = props
+  const { action, act, onDone, off, is_danger = false, children } = props
   const reason = useSignal('')
   const submission = useSubmission()
   const submit = async () => {
@@ -90,6 +93,7 @@ export function ReasonForm<Result>(props: ReasonFormProps<Result>) {
       {submission.fault.value && <FaultNote fault={submission.fault.value} />}
       <Submit
         is_busy={submission.is_busy.value}
+        kind={is_danger ? 'danger' : 'main'}
         off={off ?? (reason.value.trim() === '' ? say('reason.needed') : undefined)}
       >
         {action}

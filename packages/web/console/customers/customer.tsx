@@ -100,6 +100,7 @@ function Switch({ customer: { id, name, state }, question }: SwitchProps) {
           title={title}
           words={is_active ? 'customers suspend' : 'customers resume'}
           body={{ customer: id }}
+          is_danger={is_active}
           onDone={() => void question.again()}
           onClose={() => {
             is_open.value = false

@@ -71,6 +71,7 @@ export function Decision({ deposit, ...dialog }: DecisionProps) {
       title={say('held.decide')}
       action={DONE_BY[way.value]()}
       words="deposits resolve"
+      is_danger={way.value === 'written_off'}
       body={{ tx_id, position, ...chosen, ...(is_reviewed.value && { blocked_reviewed: true }) }}
       off={missing(way.value, customer.value, sent_by.value)}
     >

@@ -32,6 +32,7 @@ export function OffSale() {
           title={title}
           words={on ? 'services on' : 'services off'}
           body={{ all: true }}
+          is_danger={!on}
           onDone={() => void figures.again()}
           onClose={() => {
             is_open.value = false

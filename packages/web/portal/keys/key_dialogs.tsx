@@ -166,7 +166,9 @@ export function RevokeKey({ subject, onDone, onClose }: SubjectProps) {
             keeps.value = is_on
           }}
         />
-        <Submit is_busy={submission.is_busy.value}>{say('key.revoke')}</Submit>
+        <Submit is_busy={submission.is_busy.value} kind="danger">
+          {say('key.revoke')}
+        </Submit>
         <CodeSamples
           sdk={`penstock.keys.revoke(${JSON.stringify({ id, with_made: with_made.value })})`}
           cli={`penstock keys revoke ${id}${with_made.value ? ' --with-made' : ''}`}

@@ -25,19 +25,21 @@ type QuestionProps = {
   act: () => Promise<unknown>
   /** Why it cannot be done yet. */
   off?: string | undefined
+  /** It cannot be taken back. */
+  is_danger?: boolean
   onClose: () => void
   children: ComponentChildren
 }
 
 /** A dialog that does one thing. */
-function ActDialog({ title, submit, act, off, onClose, children }: QuestionProps) {
+function ActDialog({ title, submit, act, off, is_danger, onClose, children }: QuestionProps) {
   const submission = useSubmission()
   const { value: fault } = submission.fault
   return (
     <Dialog title={title} onClose={onClose}>
       <Form onSubmit={() => void submission.run(act)} wrong={fault && <FaultNote fault={fault} />}>
         {children}
-        <Submit is_busy={submission.is_busy.value} off={off}>
+        <Submit is_busy={submission.is_busy.value} off={off} kind={is_danger ? 'danger' : 'main'}>
           {submit}
         </Submit>
       </Form>
@@ -179,6 +181,7 @@ export function RemoveUser({ user, onDone, onClose }: SubjectProps) {
       title={say('user.remove_title', { name })}
       submit={say('user.remove')}
       act={remove}
+      is_danger
       onClose={onClose}
     >
       <p>{say('user.remove_sentence')}</p>

@@ -74,7 +74,9 @@ export function RemoveWebhook({ webhook, onDone, onClose }: DialogProps) {
         onSubmit={remove}
         wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
       >
-        <Submit is_busy={submission.is_busy.value}>{say('webhook.remove')}</Submit>
+        <Submit is_busy={submission.is_busy.value} kind="danger">
+          {say('webhook.remove')}
+        </Submit>
       </Form>
     </Dialog>
   )

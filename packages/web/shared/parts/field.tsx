@@ -237,17 +237,19 @@ export type SubmitProps = {
   is_busy?: boolean
   children: ComponentChildren
   off?: string | undefined
-  /** Another button of the page is the main one. */
-  is_minor?: boolean
+  /** `minor`: another button of the page is the main one; `danger`: it cannot be taken back. */
+  kind?: 'main' | 'minor' | 'danger'
 }
 
+const SUBMIT_CLASSES = { main: 'main', minor: '', danger: 'main danger' } as const
+
 /** The one main button of a form. `off` says why it cannot be used. */
-export function Submit({ is_busy = false, off, is_minor = false, children }: SubmitProps) {
+export function Submit({ is_busy = false, off, kind = 'main', children }: SubmitProps) {
   const id = useId()
   return (
     <p class="actions">
       <button
-        class={is_minor ? '' : 'main'}
+        class={SUBMIT_CLASSES[kind]}
         type="submit"
         disabled={is_busy || off !== undefined}
         {...(off !== undefined && { 'aria-describedby': id })}

@@ -74,7 +74,7 @@ function PasswordForm({ submission }: { submission: Submission }) {
       <PasswordFields proof={proof} />
       <Submit
         is_busy={submission.is_busy.value}
-        is_minor={beginning.value?.passkeys_possible ?? false}
+        kind={beginning.value?.passkeys_possible ? 'minor' : 'main'}
       >
         {say('sign_in.with_password')}
       </Submit>
