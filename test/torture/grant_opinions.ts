@@ -66,6 +66,19 @@ const OPINIONS: readonly Opinion[] = [
   },
   {
     why:
+      'What was collected goes to the operator by files that are signed offline; votes and what ' +
+      'they earn are signed for by the plan, and booked as receipts say. C18 and C19 compare them ' +
+      'with entries, outflows and the chain.',
+    tables: {
+      collection_transfer: {
+        worker: 'update of state due_at moved fee_sun block_number ended_at',
+      },
+      reward_claim: { worker: 'insert, update of state reward_sun ended_at' },
+      vote: { worker: 'insert, update of state ended_at' },
+    },
+  },
+  {
+    why:
       'What can be sold: more than there is cannot be delivered, and fails; what the chain has ' +
       'decides when it is delegated.',
     one_by_one: true,

@@ -22,7 +22,7 @@ const pages = await Promise.all(
 const wait = (command: string) =>
   `for i in $(seq 600); do ${command} && break; test $i != 600; sleep 0.2; done`
 
-/** The pages as one program. What a reader does by hand, and what would meet others on this machine,
+/** The pages as one program. What a reader does by hand, and what would meet others on this host,
  *  is put in its place; each of that must stand in a page. */
 async function programOf(folder: string, database_url: string): Promise<string> {
   const [chain_port, api_port, console_port] = await Promise.all([1, 2, 3].map(freePort))
@@ -84,7 +84,8 @@ async function programOf(folder: string, database_url: string): Promise<string> 
       'penstock-admin votes show\n',
       // Restarted, as the page says, with the file that has the key.
       `kill $SERVE; wait $SERVE || true\n${serve}` +
-        `${wait("penstock-admin attempts list | grep vote: | grep -q 'included\\|solid'")}\n${mine}` +
+        `${wait("penstock-admin attempts list | grep vote: | grep -q 'included\\|solid'")}\n` +
+        mine +
         `${wait(`penstock-admin votes show --json | grep -q '"count"'`)}\n` +
         'penstock-admin votes show\n',
     ],
