@@ -67,8 +67,8 @@ const OPINIONS: readonly Opinion[] = [
   {
     why:
       'What was collected goes to the operator by files that are signed offline; votes and what ' +
-      'they earn are signed for by the plan, and booked as receipts say. C18 and C19 compare them ' +
-      'with entries, outflows and the chain.',
+      'they earn are signed for by the plan, and booked as receipts say. C18 and C19 compare ' +
+      'them with entries, outflows and the chain.',
     tables: {
       collection_transfer: {
         worker: 'update of state due_at moved fee_sun block_number ended_at',
