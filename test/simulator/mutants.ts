@@ -213,11 +213,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'deposits are credited before they are solid',
     edits: [
-      [
-        arrivals,
-        "readSolidBlocks(sql, 'deposits',",
-        "readBlocks(sql, { name: 'deposits', side: 'head' },",
-      ],
+      [arrivals, "name: 'deposits',\n    side: 'solid'", "name: 'deposits',\n    side: 'head'"],
     ],
   },
   {

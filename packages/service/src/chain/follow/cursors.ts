@@ -183,11 +183,6 @@ async function lockCursor(tx: Tx, name: string): Promise<bigint | undefined> {
 }
 
 /** readBlocks() of the solid side, as far as it is confirmed. */
-export function readSolidBlocks(
-  sql: Sql,
-  name: string,
-  work: Work,
-  until?: number,
-): Promise<boolean> {
-  return readBlocks(sql, { name, side: 'solid', until }, work)
+export function readSolidBlocks(sql: Sql, name: string, work: Work): Promise<boolean> {
+  return readBlocks(sql, { name, side: 'solid' }, work)
 }

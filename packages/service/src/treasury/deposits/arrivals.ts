@@ -18,7 +18,6 @@ import {
   isBehind,
   type ReadStep,
   readBlocks,
-  readSolidBlocks,
 } from '../../chain/follow/cursors.ts'
 import {
   customerAccount,
@@ -74,29 +73,25 @@ export const WORTHLESS_ROWS = 10
 /** Reads solid blocks: credits customers, and books what arrived for direct recharge. */
 export function creditStep(needs: Needs): ReadStep {
   const { sql } = needs
+  const reads: BlockReader = {
+    name: 'deposits',
+    side: 'solid',
+    work: (tx, blocks) => credit(tx, needs, { blocks, unasked: new Set() }),
+  }
   return {
     name: 'credit',
     rest_ms: 3_000,
-    due: (sql) => isBehind(sql, { name: 'deposits', side: 'solid' }),
+    due: (sql) => isBehind(sql, reads),
     duty: 'blocks',
     // Where money of high risk is held, it waits for the index.
     after: ['follow', 'confirm', 'index'],
     before: ['publish'],
-    reads: {
-      name: 'deposits',
-      side: 'solid',
-      work: (tx, blocks) => credit(tx, needs, { blocks, unasked: new Set() }),
-    },
+    reads,
     async run() {
       const unasked = new Set<Address>()
       const until = await needs.money.bookableUntil()
       const readCredits = (unasked: Set<Address> | undefined) =>
-        readSolidBlocks(
-          sql,
-          'deposits',
-          (tx, blocks) => credit(tx, needs, { blocks, unasked }),
-          until,
-        )
+        readBlocks(sql, { ...reads, until }, (tx, blocks) => credit(tx, needs, { blocks, unasked }))
       const moved = await readCredits(unasked).catch((thrown: unknown) => {
         if (unasked.size > 0) return 'unasked' as const
         throw thrown
