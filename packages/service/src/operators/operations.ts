@@ -44,6 +44,7 @@ import { indexOperations } from './screening/index_reach.ts'
 import { listOperations } from './screening/lists.ts'
 import { policyOperations } from './screening/policies.ts'
 import { providerOperations } from './screening/providers.ts'
+import { reportOperations } from './screening/reports.ts'
 import { reviewOperations } from './screening/reviews.ts'
 import { watchOperations } from './screening/watches.ts'
 import type { Operation } from './table/operation.ts'
@@ -93,6 +94,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...depositAddressOperations,
   ...reviewOperations,
   ...caseOperations,
+  ...reportOperations,
   ...watchOperations,
   ...policyOperations,
   ...providerOperations,

@@ -32,17 +32,17 @@ export type Needs = {
   network(): Promise<string | undefined>
 }
 
-/** Signs what a receipt says, with the key that signs now. */
-export function receiptSigner({
-  sql,
-  seal,
-}: Pick<Needs, 'sql' | 'seal'>): (payload: string) => Promise<string> {
+/** Signs what a receipt says, or another document of that `typ`, with the key that signs now. */
+export function receiptSigner(
+  { sql, seal }: Pick<Needs, 'sql' | 'seal'>,
+  typ = RECEIPT_TYPE,
+): (payload: string) => Promise<string> {
   let opened: { id: string; key: KeyObject } | undefined
   return async (payload) => {
     const row = await signingKey(sql, seal)
     if (opened?.id !== row.id) opened = { id: row.id, key: openSigningKey(seal, row) }
     return new CompactSign(Buffer.from(payload))
-      .setProtectedHeader({ alg: 'EdDSA', typ: RECEIPT_TYPE, kid: opened.id })
+      .setProtectedHeader({ alg: 'EdDSA', typ, kid: opened.id })
       .sign(opened.key)
   }
 }

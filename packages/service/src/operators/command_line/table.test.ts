@@ -62,6 +62,7 @@ const WORDS: Record<string, string> = {
     'reviews/list reviews/show reviews/decide ' +
     'cases/list cases/show cases/open cases/assign cases/wait cases/escalate cases/set ' +
     'cases/add cases/note cases/attach cases/file cases/close cases/reopen ' +
+    'reports/check reports/case reports/verify ' +
     'watch unwatch ' +
     'import-watches watches ' +
     'policy policies publish providers index backfill rebuild',
@@ -221,6 +222,9 @@ const RUN_ELSEWHERE = [
   'aml cases open',
   'aml cases attach',
   'aml cases file',
+  'aml reports check',
+  'aml reports case',
+  'aml reports verify',
   'aml import-watches',
   'aml publish',
   'aml backfill',

@@ -50,7 +50,10 @@ async function readJws(file: string, { readFile }: Terminal): Promise<string> {
 }
 
 /** The public keys as the service publishes them. Throws Outage. */
-async function publishedKeys({ download }: LocalNeeds, service_url: string): Promise<string> {
+export async function publishedKeys(
+  { download }: Pick<LocalNeeds, 'download'>,
+  service_url: string,
+): Promise<string> {
   const url = `${service_url.replace(/\/+$/, '')}/.well-known/jwks.json`
   const chunks: Uint8Array[] = []
   const { bytes } = await download(url)
