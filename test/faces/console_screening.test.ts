@@ -10,6 +10,7 @@ import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { drain } from 'penstock-service/platform/steps/step.ts'
+import { insertCase } from 'penstock-service/screening/cases/cases.ts'
 import { completeChecks, newCheck, placeChecks } from 'penstock-service/screening/checks/checks.ts'
 import { openReviews } from 'penstock-service/screening/checks/reviews.ts'
 import { canonical } from 'penstock-service/screening/engine/evidence.ts'
@@ -130,6 +131,45 @@ async function lookAtProviders(page: Page): Promise<void> {
   const memory = page.getByRole('table', { name: 'In worker memory' }).getByRole('row')
   await memory.filter({ hasText: /worker machine-1.*3, in use.*1\s234\s567.*250 MB/ }).waitFor()
 }
+
+test('an officer takes a case, notes in it, attaches a file and closes it', {
+  skip: noBrowser(),
+}, async (t) => {
+  const { sql, url, context, page, misdeeds } = await consolePage(t)
+  const id = new_id()
+  const found = {
+    id,
+    customer_id: null,
+    address: shop,
+    priority: 'high',
+    risk_level: null,
+  } as const
+  const opened = { by: 'screening', at: clock.now(), text: 'An alert.' }
+  await sql.begin((tx) => insertCase(tx, found, opened))
+  await page.getByRole('link', { name: 'Screening' }).click()
+  const queue = page.getByRole('region', { name: 'All cases' })
+  await queue.locator('tbody tr').first().getByRole('link').first().click()
+  await page.getByRole('heading', { name: /^Case/ }).waitFor()
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).first().click()
+  await press('Assign')
+  await sayWhy(page)
+  await press('Note')
+  await sayWhy(page)
+  await press('Attach a file')
+  const text = { name: 'letter.txt', mimeType: 'text/plain', buffer: Buffer.from('A letter.') }
+  await page.getByLabel('File of text').setInputFiles(text)
+  await sayWhy(page)
+  await page.getByText('letter.txt, SHA-256').waitFor()
+  await press('Close')
+  await page.getByRole('dialog').getByLabel('Outcome').selectOption('barred')
+  await sayWhy(page)
+  await page.getByRole('button', { name: 'Reopen' }).waitFor()
+  const [closed] = await sql`select state, code, owner, closed_by from aml_case`
+  assert.deepEqual(closed, { state: 'closed', code: 'barred', owner: 'olga', closed_by: 'olga' })
+  const paths = [{ path: `/console/screening/cases/${id}` }]
+  assert.deepEqual(await faultsOfLooks({ context, page, origin: url }, paths), [])
+  assert.deepEqual(misdeeds, { errors: [], others: [], violations: [] })
+})
 
 /** Says why in the dialog that is open. */
 async function sayWhy(page: Page): Promise<void> {
