@@ -1,7 +1,7 @@
 // A signed report: one file of HTML that a browser shows and anybody can verify without us. It is
 // parts, each a line that names it and what follows, and ends with a JWS (EdDSA, by the key of the
-// receipts) over the length and the SHA-256 of each part in order. So every byte of the file is covered, and one
-// that was changed is found in its part.
+// receipts) over the length and the SHA-256 of each part in order. So every byte of the file is
+// covered, and one that was changed is found in its part.
 //
 //   <!--part page-->            the report as a page
 //   <!--part evidence-ID-->     the evidence of a check, in base64 in a comment
