@@ -10,7 +10,7 @@ import { OPERATIONS } from '../operations.ts'
 const CAREFUL = `
   customers create, customers suspend, customers resume, customers close, customers limits
   customers credit, customers debit, invoices reissue, deposits resolve, deposits recount
-  approvals set, approvals give, approvals allow
+  approvals set, approvals give, approvals allow, treasury collect, treasury adopt, votes set
   keys issue, keys change, keys rotate, keys reseal, receipts rotate
   prices set, prices remove, fees set, plans set, plans remove, services on, signer go
   lists update, lists import, lists revert, lists make, lists schedule, aml publish
