@@ -72,7 +72,8 @@ export async function runMostOperations(
     ].map(split),
     ...[
       'treasury show',
-      'treasury list', 'votes show',
+      'treasury list',
+      'votes show',
       'subscriptions list',
       'pool show',
       'pool forecast',
