@@ -479,7 +479,8 @@ export class World {
     if (known) return known
     const role = 'penstock_worker'
     this.due_sql ??= this.database.connect({ connections_max: 1, role, plans_once: true })
-    const { pools } = this.opened.find((one) => one.app === app)!
+    // Some of an app's steps run on its connections.
+    const { pools } = this.opened.find((one) => one.app === app) ?? this.opened[0]!
     const steps = joinReaders(pools.at(-1)!, app.steps)
     const runner = { steps, ask: dueAsker(this.due_sql, steps) }
     this.runners.set(app, runner)

@@ -55,6 +55,7 @@ test('an order is told from its creation to its end, in order, each thing once',
   await world.advance(3)
   const events = await told(world, anna)
   assert.deepEqual(typesOf(events), [
+    'deposit.seen',
     'deposit.credited',
     'order.created',
     'order.succeeded',
@@ -68,7 +69,7 @@ test('an order is told from its creation to its end, in order, each thing once',
   assert.equal(succeeded!.data?.status, 'success')
   assert.deepEqual(solid!.data, succeeded!.data)
   assert.deepEqual(ended!.data, await anna.check(id), 'as the endpoint answers')
-  assert.deepEqual(typesOf(await told(world, zoe)), ['deposit.credited'])
+  assert.deepEqual(typesOf(await told(world, zoe)), ['deposit.seen', 'deposit.credited'])
 })
 
 test('an order that fails is told so, and never that it has ended', async (t) => {
