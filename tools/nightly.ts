@@ -1,9 +1,9 @@
 // npm run nightly [-- --short] [-- --only NAME ...] [--list] [--json]: what is too long for every
-// commit, and must not be false for long: benchmarks that refuse what they should not see, the
-// simulator with seeds that follow from the commit, so that every night tries others and every
-// failure can be run again, and the shorter tortures. One after the other; all are run, those that
-// fail are named at the end with what they said, and the exit code is 1. `not run` says what a job
-// lacks here.
+// commit, and must not be false for long: the longest tests, benchmarks that refuse what they
+// should not see, the simulator with seeds that follow from the commit, so that every night tries
+// others and every failure can be run again, and the shorter tortures. One after the other; all are
+// run, those that fail are named at the end with what they said, and the exit code is 1. `not run`
+// says what a job lacks here.
 //   --short       the smallest settings, of half an hour at most together: .ci/run does it
 //                 after the tests
 //   --only NAME   these alone; may be given more than once
@@ -20,6 +20,9 @@ import { ROOT } from './source.ts'
 export type Job = { name: string; args: readonly string[]; minutes_max: number }
 type Outcome = { name: string; minutes: number; failure?: string; not_run?: string }
 
+/** The test files that `npm test` leaves out. */
+const long_tests: Job = { name: 'long', args: ['test', '--', '--long'], minutes_max: 4 }
+
 const job = (words: string, minutes_max: number): Job => {
   const [program = '', name = '', ...options] = words.split(' ')
   return { name, args: [program, '--', name, ...options], minutes_max }
@@ -27,6 +30,7 @@ const job = (words: string, minutes_max: number): Job => {
 
 /** `seed`: of the simulator. */
 export const jobsOf = (seed: number): Job[] => [
+  long_tests,
   job('bench mixed --seconds 10', 5),
   job(`torture sim --runs 200 --seed ${seed}`, 10),
   job('torture kill --cycles 3', 15),
@@ -37,6 +41,7 @@ export const jobsOf = (seed: number): Job[] => [
 
 /** Of the same kinds, as short as they can be. */
 export const shortJobsOf = (seed: number): Job[] => [
+  long_tests,
   job('bench mixed --seconds 5', 4),
   job(`torture sim --runs 20 --seed ${seed}`, 4),
   job('torture kill --cycles 1 --pause-seconds 10', 5),

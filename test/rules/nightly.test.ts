@@ -2,20 +2,23 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { commandOf, jobsOf, shortJobsOf } from '../../tools/nightly.ts'
 import { ROOT } from '../../tools/source.ts'
+import { LONG } from '../../tools/test/long.ts'
 
 const nightly = (...args: string[]) =>
   spawnSync(process.execPath, [join(ROOT, 'tools/nightly.ts'), ...args], { encoding: 'utf8' })
 
-test('every job of the night names a benchmark or a torture that there is', () => {
+test('every job of the night names tests, a benchmark or a torture that there are', () => {
+  for (const path of LONG) assert.ok(existsSync(join(ROOT, path)), path)
   const torture = readFileSync(join(ROOT, 'test/torture/torture.ts'), 'utf8')
   const bench = readFileSync(join(ROOT, 'bench/figures/table.ts'), 'utf8')
   for (const job of [...jobsOf(1), ...shortJobsOf(1)]) {
     const [program, , name] = job.args
+    if (program === 'test') continue
     if (program === 'torture') assert.match(torture, new RegExp(`^//   ${name} `, 'm'))
     else assert.match(bench, new RegExp(`name: '${name}'`))
   }

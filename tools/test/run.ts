@@ -5,6 +5,9 @@
 // REQUIRE_BROWSER=1 says it of tests that need a browser alone.
 //   --only <part of a path>   only the test files whose path contains it, without the checks; more
 //                             than once: those whose path contains any of them
+//   --long                    only the files that take longest (long.ts), without the checks: they
+//                             are left to the nightly job, which .ci/run starts after the tests
+//   --json                    at the end the counts as JSON, in the last line
 //   --keep                    when a test has failed, leaves the server (with the databases of the
 //                             failed tests) until Ctrl-C
 //   --cpu                     one file at a time, and tells what each has cost in CPU time
@@ -19,6 +22,7 @@ import { atEnd, endWhenInterrupted, isInterrupted } from '../ending.ts'
 import { leadingComment } from '../help.ts'
 import { cpuReport, reapedCpu, type Spent } from './cpu.ts'
 import { runFiles, type Skip } from './lanes.ts'
+import { LONG } from './long.ts'
 import { useRunFolder } from './run_folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -44,6 +48,8 @@ const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
+    long: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
     keep: { type: 'boolean' },
     cpu: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' },
@@ -91,7 +97,8 @@ async function testFiles(): Promise<string[]> {
       cwd: ROOT,
       exclude: (path) => path.includes('node_modules'),
     }))
-      if (options.only?.some((part) => path.includes(part)) ?? true) files.push(path)
+      if (options.only?.some((part) => path.includes(part)) ?? LONG.has(path) === options.long)
+        files.push(path)
   return files.sort((a, b) => rankOf(a) - rankOf(b) || (a < b ? -1 : 1))
 }
 
@@ -118,7 +125,8 @@ const removeRunFolder = atEnd(await useRunFolder())
 // Node's compilation is cached between files: two thirds of the time it takes to
 // load the service.
 process.env.NODE_COMPILE_CACHE = join(process.env.TMPDIR!, 'compiled')
-const checking = options.only === undefined ? checks() : true
+const whole = options.only === undefined && !options.long
+const checking = whole ? checks() : true
 const starting = external ? undefined : startCluster({ max_connections: '300' })
 const stopServer = atEnd(async () => (await starting)?.stop())
 const server = await starting
@@ -126,7 +134,7 @@ const template = await makeTemplate()
 const dropTemplate = atEnd(async () => external && dropDatabase(template))
 const files = await testFiles()
 const spent: Spent[] = []
-if (options.cpu && options.only === undefined) {
+if (options.cpu && whole) {
   await checking
   say(`The checks above took ${(await reapedCpu()).toFixed(1)} s of CPU time.`)
 }
@@ -154,7 +162,12 @@ if (!isInterrupted()) {
   for (const line of skippedLines(skipped)) say(line)
   if (!checked) say('✖ The checks above have failed.')
   say(`${files.length} files, ${seconds(performance.now() - started_at)}`)
+  if (whole) say(`${LONG.size} files are left to the nightly job: \`npm test -- --long\``)
   say(`${passed} passed, ${failed} failed, ${skipped.length} skipped`)
+  if (options.json) {
+    const failing = failures.map((failure) => failure.split('\n', 1)[0])
+    say(JSON.stringify({ passed, failed, skipped: skipped.length, failing }))
+  }
   const tests = passed + failed + skipped.length
   process.exitCode = checked && failed === 0 && tests > 0 ? 0 : 1
 }
