@@ -41,7 +41,7 @@ test('every operation answers over HTTP what --json prints', async (t) => {
   await runMostOperations(console_world, {
     ask: (...args) => json(withReason(args), olga),
     async run(args) {
-      const by = args.includes('bea') ? bea : olga
+      const by = args.join(' ').includes('--by bea') ? bea : olga
       const { result, error } = await type(withReason(args), by)
       assert.equal(error, undefined, args.join(' '))
       answered.push([args.join(' '), result])
