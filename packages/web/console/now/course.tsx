@@ -106,7 +106,9 @@ function Volume({ past, ...shared }: PastProps) {
   )
 }
 
+/** Left out while there is no line to draw. */
 function Took({ past, ...shared }: PastProps) {
+  if (past.filter(({ block_p95_ms }) => block_p95_ms !== null).length < 2) return null
   const slowest = Math.max(0, ...past.map(({ block_p95_ms }) => block_p95_ms ?? 0))
   return (
     <Chart
