@@ -57,13 +57,20 @@ async function englishOnly(language: string): Promise<ReadonlySet<string>> {
   return new Set(Object.values(english).filter((text) => /[a-z]{3}/.test(text) && !same.has(text)))
 }
 
+/** Ids, hashes and addresses: some look like three words, by chance. */
+const IDS = /\b(?=\w*\d)[\da-z]{20,}\b/g
+
 /** The texts that are of another language than the page. */
 function foreign(texts: readonly string[], language: string, of_english: ReadonlySet<string>) {
   if (language === 'en') return texts.filter((text) => /[\u0400-\u04ff\u4e00-\u9fff]/.test(text))
   const other = language === 'zh' ? /[\u0400-\u04ff]/ : /[\u4e00-\u9fff]/
   return texts.filter((text) => {
     if (other.test(text) || of_english.has(text)) return true
-    const words = text.toLowerCase().match(/[a-z]{3,}(?![\w-]*[_/:@.])/g) ?? []
+    const words =
+      text
+        .toLowerCase()
+        .replace(IDS, ' ')
+        .match(/[a-z]{3,}(?![\w-]*[_/:@.])/g) ?? []
     const strange = words.filter((word) => !NAMES.has(word))
     // One word alone may be a name; a sentence is none.
     return strange.length > 2
