@@ -30,9 +30,14 @@ export type ReadStep = Step & { readonly reads: BlockReader }
 export const readBlocks = (sql: Sql, reader: Reader, work: Work): Promise<boolean> =>
   sql.begin((tx) => readPortion(tx, reader, work))
 
-/** Finds a row when there may be blocks after the cursor. */
-export const isBehind = (sql: WriteFragment, { name, side }: Reader): Fragment => sql`
-  select from chain left join cursor on cursor.name = ${name}
+/** Finds a row when there may be blocks after the cursor of one of these, all of one side. */
+export const isBehind = (
+  sql: WriteFragment,
+  { side, name }: Reader,
+  ...others: readonly Reader[]
+): Fragment => sql`
+  select from chain cross join unnest(${[name, ...others.map((one) => one.name)]}::text[])
+    as reader (name) left join cursor using (name)
   where cursor.number is null
     or cursor.number < case when ${side} = 'head' then head_number else confirmed_number end`
 
@@ -96,14 +101,10 @@ const isReadStep = (step: Step): step is ReadStep => 'reads' in step
 const sideOf = ({ reads }: ReadStep) => reads.side
 
 function joinedStep(sql: Sql, side: Side, members: readonly ReadStep[]): Step {
-  const names = members.map(({ reads }) => reads.name)
+  const [first, ...others] = members.map(({ reads }) => reads)
   return {
     ...PLACES[side],
-    due: (sql) => sql`
-      select from chain cross join unnest(${names}::text[]) as reader (name)
-        left join cursor using (name)
-      where cursor.number is null
-        or cursor.number < case when ${side} = 'head' then head_number else confirmed_number end`,
+    due: (sql) => isBehind(sql, first!, ...others),
     duty: 'blocks',
     after: members.flatMap(({ after = [] }) => after),
     before: members.flatMap(({ before = [] }) => before),
