@@ -1,17 +1,14 @@
 // Orders and spending of customers, and times of delivery, over a day, a week or a month.
 
-import { useLocation } from 'preact-iso/router'
 import { Chart } from '../../shared/charts/chart.tsx'
+import { RANGES, type Range, Ranges } from '../../shared/charts/ranges.tsx'
 import { moneyText } from '../../shared/parts/money.tsx'
-import { path } from '../../shared/paths/console.ts'
 import { spanText } from '../../shared/words/span.ts'
 import { count, say } from '../../shared/words/words.ts'
 import { type Row, trx, useRun } from '../calls/calls.ts'
 
 export type PastFigures = Row<'figures history'>
 
-const RANGES = ['24h', '7d', '30d'] as const
-type Range = (typeof RANGES)[number]
 const BODIES: Record<Range, { last: number; days?: boolean }> = {
   '24h': { last: 24 },
   '7d': { last: 168 },
@@ -57,26 +54,6 @@ export function Course({ past, range }: History) {
         <Spent {...shared} />
       </div>
     </section>
-  )
-}
-
-function Ranges({ range }: Pick<History, 'range'>) {
-  const { route } = useLocation()
-  const words = { '24h': say('range.24h'), '7d': say('range.7d'), '30d': say('range.30d') }
-  return (
-    <fieldset class="segments" aria-label={say('range')}>
-      {RANGES.map((one) => (
-        <button
-          key={one}
-          type="button"
-          class="small"
-          aria-pressed={one === range}
-          onClick={() => route(`${path.now}?range=${one}`, true)}
-        >
-          {words[one]}
-        </button>
-      ))}
-    </fieldset>
   )
 }
 

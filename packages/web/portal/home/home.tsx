@@ -4,6 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import { useQuestion } from '../../shared/calls/question.ts'
 import { may } from '../../shared/calls/session.ts'
+import { Ranges } from '../../shared/charts/ranges.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { lazy } from '../../shared/frame/lazy.tsx'
 import { Title } from '../../shared/frame/title.tsx'
@@ -21,7 +22,6 @@ import {
   BalanceChart,
   type Bucket,
   patchByMoney,
-  Ranges,
   SpentChart,
   useSummary,
 } from '../money/money_charts.tsx'

@@ -2,6 +2,7 @@
 
 import { useQuestion } from '../../shared/calls/question.ts'
 import { may } from '../../shared/calls/session.ts'
+import { Ranges } from '../../shared/charts/ranges.tsx'
 import { Export, pagesOfList } from '../../shared/files/export.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
@@ -12,7 +13,7 @@ import { path } from '../../shared/paths/portal.ts'
 import { say } from '../../shared/words/words.ts'
 import { Deposits } from './deposits.tsx'
 import { LowBalance } from './low_balance.tsx'
-import { BalanceChart, patchByMoney, Ranges, useSummary } from './money_charts.tsx'
+import { BalanceChart, patchByMoney, useSummary } from './money_charts.tsx'
 import { QrCode } from './qr_code.tsx'
 
 export default function Money({ query }: PageProps) {

@@ -3,10 +3,10 @@
 
 import type { Result } from 'penstock-sdk'
 import { useMemo } from 'preact/hooks'
-import { useLocation } from 'preact-iso/router'
 import type { LiveEvent } from '../../shared/calls/live.ts'
 import { type Question, useQuestion } from '../../shared/calls/question.ts'
 import { Chart, type ChartProps } from '../../shared/charts/chart.tsx'
+import { RANGES, type Range } from '../../shared/charts/ranges.tsx'
 import { moneyText, sumOf } from '../../shared/parts/money.tsx'
 import { dayText } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
@@ -19,9 +19,6 @@ export type Summary = {
   drawn: { buckets: readonly Bucket[]; by_hour: boolean }
   range: Range
 }
-
-const RANGES = ['24h', '7d', '30d'] as const
-export type Range = (typeof RANGES)[number]
 
 /** Money moved, or something was delivered. */
 const concernsMoney = ({ type }: LiveEvent) =>
@@ -75,27 +72,6 @@ export function useSummary(chosen: string | undefined): Summary {
   const known = range === '30d' ? undefined : hours.answer.value?.buckets
   const buckets = known === undefined ? within(lived, range) : sinceFirst(within(known, range))
   return { days, drawn: { buckets, by_hour: known !== undefined }, range }
-}
-
-/** The choice of the range, which stands in the address. */
-export function Ranges({ range }: Pick<Summary, 'range'>) {
-  const { path, route } = useLocation()
-  const words = { '24h': say('range.24h'), '7d': say('range.7d'), '30d': say('range.30d') }
-  return (
-    <fieldset class="segments" aria-label={say('range')}>
-      {RANGES.map((one) => (
-        <button
-          key={one}
-          type="button"
-          class="small"
-          aria-pressed={one === range}
-          onClick={() => route(`${path}?range=${one}`, true)}
-        >
-          {words[one]}
-        </button>
-      ))}
-    </fieldset>
-  )
 }
 
 type ChartData = Summary['drawn'] & Pick<ChartProps, 'actions'>
