@@ -138,6 +138,7 @@ export class TestDatabase {
         ...(!by_tcp && socketHost()),
       }),
       ends_when_idle: true,
+      statement_timeout_ms: STATEMENT_MS_MAX,
       ...(plans_once !== undefined && { plans_once }),
       ...(connections_max !== undefined && { connections_max }),
     })
@@ -237,6 +238,9 @@ function untilClosed(pool: Sql): Sql {
     },
   })
 }
+
+/** On a machine whose disk is busy a test may be slow, but does not fail for it. */
+const STATEMENT_MS_MAX = 120_000
 
 /** The address with a commit that does not wait for the disk: what tests write need not outlive
  *  the server. The server itself is one that money may be kept on. */

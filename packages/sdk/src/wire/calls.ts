@@ -114,6 +114,10 @@ export class Caller {
   #ahead_ms = 0
   /** A signature of ours was accepted, and none was refused since. */
   #accepted = false
+  /** How many calls have begun, and how many had when the key was last believed to be right though
+   *  its signature was refused: what was refused to these says nothing new. */
+  #begun = 0
+  #believed = 0
 
   constructor(options: CallerOptions) {
     this.#options = options
@@ -165,6 +169,7 @@ export class Caller {
       unavailable_until_ms,
       copied: false,
     }
+    const number = ++this.#begun
     let unanswered = false
     let attempt = 0
     for (;;) {
@@ -176,7 +181,7 @@ export class Caller {
       const pause_ms = this.#pauseAfter(outcome, sent, left)
       if (pause_ms !== undefined && (await sleep(pause_ms, signal))) continue
       const reason: unknown = signal?.aborted ? signal.reason : error
-      const unknown = unanswered || (left.copied && this.#isKeyRight(error))
+      const unknown = unanswered || (left.copied && this.#isKeyRight(error, number))
       throw unknown && sent.id ? new UnknownOutcome(sent.id, reason) : reason
     }
   }
@@ -198,11 +203,13 @@ export class Caller {
   }
 
   /** Whether a refused signature was not refused for the key. When signatures were accepted before,
-   *  that is believed once: if the next call is refused as well, the key is no longer right. */
-  #isKeyRight({ code }: PenstockError): boolean {
-    const right = code !== REFUSED_SIGNATURE || this.#accepted
-    if (code === REFUSED_SIGNATURE) this.#accepted = false
-    return right
+   *  that is believed once, and of all calls that had begun by then: if a later one is refused as
+   *  well, the key is no longer right. */
+  #isKeyRight({ code }: PenstockError, number: number): boolean {
+    if (code !== REFUSED_SIGNATURE) return true
+    if (this.#accepted) this.#believed = this.#begun
+    this.#accepted = false
+    return number <= this.#believed
   }
 
   /** Whether the clock was so far off that a signature was refused for it; it is right from now on.
