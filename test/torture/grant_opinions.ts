@@ -31,7 +31,7 @@ const OPINIONS: readonly Opinion[] = [
     one_by_one: true,
     tables: {
       activation: { api: 'insert', worker: 'insert, update' },
-      attempt: { worker: 'insert, update' },
+      attempt: { worker: 'insert, update', found_by: 'C5' },
       delegation: { worker: 'insert, update', found_by: 'C9' },
       deposit: { worker: 'insert, update', found_by: 'C6' },
       orders: { api: 'insert', worker: 'insert, update', found_by: 'C4 C5' },

@@ -239,12 +239,17 @@ async function receiptsOf({ world, thief }: Place, api: World['api']) {
  *  asked for a proof of anything. */
 const saidBy = (receipt: ReceiptFacts, before: ReceiptFacts | undefined): ReceiptFacts => ({
   ...receipt,
+  activation: receipt.activation && {
+    ...receipt.activation,
+    block_id: receipt.activation.block_id ?? before?.activation?.block_id ?? null,
+  },
   order: {
     ...receipt.order,
     params: { ...receipt.order.params, activate_address: before?.order.params.activate_address },
   },
   parts: receipt.parts.map((part, i) => ({
     ...part,
+    block_id: part.block_id ?? before?.parts[i]?.block_id ?? null,
     units_of_stake: part.units_of_stake ?? before?.parts[i]?.units_of_stake ?? null,
   })),
 })

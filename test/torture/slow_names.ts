@@ -2,7 +2,9 @@
 // beside, and name servers that stop answering for the node and the database, too: what others buy,
 // read and are told must not notice. The same calls are timed while nothing is attacked, while ten
 // other customers call as much and their names are answered, and during it, in turns whose order
-// changes: a machine that has other work to do has it for all three.
+// changes: a machine that has other work to do has it for all three. A ratio is the median of those
+// of the turns, each made of what was measured within some seconds: one hiccup of the machine falls
+// into one turn. The p99 of everything stands beside it.
 //
 // Two ratios come out. Silent names beside those that are answered: that is the names, for the load
 // is the same. Silent names beside nothing at all: that is the names and the load of the attackers'
@@ -139,7 +141,7 @@ export async function run(args: string[]): Promise<boolean> {
     for (const phase of ['answered', 'silent'] as const)
       threads.set(phase, await startAttackers(rig, phase))
     const readCpu = await cpuReader(rig)
-    const all: Record<Phase, Times> = { quiet: none(), answered: none(), silent: none() }
+    const all: Record<Phase, Times[]> = { quiet: [], answered: [], silent: [] }
     const cpu_ms: Record<Phase, number> = { quiet: 0, answered: 0, silent: 0 }
     const run = async (phase: Phase, seconds: number) => {
       times = none()
@@ -160,20 +162,24 @@ export async function run(args: string[]): Promise<boolean> {
     for (let slice = 0; slice < slices; slice++)
       for (const i of PHASES.keys()) {
         const phase = PHASES[(i + slice) % PHASES.length]!
-        const found = await run(phase, SLICE_SECONDS)
-        for (const what of WHAT) all[phase][what].push(...found[what])
+        all[phase].push(await run(phase, SLICE_SECONDS))
       }
     await rig.stopMining()
     const figures = WHAT.map((what) => {
-      const at = (part: number) => PHASES.map((phase) => partOf(all[phase][what], part))
-      const [quiet_ms, answered_ms, silent_ms] = at(0.99)
+      const of = (phase: Phase) => all[phase].flatMap((one) => one[what])
+      const at = (part: number) => PHASES.map((phase) => partOf(of(phase), part))
+      const p99_ms = (phase: Phase, slice: number) => partOf(all[phase][slice]![what], 0.99)
+      const to = (other: Phase) => {
+        const ratios = [...Array(slices).keys()].map((i) => p99_ms('silent', i) / p99_ms(other, i))
+        return partOf(ratios, 0.5)
+      }
       return {
         what,
-        counts: PHASES.map((phase) => all[phase][what].length),
+        counts: PHASES.map((phase) => of(phase).length),
         p50_ms: at(0.5),
         p99_ms: at(0.99),
-        to_answered: silent_ms! / answered_ms!,
-        to_quiet: silent_ms! / quiet_ms!,
+        to_answered: to('answered'),
+        to_quiet: to('quiet'),
       }
     })
     const refused = { count: failed.length, some: failed.slice(0, 3) }

@@ -203,6 +203,18 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     ['C5'],
   ],
   [
+    'a solid transaction in another block of that number',
+    `update attempt set block_id = repeat('0', 64) where subject like 'reclaim:%'
+       and state = 'solid'`,
+    ['C5'],
+  ],
+  [
+    'a solid transaction at another time than its block',
+    `update attempt set block_time = block_time + interval '1 second'
+     where subject like 'reclaim:%' and state = 'solid'`,
+    ['C5', 'C9'],
+  ],
+  [
     'a deposit that was credited twice',
     `insert into transfer select 'deposit:again', 'move', null, 'world', id, 5, now()
        from account where id like 'customer:01%';

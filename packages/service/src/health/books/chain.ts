@@ -13,6 +13,7 @@ import {
   tronNode,
   withoutKeys,
 } from '../../chain/node/node.ts'
+import { wireTime } from '../../lib/clock.ts'
 import { Outage } from '../../lib/fault.ts'
 import { eachAtOnce } from '../../lib/portions.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
@@ -71,7 +72,14 @@ const BLOCKS_OF_A_PART = 500
 const each = <Item>(items: readonly Item[], work: (item: Item) => Promise<void>) =>
   eachAtOnce(items, AT_ONCE, work)
 
-type NotedTransaction = { block_number: bigint; tx_id: string; deposit: NotedDeposit | null }
+type NotedTransaction = {
+  block_number: bigint
+  tx_id: string
+  /** Of ours: receipts say them. Null: not noted. */
+  block_id: string | null
+  block_time: Date | null
+  deposit: NotedDeposit | null
+}
 type NotedDeposit = { position: number; from: Address; to: Address; amount_sun: string }
 
 /** What of the deposits (C6) and of our solid transactions (C5) since a time is not in the solid
@@ -91,7 +99,7 @@ export async function missingOnChain(
   for (;;) {
     const noted = await sql<NotedTransaction>`
       with noted as (
-        select block_number, tx_id,
+        select block_number, tx_id, null::text as block_id, null::timestamptz as block_time,
                json_build_object('position', position, 'from', from_address, 'to',
                  to_address, 'amount_sun', amount_sun::text) as deposit
         from deposit
@@ -99,12 +107,12 @@ export async function missingOnChain(
           and (${since}::timestamptz is null or block_time >= ${since} or tx_id in (select subject
             from books_finding))
         union all
-        select block_number, tx_id, null from attempt
+        select block_number, tx_id, block_id, block_time, null from attempt
         where state = 'solid'
           and (${since}::timestamptz is null or block_time >= ${since} or tx_id in (select subject
             from books_finding))
       )
-      select block_number, tx_id, deposit from noted where block_number in (
+      select block_number, tx_id, block_id, block_time, deposit from noted where block_number in (
         select distinct block_number from noted where block_number > ${after} order by 1
           limit ${BLOCKS_OF_A_PART})
       order by block_number`
@@ -164,12 +172,16 @@ type SolidBlock = Awaited<ReturnType<Node['blocks']>>[number]
 type Receipts = Awaited<ReturnType<Node['receipts']>>
 
 function difference(
-  { tx_id, deposit }: NotedTransaction,
+  { tx_id, block_id, block_time, deposit }: NotedTransaction,
   block: SolidBlock,
   receipts: Receipts,
 ): string | undefined {
   const succeeded = block.transactions.some((one) => one.tx_id === tx_id && one.succeeded)
   if (!succeeded) return `it is not in the solid block ${block.number}`
+  if (block_id !== null && block_id !== block.id)
+    return `the solid block ${block.number} is ${block.id}`
+  if (block_time !== null && block_time.getTime() !== block.time.getTime())
+    return `the solid block ${block.number} was made at ${wireTime(block.time)}`
   if (deposit === null) return undefined
   if (deposit.position < 0) {
     const { internal = [], internal_shown = 0 } = receipts.find((one) => one.tx_id === tx_id) ?? {}
