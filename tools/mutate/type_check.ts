@@ -11,6 +11,8 @@ import { applied, type Mutant } from './mutants.ts'
 /** Below the root, so that packages are found from there; ignored by git. */
 const FOLDER = join(ROOT, `data/mutate/types-${process.pid}`)
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+/** Every wing adds the names of its steps to those that there are. */
+const APP = join(ROOT, 'packages/service/src/app.ts')
 const OUTPUT_BYTES_MAX = 2 ** 26
 
 /** Those that the compiler takes. */
@@ -31,7 +33,7 @@ export async function compiling(mutants: readonly Mutant[]): Promise<Mutant[]> {
       allowUnreachableCode: true,
     },
     include: [],
-    files: mutants.map(copyOf),
+    files: [APP, ...mutants.map(copyOf)],
   }
   await writeFile(join(FOLDER, 'tsconfig.json'), JSON.stringify(config))
   const told = await output(['--singleThreaded', '--pretty', 'false', '-p', FOLDER])
