@@ -30,7 +30,7 @@ portal.test(
     const { paths } = (await (await fetch(`${portal.sandbox.api_url}/openapi.json`)).json()) as {
       paths: Record<string, { post?: { operationId: string } }>
     }
-    await portal.visit('/portal/developers/reference')
+    await portal.visit('/docs')
     await link('/v1/balance').waitFor()
     const shown = await portal.page.locator('main td a').allInnerTexts()
     const posts = Object.keys(paths).filter((path) => paths[path]!.post)
@@ -45,7 +45,7 @@ portal.test(
 )
 
 portal.test('a page has the fields, the refusals in their order, and examples', async () => {
-  await portal.visit('/portal/developers/reference/transaction_new')
+  await portal.visit('/docs/transaction_new')
   await rows('Fields').filter({ hasText: 'params.address' }).waitFor()
   await rows('Result').filter({ hasText: 'status' }).first().waitFor()
   const first = rows('Refusals').nth(1)
@@ -55,7 +55,7 @@ portal.test('a page has the fields, the refusals in their order, and examples', 
 })
 
 portal.test('what changes something is sent when one has said so, and once', async () => {
-  await portal.visit('/portal/developers/reference/settings_change')
+  await portal.visit('/docs/settings_change')
   await field('Body').fill('{"ending_minutes": 9}')
   assert.ok(await button('Send').isDisabled())
   await portal.page.getByRole('checkbox').check()
@@ -66,7 +66,7 @@ portal.test('what changes something is sent when one has said so, and once', asy
 })
 
 portal.test('a refusal is shown as it came, and what is no JSON is not sent', async () => {
-  await portal.visit('/portal/developers/reference/transaction_check')
+  await portal.visit('/docs/transaction_check')
   await field('Body').fill('{"id": "nothing-like-it"}')
   await button('Send').click()
   const { code, key, request_id } = await replied()
@@ -90,7 +90,7 @@ portal.test(
     const { secret } = portal.sandbox.customer
     const sent: string[] = []
     portal.page.on('request', (one) => sent.push(`${one.url()} ${one.postData() ?? ''}`))
-    await portal.visit('/portal/developers/reference/address_info')
+    await portal.visit('/docs/address_info')
     const { address } = await portal.penstock.balance.get()
     await field('Body').fill(JSON.stringify({ address, note: "it's" }))
     await portal.page.getByText('Signed with a key of yours').click()
@@ -111,20 +111,20 @@ portal.test(
 )
 
 portal.looks([
-  { path: '/portal/developers/reference' },
+  { path: '/docs' },
   {
-    path: '/portal/developers/reference/transaction_new',
+    path: '/docs/transaction_new',
     prepare: async () => {
       for (const summary of await portal.page.locator('main summary').all()) await summary.click()
     },
   },
   {
-    path: '/portal/developers/reference/services',
+    path: '/docs/services',
     prepare: async () => {
       await portal.page.locator('main button.main').click()
       await portal.page.locator('.note pre').waitFor()
     },
   },
-  { path: '/portal/developers/reference/nothing_like_it' },
+  { path: '/docs/nothing_like_it' },
 ])
 portal.behaves()

@@ -53,7 +53,7 @@ async function again(workers: number, work: (n: number) => Promise<unknown>): Pr
 const MOMENTS = [
   'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n',
   'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
-  'GET /docs/reader.js HTTP/1.1\r\nHost: x\r\n\r\n',
+  'GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n',
   'POST /v1/balance HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n',
   'POST /v1/balance HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n{',
   'GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(64),

@@ -7,4 +7,7 @@ import { pages } from './pages.ts'
 
 const SignIn = lazy(async () => (await import('../shared/sign_in/sign_in.tsx')).SignIn)
 
-await start({ pages, find, SignIn })
+/** The reference is for everybody, and outside of `/portal`; the codes are a page of the server. */
+const own_links = /^\/(portal\/|docs(?!\/refusals)(\/|\?|$))/
+
+await start({ pages, find, SignIn, own_links })

@@ -146,18 +146,20 @@ export const pages: readonly PageRow[] = [
     load: () => import('./developers/refusals.tsx'),
   },
   {
-    path: '/portal/developers/reference',
+    path: '/docs',
     title: 'reference',
     scope: null,
     section: 'developers',
     icon: 'book-open',
+    is_public: true,
     load: () => import('./reference/reference.tsx'),
   },
   {
-    path: '/portal/developers/reference/:name',
+    path: '/docs/:name',
     title: 'reference',
     scope: null,
     section: null,
+    is_public: true,
     load: () => import('./reference/endpoint.tsx'),
   },
   {

@@ -29,7 +29,28 @@ export type Web = {
 export const webPages = (web: Web): Page[] => [
   firstPage(web),
   ...facePages(web, 'portal', "The customers' portal, for a browser"),
+  ...referencePages(web),
 ]
+
+/** Pages of the portal for everybody; who is signed in has its frame around them. */
+function referencePages(web: Web): Page[] {
+  const handle = faceDocument(web, 'portal')
+  const old = '/portal/developers/reference'
+  return [
+    { path: '/docs', summary: 'The reference, to read and to try', handle },
+    { path: '/docs/:name', summary: 'One endpoint of the reference', handle },
+    ...(['', '/:name'] as const).map(
+      (more): Page => ({
+        path: `${old}${more}`,
+        summary: 'The reference is at /docs',
+        async handle({ request_id, params: { name } }) {
+          const location = name === undefined ? '/docs' : `/docs/${encodeURIComponent(name)}`
+          return transportRefusal(request_id, 302, { location })
+        },
+      }),
+    ),
+  ]
+}
 
 /** What they open at the operators' port. `public_url` is that of the console. */
 export const consolePages = (web: Web): Page[] => [

@@ -29,9 +29,10 @@ export type Endpoint = {
   changes: boolean
   /** Whether it knows the header Idempotency-Key. */
   takes_idempotency_key: boolean
-  /** Whether one who is signed in can call it: not what is public or answers for as long as one
-   *  listens. */
-  for_sessions: boolean
+  /** Whether anybody may call it, without a key. */
+  is_public: boolean
+  /** Whether it answers for as long as one listens. */
+  is_stream: boolean
 }
 
 export type Tag = { name: string; description: string; endpoints: readonly Endpoint[] }
@@ -94,7 +95,8 @@ function endpointOf(path: string, operation: Operation, changes: boolean): Endpo
     examples,
     changes,
     takes_idempotency_key: operation.parameters.some(({ $ref }) => $ref.endsWith('IdempotencyKey')),
-    for_sessions: operation.security.length > 0 && !content['text/event-stream'],
+    is_public: operation.security.length === 0,
+    is_stream: content['text/event-stream'] !== undefined,
   }
 }
 

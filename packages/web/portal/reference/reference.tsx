@@ -25,6 +25,10 @@ export default function Reference({ query }: PageProps) {
     <>
       <Title title={say('reference')} section={say('developers')} />
       <p>{say('reference.sentence')}</p>
+      <p>
+        <a href="/docs/refusals">{say('reference.codes')}</a> ·{' '}
+        <a href="/openapi.json">OpenAPI 3.1</a> · <a href="/openapi-3.0.json">OpenAPI 3.0</a>
+      </p>
       <div class="filters">
         <TextField label={say('reference.filter')} value={filter.value} onText={setFilter} />
       </div>

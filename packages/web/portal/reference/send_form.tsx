@@ -1,39 +1,51 @@
-// Calls an endpoint as the one who is signed in, and shows what it answers, refusals too.
+// Calls an endpoint and shows what it answers, refusals too: as the one who is signed in, with a
+// key that is pasted here, or as anybody where the endpoint asks for no key.
 
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { type Envelope, exchange, NOT_ANSWERED } from '../../shared/calls/ask.ts'
 import { newExternalId } from '../../shared/calls/ids.ts'
+import { session } from '../../shared/calls/session.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import { CheckField, Form, Submit } from '../../shared/parts/field.tsx'
 import { say } from '../../shared/words/words.ts'
 import type { Endpoint } from './document.ts'
 import { JsonText } from './prose.tsx'
+import { KeyFields, useKey } from './typed_key.tsx'
 
 type SendFormProps = { endpoint: Endpoint; body: string; is_json: boolean }
 
 export function SendForm({ endpoint, body, is_json }: SendFormProps) {
-  const { changes, for_sessions, takes_idempotency_key } = endpoint
+  const { changes, is_public, is_stream, takes_idempotency_key } = endpoint
   const is_understood = useSignal(false)
   const answer = useSignal<Envelope | undefined>(undefined)
   const submission = useSubmission()
+  const key = useKey()
   // Kept until something is answered: what may have been done is not done twice.
   const idempotency_key = useRef(newExternalId())
-  if (!for_sessions) return <p>{say('reference.programs_only')}</p>
+  if (is_stream) return <p>{say('reference.programs_only')}</p>
+  const asks_key = !is_public && !session.value
+  const call = is_public || asks_key ? key.call : exchange
   const send = () =>
     submission.run(async () => {
       const parsed = JSON.parse(body) as { external_id?: unknown } | null
       const adds_id = takes_idempotency_key && parsed?.external_id === undefined
       const options = adds_id ? { idempotency_key: idempotency_key.current } : {}
       answer.value = undefined
-      const said = await exchange(endpoint.path, parsed, options)
+      const said = await call(endpoint.path, parsed, options)
       if (said.code !== NOT_ANSWERED) idempotency_key.current = newExternalId()
       answer.value = said
       is_understood.value = false
     })
+  const why_off = whyOff({
+    is_json,
+    has_key: !asks_key || key.is_whole,
+    is_understood: !changes || is_understood.value,
+  })
   return (
     <>
       <Form onSubmit={() => void send()}>
+        {asks_key && <KeyFields typed={key} />}
         {changes && (
           <CheckField
             label={say('reference.understood')}
@@ -43,10 +55,7 @@ export function SendForm({ endpoint, body, is_json }: SendFormProps) {
             }}
           />
         )}
-        <Submit
-          is_busy={submission.is_busy.value}
-          off={whyOff({ is_json, is_understood: !changes || is_understood.value })}
-        >
+        <Submit is_busy={submission.is_busy.value} off={why_off}>
           {say('reference.send')}
         </Submit>
       </Form>
@@ -55,8 +64,11 @@ export function SendForm({ endpoint, body, is_json }: SendFormProps) {
   )
 }
 
-function whyOff({ is_json, is_understood }: { is_json: boolean; is_understood: boolean }) {
+type Ready = { is_json: boolean; has_key: boolean; is_understood: boolean }
+
+function whyOff({ is_json, has_key, is_understood }: Ready): string | undefined {
   if (!is_json) return say('reference.not_json')
+  if (!has_key) return say('reference.needs_key')
   return is_understood ? undefined : say('reference.changes')
 }
 

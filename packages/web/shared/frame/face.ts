@@ -34,6 +34,9 @@ export type PageRow = {
 
 export type Face = {
   pages: readonly PageRow[]
+  /** Addresses that are opened without loading the document anew; left out: those below the base
+   *  of the face. */
+  own_links?: RegExp
   /** What stands in the header beside the search, such as a switch. */
   Header?: ComponentType
   /** Finds what was typed into the search field. */

@@ -19,7 +19,10 @@ function pagesFound(pages: readonly PageRow[], text: string): Finding[] {
   const wanted = text.trim().toLowerCase()
   if (wanted === '') return []
   return pages
-    .filter(({ path, scope, is_public }) => !path.includes(':') && !is_public && may(scope))
+    .filter(
+      ({ path, scope, section, is_public }) =>
+        !path.includes(':') && (!is_public || section !== null) && may(scope),
+    )
     .map(({ path, title }) => ({ href: path, title: say(title), what: say('search.page') }))
     .filter(({ title }) => title.toLowerCase().includes(wanted))
 }

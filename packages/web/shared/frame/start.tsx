@@ -44,7 +44,7 @@ function Whole(face: Face) {
     } else stopLive()
   }, [is_in])
   return (
-    <LocationProvider scope={`${startData().base}/`}>
+    <LocationProvider scope={face.own_links ?? `${startData().base}/`}>
       <Frame {...face} />
       <StepUp />
     </LocationProvider>

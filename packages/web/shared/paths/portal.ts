@@ -30,9 +30,8 @@ export const path = {
   refusals: (code = '') =>
     `${BASE}/developers/refusals${code === '' ? '' : `?code=${encodeURIComponent(code)}`}`,
   /** The endpoints with this in their name; all of them when it is empty. */
-  reference: (filter = '') =>
-    `${BASE}/developers/reference${filter === '' ? '' : `?q=${encodeURIComponent(filter)}`}`,
-  endpoint: (name: string) => `${BASE}/developers/reference/${encodeURIComponent(name)}`,
+  reference: (filter = '') => `/docs${filter === '' ? '' : `?q=${encodeURIComponent(filter)}`}`,
+  endpoint: (name: string) => `/docs/${encodeURIComponent(name)}`,
   webhooks: `${BASE}/developers/webhooks`,
   webhook: (id: string) => `${BASE}/developers/webhooks/${encodeURIComponent(id)}`,
 }

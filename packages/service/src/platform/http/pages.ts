@@ -1,7 +1,6 @@
 // Pages: what is read with GET, beside the endpoints and outside /v1. They are public and count
-// against the rate of the caller's address. The reference is made of files: openapi.json, printed
-// from the endpoints, and a reader for it that asks no other host for anything, which its policy
-// enforces.
+// against the rate of the caller's address. Here are the reference as documents, printed from the
+// endpoints, and the codes of refusals; the pages that show it are those of the portal.
 
 import { readFile } from 'node:fs/promises'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -40,18 +39,11 @@ export const OPENAPI_FILE = fileURLToPath(new URL('../../../openapi.json', impor
 /** The same for programs that generate clients. */
 export const OPENAPI_30_FILE = fileURLToPath(new URL('../../../openapi-3.0.json', import.meta.url))
 
-const SWAGGER = fileURLToPath(new URL('./static/', import.meta.resolve('@fastify/swagger-ui')))
-const HERE = fileURLToPath(new URL('.', import.meta.url))
-
-/** Of the one style that the reader writes into its own document. */
-const READER_STYLE = "'unsafe-hashes' 'sha256-XzJlZKVo+ff9ozww9Sr2p/2TbJXITZuaWMZ9p53zN1U='"
-
-/** Everything from here, nothing from elsewhere. The reader has its pictures inside its style
- *  sheet. */
+/** Everything from here, nothing from elsewhere. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  `style-src 'self' ${READER_STYLE}`,
+  "style-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -83,37 +75,6 @@ const FILES: readonly [path: Page['path'], file: string, content_type: string, s
       'application/json; charset=utf-8',
       'The same in OpenAPI 3.0, for programs that generate clients',
     ],
-    [
-      '/docs',
-      `${HERE}docs.html`,
-      'text/html; charset=utf-8',
-      'The reference for reading and trying out',
-    ],
-    ['/docs/docs.css', `${HERE}docs.css`, 'text/css; charset=utf-8', 'Its style'],
-    [
-      '/docs/docs.js',
-      `${HERE}docs.js`,
-      'text/javascript; charset=utf-8',
-      'Starts the reader and signs what it sends',
-    ],
-    [
-      '/docs/sign.js',
-      `${HERE}sign.js`,
-      'text/javascript; charset=utf-8',
-      'The signature of a request',
-    ],
-    [
-      '/docs/reader.js',
-      `${SWAGGER}swagger-ui-bundle.js`,
-      'text/javascript; charset=utf-8',
-      'The reader',
-    ],
-    [
-      '/docs/reader.css',
-      `${SWAGGER}swagger-ui.css`,
-      'text/css; charset=utf-8',
-      'The style of the reader',
-    ],
   ]
 
 /** What each code means. */
@@ -126,7 +87,7 @@ const REFUSALS: Page = {
   },
 }
 
-/** The reference: the document, and the page that shows it. A file is read when it is first asked
+/** The reference as documents, and what refusals mean. A file is read when it is first asked
  *  for, and again until that has succeeded. */
 export function referencePages(files = FILES): Page[] {
   const pages = files.map(([path, file, content_type, summary]): Page => {
