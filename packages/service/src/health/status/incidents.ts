@@ -3,33 +3,25 @@
 //
 //   (posted) -> open (updated) -> closed
 
+import { Type } from 'typebox'
 import type { Change } from '../../ledger/accounts/actions.ts'
 import { misuse, refusal } from '../../lib/fault.ts'
-import { columnsOf } from '../../platform/database/columns.ts'
 import type { Query, Sql, Tx } from '../../platform/database/sql.ts'
+import { type RowOf, row } from '../../platform/wire/row.ts'
+import { Moment, OrNull, Text } from '../../platform/wire/schemas.ts'
 import { PARTS, type Part } from '../uptime/states.ts'
 
-export type Incident = {
-  id: string
-  title: string
-  what: string
-  parts: string[]
-  began_at: Date
-  posted_at: Date
-  closed_at: Date | null
-  outcome: string | null
-}
-
-const INCIDENT_COLUMNS = columnsOf<Incident>()([
-  'id',
-  'title',
-  'what',
-  'parts',
-  'began_at',
-  'posted_at',
-  'closed_at',
-  'outcome',
-])
+export const Incident = row({
+  id: Text,
+  title: Text,
+  what: Text,
+  parts: Type.Array(Text),
+  began_at: Moment,
+  posted_at: Moment,
+  closed_at: OrNull(Moment),
+  outcome: OrNull(Text),
+})
+export type Incident = RowOf<typeof Incident>
 
 export type NewIncident = Pick<Incident, 'id' | 'title' | 'what' | 'parts' | 'began_at'>
 
@@ -52,7 +44,7 @@ export async function postIncident(
     throw misuse(`There is no part ${strange} of the service; there are: ${PARTS.join(', ')}.`)
   const [posted] = await tx<Incident>`
     insert into incident (id, title, what, parts, began_at, posted_at)
-    values (${id}, ${title}, ${what}, ${parts}, ${began_at}, ${at}) returning ${INCIDENT_COLUMNS}`
+    values (${id}, ${title}, ${what}, ${parts}, ${began_at}, ${at}) returning ${Incident.columns}`
   const after = { title, what, parts, began_at }
   return { result: posted!, actions: [{ subject: `incident:${id}`, before: null, after }] }
 }
@@ -67,14 +59,14 @@ export async function updateIncident(
   const before = await lockOpen(tx, id)
   if (what === before.what) return { result: before, actions: [] }
   const [updated] = await tx<Incident>`
-    update incident set what = ${what} where id = ${id} returning ${INCIDENT_COLUMNS}`
+    update incident set what = ${what} where id = ${id} returning ${Incident.columns}`
   const action = { subject: `incident:${id}`, before: { what: before.what }, after: { what } }
   return { result: updated!, actions: [action] }
 }
 
 async function lockOpen(tx: Tx, id: string): Promise<Incident> {
   const [before] =
-    await tx<Incident>`select ${INCIDENT_COLUMNS} from incident where id = ${id} for update`
+    await tx<Incident>`select ${Incident.columns} from incident where id = ${id} for update`
   if (!before) throw refusal(`There is no incident ${id}.`)
   if (before.closed_at !== null)
     throw refusal(`Incident ${id} was closed at ${before.closed_at.toISOString()}.`)
@@ -91,7 +83,7 @@ export async function closeIncident(
   await lockOpen(tx, id)
   const [closed] = await tx<Incident>`
     update incident set closed_at = ${at}, outcome = ${outcome} where id = ${id}
-    returning ${INCIDENT_COLUMNS}`
+    returning ${Incident.columns}`
   const after = { closed_at: at, outcome }
   const action = { subject: `incident:${id}`, before: { closed_at: null, outcome: null }, after }
   return { result: closed!, actions: [action] }
@@ -106,14 +98,14 @@ function requireText(what: string, text: string, length_max: number): void {
 
 /** Newest first. */
 export const listIncidents = (sql: Query, limit: number): Promise<Incident[]> => sql<Incident>`
-  select ${INCIDENT_COLUMNS} from incident order by began_at desc, id desc limit ${limit}`
+  select ${Incident.columns} from incident order by began_at desc, id desc limit ${limit}`
 
 /** Those that are open, and those that were since then, newest first. */
 export const recentIncidents = (
   sql: Query,
   { since, limit }: { since: Date; limit: number },
 ): Promise<Incident[]> => sql<Incident>`
-  select ${INCIDENT_COLUMNS} from incident where closed_at is null or closed_at >= ${since}
+  select ${Incident.columns} from incident where closed_at is null or closed_at >= ${since}
   order by closed_at is null desc, began_at desc, id desc limit ${limit}`
 
 /** Whether everybody sees what the pool can deliver, and what things cost. */

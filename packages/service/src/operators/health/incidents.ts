@@ -3,40 +3,21 @@
 import { Type } from 'typebox'
 import {
   closeIncident,
+  Incident,
   listIncidents,
   postIncident,
   updateIncident,
 } from '../../health/status/incidents.ts'
 import { PARTS } from '../../health/uptime/states.ts'
-import {
-  ListOf,
-  Moment,
-  moment,
-  OrNull,
-  oneOf,
-  optional,
-  Text,
-  text,
-} from '../../platform/wire/schemas.ts'
+import { ListOf, moment, oneOf, optional, text } from '../../platform/wire/schemas.ts'
 import { change, LIMIT, limit, look, momentOf } from '../table/operation.ts'
-
-const Incident = {
-  id: Text,
-  title: Text,
-  what: Text,
-  parts: Type.Array(Text),
-  began_at: Moment,
-  posted_at: Moment,
-  closed_at: OrNull(Moment),
-  outcome: OrNull(Text),
-}
 
 export const incidentOperations = [
   look({
     path: '/operator/incidents/list',
     summary: 'what everybody was told, the newest first',
     body: Type.Object({ limit }),
-    reply: ListOf(Incident),
+    reply: ListOf(Incident.fields),
     handle: async ({ sql, body: { limit = LIMIT } }) => ({
       value: await listIncidents(sql, limit),
     }),
@@ -51,7 +32,7 @@ export const incidentOperations = [
       part: optional(Type.Array(oneOf(PARTS, 'a part of the service that it concerns'))),
       since: optional(moment('when it began; now when left out')),
     }),
-    reply: Type.Object(Incident),
+    reply: Type.Object(Incident.fields),
     cli: { operands: ['title', 'what'] },
     async handle({ tx, at, new_id, body: { title, what, part = [], since } }) {
       const began_at = momentOf(since) ?? at
@@ -67,7 +48,7 @@ export const incidentOperations = [
       id: text('ID', 'of the incident'),
       what: text('TEXT', 'in the place of what is told now'),
     }),
-    reply: Type.Object(Incident),
+    reply: Type.Object(Incident.fields),
     cli: { operands: ['id', 'what'] },
     async handle({ tx, body }) {
       const { result, actions } = await updateIncident(tx, body)
@@ -82,7 +63,7 @@ export const incidentOperations = [
       id: text('ID', 'of the incident'),
       outcome: optional(text('TEXT', 'what it was, and what was done')),
     }),
-    reply: Type.Object(Incident),
+    reply: Type.Object(Incident.fields),
     cli: { operands: ['id', 'outcome'] },
     async handle({ tx, at, body: { id, outcome = null } }) {
       const { result, actions } = await closeIncident(tx, { id, outcome }, at)

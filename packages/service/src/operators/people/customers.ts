@@ -45,7 +45,7 @@ import {
 } from '../../platform/wire/schemas.ts'
 import { endings } from '../market/orders.ts'
 import { type Answer, change, LIMIT, limit, look, momentOf } from '../table/operation.ts'
-import { Key, keyShown } from './keys.ts'
+import { keyShown, ShownKey } from './keys.ts'
 
 /** Throws Refused unless the newest customer's address is derived from the same public key. */
 async function requireSameAddresses(tx: Sql | Tx, deposit_address: DepositAddress): Promise<void> {
@@ -273,7 +273,7 @@ export const customerOperations = [
       ...MoneyShown,
       subscriptions_limit: Count,
       open_orders_limit: Count,
-      keys: Type.Array(Key),
+      keys: Type.Array(ShownKey),
       orders: ListOf({ state: Text, orders: Whole, amount_sun: Sun }),
       subscriptions: ListOf({ state: Text, resting: OrNull(Text), subscriptions: Whole }),
       deposits: ListOf({ state: Text, deposits: Whole, amount_sun: OrNull(Sun) }),

@@ -12,6 +12,7 @@ import { Fault, misuse, refusal } from '../../lib/fault.ts'
 import { resealSigningKey } from '../../market/receipts/signing_keys.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
 import { requireCustomer, requireLockedCustomer } from '../../people/customers/customers.ts'
+import { Key } from '../../people/keys/forms.ts'
 import {
   changeKey,
   issueKey,
@@ -29,16 +30,15 @@ import { resealTotpSecrets } from '../../people/sign_in/codes.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
 import { SCOPES, type Scope, UNNAMED_SCOPES } from '../../platform/wire/endpoint.ts'
+import { picked } from '../../platform/wire/row.ts'
 import {
   Count,
-  Flag,
   flag,
   Moment,
   NOTHING,
   OrNull,
   oneOf,
   optional,
-  Sun,
   Text,
   text,
   whole,
@@ -47,22 +47,14 @@ import { endings } from '../market/orders.ts'
 import { type Answer, change, look, type Needs, readTrx } from '../table/operation.ts'
 import { endWithMade, leftOf, WITH_MADE } from './ending.ts'
 
-/** Without its token and its secret. */
-export const Key = Type.Object({
-  id: Text,
-  name: Text,
+/** Without its token and its secret; null is not said, what it means is. */
+export const ShownKey = Type.Object({
+  ...Key.pick('id', 'name'),
   scopes: Type.Array(Text),
   allowed_networks: Type.Array(Text),
   receivers: Type.Array(Text),
-  daily_cap_sun: OrNull(Sun),
-  require_v2: Flag,
-  require_external_id: Flag,
-  created_at: Moment,
-  expires_at: OrNull(Moment),
-  revoked_at: OrNull(Moment),
-  made_by_key: OrNull(Text),
-  last_used_at: OrNull(Moment),
-  old_secret_until: OrNull(Moment),
+  ...Key.pick('daily_cap_sun', 'require_v2', 'require_external_id', 'created_at', 'expires_at'),
+  ...Key.pick('revoked_at', 'made_by_key', 'last_used_at', 'old_secret_until'),
 })
 const IssuedKey = Type.Object({
   key_id: Text,
@@ -88,27 +80,14 @@ async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
     )
 }
 
-/** A key for reading: null is not said, what it means is. */
-export function keyShown(key: KeyRow): Static<typeof Key> {
-  const { id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id } = key
-  const { created_at, expires_at, revoked_at, made_by_key, last_used_at, old_secret_until } = key
-  return {
-    id,
-    name,
-    scopes: [...(scopes ?? UNNAMED_SCOPES)],
-    allowed_networks: allowed_networks ?? ['any'],
+/** A key for reading. */
+export const keyShown = (key: KeyRow): Static<typeof ShownKey> =>
+  picked(ShownKey, {
+    ...key,
+    scopes: [...(key.scopes ?? UNNAMED_SCOPES)],
+    allowed_networks: key.allowed_networks ?? ['any'],
     receivers: key.receivers ?? ['any'],
-    daily_cap_sun,
-    require_v2,
-    require_external_id,
-    created_at,
-    expires_at,
-    revoked_at,
-    made_by_key,
-    last_used_at,
-    old_secret_until,
-  }
-}
+  })
 
 /** What limits a key: the same for a new key and for one that is changed. */
 const LIMITS = {
@@ -268,7 +247,7 @@ async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
 async function alterKey(
   tx: Tx,
   { key: key_id, at, ...typed }: LimitsBody & { key: string; at: Date },
-): Promise<Change<Answer<Static<typeof Key>>>> {
+): Promise<Change<Answer<Static<typeof ShownKey>>>> {
   const before = await requireKey(tx, key_id)
   if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
   const limits = readLimits(typed, at)
@@ -371,7 +350,7 @@ export const keyOperations = [
     path: '/operator/keys/list',
     summary: "a customer's keys, revoked and expired ones included",
     body: Type.Object({ customer }),
-    reply: Type.Array(Key),
+    reply: Type.Array(ShownKey),
     cli: { operands: ['customer'] },
     async handle({ sql, body }) {
       const { id } = await requireCustomer(sql, body.customer)
@@ -387,7 +366,7 @@ export const keyOperations = [
       '--daily-cap none and --expires never lift a limit. Keys that a key has made have no other ' +
       'receivers, and no higher cap, than it is given.',
     body: Type.Object({ key, ...LIMITS }),
-    reply: Key,
+    reply: ShownKey,
     cli: { operands: ['key'] },
     handle: async ({ tx, at, body }) => alterKey(tx, { ...body, at }),
   }),

@@ -9,7 +9,6 @@ import {
   ListOf,
   Moment,
   moment,
-  OrNull,
   optional,
   Text,
   text,
@@ -17,6 +16,7 @@ import {
 import {
   ALLOWED_DAYS,
   allowedUntil,
+  Entry,
   findEntry,
   listEntries,
   makeEntry,
@@ -24,16 +24,11 @@ import {
 } from '../../screening/labels/entries.ts'
 import { change, LIMIT, limit, look, momentOf } from '../table/operation.ts'
 
-const Entry = {
-  id: Text,
-  customer_id: OrNull(Text),
-  address: Text,
-  kind: Text,
-  reason: Text,
-  made_by: Text,
-  made_at: Moment,
-  expires_at: OrNull(Moment),
-}
+/** Of one that is made: it has no end yet but its own. */
+const MadeEntry = Type.Object({
+  ...Entry.pick('id', 'customer_id', 'address', 'kind', 'reason', 'made_by', 'made_at'),
+  ...Entry.pick('expires_at'),
+})
 
 /** `aml allow` and `aml deny`. */
 const deciding = (kind: 'allow' | 'deny', summary: string) =>
@@ -49,7 +44,7 @@ const deciding = (kind: 'allow' | 'deny', summary: string) =>
         moment(kind === 'allow' ? `until then, and not for ${ALLOWED_DAYS} days` : 'until then'),
       ),
     }),
-    reply: Type.Object(Entry),
+    reply: MadeEntry,
     cli: { operands: ['address', 'why'] },
     second: () => kind === 'allow',
     async handle({ tx, new_id, body, by, at }) {
@@ -100,7 +95,7 @@ export const entryOperations = [
     path: '/operator/aml/entries',
     summary: 'what has been decided about addresses, newest first',
     body: Type.Object({ address: optional(address('only this one')), limit }),
-    reply: ListOf({ ...Entry, withdrawn_at: OrNull(Moment) }),
+    reply: ListOf(Entry.fields),
     cli: { operands: ['address'] },
     handle: async ({ sql, body: { address, limit = LIMIT } }) => ({
       value: await listEntries(sql, { address, limit }),

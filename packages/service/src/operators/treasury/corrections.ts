@@ -26,7 +26,7 @@ import {
   SECONDS,
   setApprovalRule,
 } from '../../treasury/corrections/approvals.ts'
-import { listCorrections } from '../../treasury/corrections/corrections.ts'
+import { Correction, listCorrections } from '../../treasury/corrections/corrections.ts'
 import {
   allowOperation,
   listOperationProposals,
@@ -37,18 +37,9 @@ import { change, LIMIT, limit, look, reasonOf } from '../table/operation.ts'
 /** From here on a correction has to be confirmed: three zeros too many are soon typed. */
 const UNCONFIRMED_MAX_SUN = 1_000_000_000
 
-const Correction = {
-  id: Text,
-  customer_id: Text,
-  amount_sun: Sun,
-  made_at: Moment,
-  made_by: Text,
-  reason: Text,
-  invoice_number: OrNull(Whole),
-}
 /** `made_at` is null while it waits for a second operator, until `ends_at`. */
 const RequestedCorrection = Type.Object({
-  ...Correction,
+  ...Correction.fields,
   made_at: OrNull(Moment),
   ends_at: OrNull(Moment),
 })
@@ -147,7 +138,7 @@ export const correctionOperations = [
     path: '/operator/customers/corrections',
     summary: "what was added to customers' accounts, or taken from them, by hand, newest first",
     body: Type.Object({ customer: optional(text('CUSTOMER', 'only of this customer')), limit }),
-    reply: Type.Array(Type.Object(Correction)),
+    reply: Type.Array(Type.Object(Correction.fields)),
     cli: { operands: ['customer'] },
     async handle({ sql, body: { customer, limit = LIMIT } }) {
       if (customer !== undefined) await requireCustomer(sql, customer)
@@ -218,7 +209,7 @@ export const approvalOperations = [
     careful: true,
     summary: 'approve a correction that another operator has proposed, and make it',
     body: Type.Object({ id: text('ID', 'that it was proposed under') }),
-    reply: Type.Object(Correction),
+    reply: Type.Object(Correction.fields),
     cli: { operands: ['id'] },
     async handle({ tx, at, by, body: { id } }) {
       const correction = await approveCorrection(tx, { id, at, by })

@@ -16,32 +16,34 @@ import {
   unchecked,
 } from '../../platform/wire/endpoint.ts'
 import { readMoney } from '../../platform/wire/reading.ts'
-import { OrNull } from '../../platform/wire/schemas.ts'
+import { type RowOf, row } from '../../platform/wire/row.ts'
+import { Flag, Moment, OrNull, oneOf, Sun, Text } from '../../platform/wire/schemas.ts'
 
 /** A key as its owner may see it at any time. */
-export type KeyRow = {
-  id: string
-  customer_id: string
-  name: string
-  scopes: Scope[] | null
-  allowed_networks: string[] | null
-  receivers: string[] | null
-  daily_cap_sun: bigint | null
-  require_v2: boolean
-  require_external_id: boolean
-  created_at: Date
-  expires_at: Date | null
-  revoked_at: Date | null
-  made_by_key: string | null
-  spends_from: string | null
-  secret_made_at: Date
+export const Key = row({
+  id: Text,
+  customer_id: Text,
+  name: Text,
+  scopes: OrNull(Type.Array(oneOf(SCOPES, 'what it may do'))),
+  allowed_networks: OrNull(Type.Array(Text)),
+  receivers: OrNull(Type.Array(Text)),
+  daily_cap_sun: OrNull(Sun),
+  require_v2: Flag,
+  require_external_id: Flag,
+  created_at: Moment,
+  expires_at: OrNull(Moment),
+  revoked_at: OrNull(Moment),
+  made_by_key: OrNull(Text),
+  spends_from: OrNull(Text),
+  secret_made_at: Moment,
   /** The secret before, which signs until then. */
-  old_secret_made_at: Date | null
-  old_secret_until: Date | null
-  last_used_at: Date | null
+  old_secret_made_at: OrNull(Moment),
+  old_secret_until: OrNull(Moment),
+  last_used_at: OrNull(Moment),
   /** The user for whom it stands; null: it signs. */
-  user_id: string | null
-}
+  user_id: OrNull(Text),
+})
+export type KeyRow = RowOf<typeof Key>
 
 const NETWORKS_MAX = 100
 const RECEIVERS_MAX = 100
@@ -233,9 +235,7 @@ export async function reportKeys(
 ): Promise<KeyReport[]> {
   const { customer_id = null, ids = null, made_by_key = null, before = null, limit, day } = wanted
   return sql<KeyReport>`
-    select id, customer_id, name, scopes, allowed_networks, receivers, daily_cap_sun, require_v2,
-      require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
-      secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id,
+    select ${Key.columns},
       api_key_spent_on(id, ${day}::date) as spent_today_sun
     from api_key
     where (${customer_id}::text is null or customer_id = ${customer_id})

@@ -12,7 +12,7 @@ import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
 import { Conflict, InvalidParams, type Scope } from '../../platform/wire/endpoint.ts'
 import type { CustomerState } from '../customers/customers.ts'
-import { type KeyRow, keyForms } from './forms.ts'
+import { Key, type KeyRow, keyForms } from './forms.ts'
 
 export type { KeyRow } from './forms.ts'
 
@@ -167,9 +167,7 @@ export async function rotateSecret(
 /** The customer's keys, oldest first, revoked ones included. */
 export async function listKeys(sql: Sql | Tx, customer_id: string): Promise<KeyRow[]> {
   return sql<KeyRow>`
-    select id, customer_id, name, scopes, allowed_networks, receivers, daily_cap_sun, require_v2,
-      require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
-      secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id
+    select ${Key.columns}
     from api_key where customer_id = ${customer_id} and user_id is null order by id`
 }
 
@@ -333,9 +331,7 @@ export async function lockKeys(
   key_ids: readonly string[],
 ): Promise<ReadonlyMap<string, KeyRow>> {
   const keys = await tx<KeyRow>`
-    select id, customer_id, name, scopes, allowed_networks, receivers, daily_cap_sun, require_v2,
-      require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
-      secret_made_at, old_secret_made_at, old_secret_until, last_used_at, user_id
+    select ${Key.columns}
     from api_key where id = any(${key_ids}) order by id for no key update`
   return new Map(keys.map((key) => [key.id, key]))
 }

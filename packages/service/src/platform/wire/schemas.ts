@@ -11,6 +11,8 @@ export const Whole: TUnsafe<bigint> = Type.Unsafe<bigint>({ type: 'integer' })
 /** An amount in sun, a millionth of a TRX. */
 export const Sun: TUnsafe<bigint> = Type.Unsafe<bigint>({ type: 'integer' })
 export const Moment: TUnsafe<Date> = Type.Unsafe<Date>({ type: 'string', format: 'date-time' })
+/** A text whose type is narrower than its schema says: `textAs<Address>()`. */
+export const textAs = <As extends string>(): TUnsafe<As> => Type.Unsafe<As>({ type: 'string' })
 /** A document whose form its own version says: a policy, the evidence of a check. */
 export const Anything: TUnsafe<unknown> = Type.Unsafe<unknown>({})
 export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])

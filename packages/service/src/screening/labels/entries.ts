@@ -4,33 +4,23 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { NewId } from '../../lib/ids.ts'
-import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import { type RowOf, row } from '../../platform/wire/row.ts'
+import { Moment, OrNull, Text, textAs } from '../../platform/wire/schemas.ts'
 
-export type Entry = {
-  id: string
+export const Entry = row({
+  id: Text,
   /** Null: the operator's, for all customers. */
-  customer_id: string | null
-  address: Address
-  kind: 'allow' | 'deny'
-  reason: string
-  made_by: string
-  made_at: Date
-  expires_at: Date | null
-  withdrawn_at: Date | null
-}
-
-const ENTRY_COLUMNS = columnsOf<Entry>()([
-  'id',
-  'customer_id',
-  'address',
-  'kind',
-  'reason',
-  'made_by',
-  'made_at',
-  'expires_at',
-  'withdrawn_at',
-])
+  customer_id: OrNull(Text),
+  address: textAs<Address>(),
+  kind: textAs<'allow' | 'deny'>(),
+  reason: Text,
+  made_by: Text,
+  made_at: Moment,
+  expires_at: OrNull(Moment),
+  withdrawn_at: OrNull(Moment),
+})
+export type Entry = RowOf<typeof Entry>
 
 /** Makes an entry. */
 export async function makeEntry(
@@ -48,7 +38,7 @@ export async function makeEntry(
 }
 
 export async function findEntry(sql: Sql | Tx, id: string): Promise<Entry | undefined> {
-  const [entry] = await sql<Entry>`select ${ENTRY_COLUMNS} from aml_entry where id = ${id}`
+  const [entry] = await sql<Entry>`select ${Entry.columns} from aml_entry where id = ${id}`
   return entry
 }
 
@@ -58,7 +48,7 @@ export async function listEntries(
   { address = null, limit }: { address?: string | null | undefined; limit: number },
 ): Promise<Entry[]> {
   return sql<Entry>`
-    select ${ENTRY_COLUMNS} from aml_entry where ${address}::text is null or address = ${address}
+    select ${Entry.columns} from aml_entry where ${address}::text is null or address = ${address}
     order by made_at desc, id desc limit ${limit}`
 }
 
@@ -110,7 +100,7 @@ export async function entriesFor(
   at: Date,
 ): Promise<Entry[][]> {
   const entries = await sql<Entry>`
-    select ${ENTRY_COLUMNS} from aml_entry
+    select ${Entry.columns} from aml_entry
     where address = any(${parties.map(({ address }) => address)})
       and (customer_id is null
         or customer_id = any(${parties.map(({ customer_id }) => customer_id)}))

@@ -11,31 +11,23 @@ import {
 import { refusal } from '../../lib/fault.ts'
 import { trxText } from '../../lib/json.ts'
 import { findCustomer } from '../../people/customers/customers.ts'
-import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import { type RowOf, row } from '../../platform/wire/row.ts'
+import { Moment, OrNull, Sun, Text, Whole } from '../../platform/wire/schemas.ts'
 import { issueCorrectionNote } from '../invoices/correction_notes.ts'
 
 /** `amount_sun`: below nothing it is taken from the customer. `invoice_number`: the invoice that it
  *  gives money back for, with a credit note. */
-export type Correction = {
-  id: string
-  customer_id: string
-  amount_sun: bigint
-  made_at: Date
-  made_by: string
-  reason: string
-  invoice_number: bigint | null
-}
-
-const CORRECTION_COLUMNS = columnsOf<Correction>()([
-  'made_at',
-  'id',
-  'customer_id',
-  'amount_sun',
-  'made_by',
-  'reason',
-  'invoice_number',
-])
+export const Correction = row({
+  id: Text,
+  customer_id: Text,
+  amount_sun: Sun,
+  made_at: Moment,
+  made_by: Text,
+  reason: Text,
+  invoice_number: OrNull(Whole),
+})
+export type Correction = RowOf<typeof Correction>
 
 /** Corrects an account. The same again, by its id, changes nothing: `made` is false then. Throws a
  *  sentence when the id was used for another, the customer cannot spend what is to be taken, or the
@@ -76,7 +68,7 @@ export async function findCorrection(
   { id, ...wanted }: Pick<Correction, 'id' | 'customer_id' | 'amount_sun' | 'invoice_number'>,
 ): Promise<Correction | undefined> {
   const [before] = await tx<Correction>`
-    select ${CORRECTION_COLUMNS} from correction where id = ${id}`
+    select ${Correction.columns} from correction where id = ${id}`
   if (!before || isSame(before, wanted)) return before
   throw refusal(`The id ${id} was used for another correction.`)
 }
@@ -95,7 +87,7 @@ export async function listCorrections(
 ): Promise<Correction[]> {
   const customer = customer_id ?? null
   return sql<Correction>`
-    select ${CORRECTION_COLUMNS} from correction
+    select ${Correction.columns} from correction
     where ${customer}::text is null or customer_id = ${customer} order by made_at desc, id desc
       limit ${limit}`
 }
