@@ -102,7 +102,7 @@ test('what was bought before is answered to a key that may not buy it any more',
   await shop.get('/v1/transaction/new', { ...body, external_id: 'twice' })
 })
 
-test('a key makes none that delivers to more addresses than itself, and no user', async (t) => {
+test('a key makes no key and no user that delivers to more addresses than itself', async (t) => {
   const { anna, mine, other, make, shop, world } = await setUp(t)
   const heir = await make(shop, {})
   assert.deepEqual(heir.key.receivers, [mine])
@@ -114,8 +114,11 @@ test('a key makes none that delivers to more addresses than itself, and no user'
     })
     assert.deepEqual([key, param], ['forbidden.wider', 'receivers'])
   }
-  const invited = await shop.call('/v1/user/invite', { name: 'Eve', role: 'reader' })
-  assert.equal(invited.key, 'forbidden.wider')
+  const eve = { name: 'Eve', role: 'reader' }
+  const invited = await shop.get<{ user: Key }>('/v1/user/invite', eve)
+  assert.deepEqual(invited.user.receivers, [mine])
+  const anywhere = { id: invited.user.id, receivers: ['any'] }
+  assert.equal((await shop.call('/v1/user/change', anywhere)).key, 'forbidden.wider')
   const wide = await make(anna, {})
   const change = { id: wide.key.id, name: 'mine now' }
   assert.equal((await shop.call('/v1/key/change', change)).key, 'forbidden.wider')

@@ -362,3 +362,49 @@ test('a cap holds for keys that were made before it, and for what those have mad
     assert.equal(key!.daily_cap_sun, left)
   }
 })
+
+test('a user with receivers buys for these alone, and so do keys and users of hers', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id, deposit_address } = await world.customer({ trx: 1_000 })
+  const owner = await signedIn(world, { customer_id })
+  const bert = await signedIn(world, { customer_id, role: 'developer' })
+  const [mine, other] = [world.person('carl', 1).address, world.person('dora', 1).address]
+  const order = (address: string) => ({
+    service: 'energy',
+    params: { address, amount: 65_000, duration: 1 },
+  })
+  type MadeKey = { token: string; secret: string; key: { id: string; receivers: string[] | null } }
+  const key = { name: 'bot', scopes: ['read', 'buy'] }
+  const before = (await bert.ask('/v1/key/new', key)) as MadeKey
+  const changed = await owner.ask('/v1/user/change', { id: bert.user_id, receivers: [mine, mine] })
+  assert.deepEqual(changed.receivers, [mine], 'each once')
+  world.wait(2)
+  const { token, secret } = before
+  const bot = new Customer(world, { id: customer_id, deposit_address, token, secret })
+  for (const asks of [bert, bot]) {
+    const refused = await asks.call('/v1/transaction/new', order(other))
+    assert.deepEqual([refused.code, refused.key], [73, 'forbidden.receiver'])
+    assert.equal((await asks.call('/v1/transaction/new', order(mine))).code, 0)
+  }
+  const heir = (await bert.ask('/v1/key/new', key)) as MadeKey
+  assert.deepEqual(heir.key.receivers, [mine])
+  const wide = await bert.call('/v1/key/new', { ...key, receivers: ['any'] })
+  assert.equal(wide.key, 'forbidden.wider')
+  // The owner, once bound, lets nobody in for others, nor frees herself or anybody.
+  await owner.ask('/v1/user/change', { id: owner.user_id, receivers: [mine, other] })
+  world.wait(2)
+  const reader = { name: 'Rita', role: 'reader' }
+  const { user } = (await owner.ask('/v1/user/invite', reader)) as { user: { receivers: string[] } }
+  assert.deepEqual(user.receivers, [mine, other], 'as the one who asks')
+  for (const [path, body] of [
+    ['/v1/user/invite', { ...reader, receivers: ['any'] }],
+    ['/v1/user/invite', { ...reader, receivers: [world.person('erna', 1).address] }],
+    ['/v1/user/change', { id: owner.user_id, receivers: ['any'] }],
+    ['/v1/user/change', { id: bert.user_id, receivers: ['any'] }],
+  ] as const)
+    assert.equal((await owner.call(path, body)).key, 'forbidden.wider', JSON.stringify(body))
+  for (const receivers of [[], ['any', mine], ['T0'], 'any', [mine.toLowerCase()]]) {
+    const { code, key } = await owner.call('/v1/user/invite', { ...reader, receivers })
+    assert.deepEqual([code, key], [2, 'invalid_service_or_params.receivers'])
+  }
+})

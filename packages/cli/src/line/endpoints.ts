@@ -1256,6 +1256,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         help: "The most that the user may spend in a day (UTC), in TRX, or `none`",
         needed: false,
       },
+      {
+        name: 'receivers',
+        type: 'list',
+        help: "The addresses that may receive what it buys, or `any` alone",
+        needed: false,
+      },
     ],
   },
   '/v1/user/check': {
@@ -1297,6 +1303,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         name: 'daily_cap',
         type: 'number or word',
         help: "The most that the user may spend in a day (UTC), in TRX, or `none`",
+        needed: false,
+      },
+      {
+        name: 'receivers',
+        type: 'list',
+        help: "The addresses that may receive what it buys, or `any` alone",
         needed: false,
       },
     ],

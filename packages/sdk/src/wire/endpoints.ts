@@ -1899,6 +1899,7 @@ export type Endpoints = {
         sign_in_name: string | null
         role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
         daily_cap: number | null
+        receivers: string[] | null
         passkeys: number
         /** There is a password with codes */
         totp: boolean
@@ -1919,6 +1920,8 @@ export type Endpoints = {
       role: 'owner' | 'developer' | 'finance' | 'reader'
       /** The most that the user may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
+      /** The addresses that may receive what it buys, or `any` alone */
+      receivers?: string[] | undefined
     }
     result: {
       user: {
@@ -1927,6 +1930,7 @@ export type Endpoints = {
         sign_in_name: string | null
         role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
         daily_cap: number | null
+        receivers: string[] | null
         passkeys: number
         /** There is a password with codes */
         totp: boolean
@@ -1950,6 +1954,7 @@ export type Endpoints = {
       sign_in_name: string | null
       role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
       daily_cap: number | null
+      receivers: string[] | null
       passkeys: number
       /** There is a password with codes */
       totp: boolean
@@ -1968,6 +1973,8 @@ export type Endpoints = {
       role?: 'owner' | 'developer' | 'finance' | 'reader' | undefined
       /** The most that the user may spend in a day (UTC), in TRX, or `none` */
       daily_cap?: number | string | undefined
+      /** The addresses that may receive what it buys, or `any` alone */
+      receivers?: string[] | undefined
     }
     result: {
       id: string
@@ -1975,6 +1982,7 @@ export type Endpoints = {
       sign_in_name: string | null
       role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
       daily_cap: number | null
+      receivers: string[] | null
       passkeys: number
       /** There is a password with codes */
       totp: boolean
@@ -1995,6 +2003,7 @@ export type Endpoints = {
         sign_in_name: string | null
         role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
         daily_cap: number | null
+        receivers: string[] | null
         passkeys: number
         /** There is a password with codes */
         totp: boolean
@@ -2020,6 +2029,7 @@ export type Endpoints = {
       sign_in_name: string | null
       role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
       daily_cap: number | null
+      receivers: string[] | null
       passkeys: number
       /** There is a password with codes */
       totp: boolean

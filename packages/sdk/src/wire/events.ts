@@ -911,6 +911,7 @@ export type EventData = {
     sign_in_name: string | null
     role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
+    receivers: string[] | null
     passkeys: number
     /** There is a password with codes */
     totp: boolean
@@ -925,6 +926,7 @@ export type EventData = {
     sign_in_name: string | null
     role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
+    receivers: string[] | null
     passkeys: number
     /** There is a password with codes */
     totp: boolean
@@ -939,6 +941,7 @@ export type EventData = {
     sign_in_name: string | null
     role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
+    receivers: string[] | null
     passkeys: number
     /** There is a password with codes */
     totp: boolean
@@ -953,6 +956,7 @@ export type EventData = {
     sign_in_name: string | null
     role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
+    receivers: string[] | null
     passkeys: number
     /** There is a password with codes */
     totp: boolean
@@ -967,6 +971,7 @@ export type EventData = {
     sign_in_name: string | null
     role: 'owner' | 'developer' | 'finance' | 'reader' | (string & {})
     daily_cap: number | null
+    receivers: string[] | null
     passkeys: number
     /** There is a password with codes */
     totp: boolean

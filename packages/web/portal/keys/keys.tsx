@@ -15,6 +15,7 @@ import { nameText } from '../../shared/words/name.ts'
 import { named, say } from '../../shared/words/words.ts'
 import type { Key } from './key.ts'
 import { ChangeKey, NewKey, RevokeKey, RotateKey } from './key_dialogs.tsx'
+import { Receivers } from './receivers.tsx'
 
 /** What is being done, and to which key. */
 type Task = { what: 'new' } | { what: 'change' | 'rotate' | 'revoke' | 'made'; key: Key }
@@ -140,7 +141,11 @@ function Limits({ networks, receivers, daily_cap, spent_today, require_v2, ends_
           </>
         )}
       </li>
-      {receivers !== null && <Receivers addresses={receivers} />}
+      {receivers !== null && (
+        <li>
+          <Receivers addresses={receivers} />
+        </li>
+      )}
       {require_v2 && <li>{say('key.needs_v2')}</li>}
       {ends_at !== null && (
         <li>
@@ -150,22 +155,6 @@ function Limits({ networks, receivers, daily_cap, spent_today, require_v2, ends_
     </ul>
   )
 }
-
-/** Who may receive what the key buys: the first ones of a long list. */
-function Receivers({ addresses }: { addresses: readonly string[] }) {
-  const more = addresses.length - RECEIVERS_SHOWN
-  return (
-    <li>
-      {say('key.receivers')}:{' '}
-      {addresses.slice(0, RECEIVERS_SHOWN).map((address) => (
-        <LongText key={address} text={address} what={say('key.receivers')} />
-      ))}
-      {more > 0 && ` +${more}`}
-      {addresses.length === 0 && say('none')}
-    </li>
-  )
-}
-const RECEIVERS_SHOWN = 2
 
 /** What a key may do for which nothing was named. */
 const UNNAMED_SCOPES = ['read', 'buy', 'aml']

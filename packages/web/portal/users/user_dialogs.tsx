@@ -7,7 +7,14 @@ import { useSubmission } from '../../shared/calls/submission.ts'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { FaultNote } from '../../shared/parts/answer.tsx'
 import { Dialog } from '../../shared/parts/dialog.tsx'
-import { ChoiceField, Form, Submit, TextField } from '../../shared/parts/field.tsx'
+import {
+  ChoiceField,
+  Form,
+  LinesField,
+  linesOf,
+  Submit,
+  TextField,
+} from '../../shared/parts/field.tsx'
 import { isSum } from '../../shared/parts/money.tsx'
 import { ShownOnce } from '../../shared/secrets/shown_once.tsx'
 import { useWithMade, WithMade } from '../../shared/users/made.tsx'
@@ -53,6 +60,7 @@ function useUserFields(user?: User) {
   const role = useSignal((user?.role ?? CUSTOMER_ROLES[0]) as CustomerRole)
   const before = user?.daily_cap ?? null
   const cap = useSignal(before === null ? '' : String(before))
+  const bound = useSignal(user?.receivers?.join('\n') ?? '')
   const cap_wrong = cap.value === '' || isSum(cap.value) ? undefined : say('wrong.sum')
   const fields = (
     <>
@@ -81,14 +89,25 @@ function useUserFields(user?: User) {
           cap.value = text.trim()
         }}
       />
+      <LinesField
+        label={say('key.receivers')}
+        hint={say('user.receivers_hint')}
+        value={bound.value}
+        onText={(text) => {
+          bound.value = text
+        }}
+      />
     </>
   )
+  const receivers = linesOf(bound.value)
   const body = {
     name: name.value.trim(),
     role: role.value,
     ...(cap.value !== '' && { daily_cap: Number(cap.value) }),
     // Taken away only where there was one: who asks may have a cap, and can give none without.
     ...(cap.value === '' && before !== null && { daily_cap: 'none' }),
+    ...(receivers.length > 0 && { receivers }),
+    ...(receivers.length === 0 && user?.receivers && { receivers: ['any'] }),
   }
   const off = body.name === '' ? say('key.name_missing') : cap_wrong
   return { fields, body, off }

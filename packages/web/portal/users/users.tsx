@@ -12,6 +12,7 @@ import { Time } from '../../shared/parts/time.tsx'
 import { MadeDialog } from '../../shared/users/made.tsx'
 import { userState } from '../../shared/users/user.ts'
 import { named, say } from '../../shared/words/words.ts'
+import { Receivers } from '../keys/receivers.tsx'
 import type { User } from './user.ts'
 import { ChangeUser, InviteUser, NewLink, RemoveUser } from './user_dialogs.tsx'
 
@@ -76,7 +77,16 @@ const columns = (begin: (task: Task) => void): Column<User>[] => [
   {
     title: say('user.cap'),
     is_figure: true,
-    cell: ({ daily_cap }) => (daily_cap === null ? say('key.no_cap') : <Money trx={daily_cap} />),
+    cell: ({ daily_cap, receivers }) => (
+      <>
+        {daily_cap === null ? say('key.no_cap') : <Money trx={daily_cap} />}
+        {receivers !== null && (
+          <div>
+            <Receivers addresses={receivers} />
+          </div>
+        )}
+      </>
+    ),
   },
   { title: say('user.invited'), cell: ({ invited_at }) => <Time at={invited_at} /> },
   {

@@ -126,7 +126,7 @@ export function refuseReceiver(receiver: Receiver, param = 'params.address'): Fa
 }
 
 /** The refusal of whoever may begin nothing, or nothing that is delivered there: a suspended
- *  customer, or a key that is bound to other addresses. What was begun before is answered all the
+ *  customer, or a key or user bound to other addresses. What was begun before is answered all the
  *  same. `param` names the field, or what has named the address. */
 export function refuseBuyer(
   { suspended, receivers }: Pick<Customer, 'suspended' | 'receivers'>,
@@ -135,8 +135,8 @@ export function refuseBuyer(
 ): Fault | undefined {
   if (suspended) return Suspended()
   if (receivers === undefined || receivers.includes(address)) return undefined
-  return Forbidden('receiver', 'This key buys for other addresses alone').because(
-    'the key is bound to receivers, which /v1/whoami lists',
+  return Forbidden('receiver', 'Nothing may be bought for this address').because(
+    'whoever asks is bound to receivers, which /v1/whoami lists',
     param,
   )
 }

@@ -170,7 +170,8 @@ function readNetworks(networks: readonly string[]): readonly string[] | null {
   return networks
 }
 
-function readReceivers(receivers: readonly string[]): readonly string[] | null {
+/** Null: any address. Throws 2. */
+export function readReceivers(receivers: readonly string[]): readonly string[] | null {
   if (receivers.length === 1 && receivers[0] === 'any') return null
   const wrong = receivers.find((receiver) => !isAddress(receiver))
   if (wrong !== undefined)

@@ -13,17 +13,21 @@ export type UserKey = {
   scopes: readonly Scope[]
   /** What the user may spend in a day, in sun; null: no limit. */
   daily_cap_sun: bigint | null
+  /** The addresses for which alone the user buys; null: any; left out: as it was. */
+  receivers?: readonly string[] | null | undefined
   /** Another key whose spending of a day the user's counts as. */
   spends_from?: string | null | undefined
 }
 
 export async function openUserKey(tx: Tx, key: UserKey, at: Date): Promise<void> {
   const { user_id, customer_id, name, scopes, daily_cap_sun, spends_from = null } = key
+  const { receivers = null } = key
   await tx`
-    insert into api_key (id, user_id, customer_id, name, scopes, daily_cap_sun,
+    insert into api_key (id, user_id, customer_id, name, scopes, daily_cap_sun, receivers,
       spending_counted_from, spends_from, require_v2, created_at, secret_made_at)
     values (${user_id}, ${user_id}, ${customer_id}, ${name}, ${scopes}, ${daily_cap_sun},
-      ${daily_cap_sun === null ? null : dayOf(at)}, ${spends_from}, false, ${at}, ${at})`
+      ${receivers}, ${daily_cap_sun === null ? null : dayOf(at)}, ${spends_from}, false, ${at},
+      ${at})`
 }
 
 /** Follows a change of the user. */

@@ -25,6 +25,8 @@ export type UserRow = {
 /** A user with what belongs to the user. */
 export type UserReport = UserRow & {
   daily_cap_sun: bigint | null
+  /** The addresses for which alone the user buys; null: any. */
+  receivers: string[] | null
   /** That can be used. */
   passkeys: number
   totp: boolean
@@ -36,6 +38,11 @@ export const UserForm = Type.Object({
   sign_in_name: OrNull(Type.String({ description: 'Null: the user has not chosen one yet' })),
   role: word(CUSTOMER_ROLES),
   daily_cap: OrNull(Money({ description: 'TRX; null: no limit' })),
+  receivers: OrNull(
+    Type.Array(Type.String(), {
+      description: 'Who may receive what the user buys; null: any address',
+    }),
+  ),
   passkeys: Type.Integer(),
   totp: Type.Boolean({ description: 'There is a password with codes' }),
   invited_at: Type.String(),
@@ -46,13 +53,14 @@ export const UserForm = Type.Object({
 const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 export function printUser(user: UserReport): Static<typeof UserForm> {
-  const { id, name, sign_in_name, role, daily_cap_sun, passkeys, totp } = user
+  const { id, name, sign_in_name, role, daily_cap_sun, receivers, passkeys, totp } = user
   return {
     id,
     name,
     sign_in_name,
     role,
     daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
+    receivers,
     passkeys,
     totp,
     invited_at: wireTime(user.invited_at),
@@ -75,7 +83,7 @@ export function reportUsers(
   const anybody = customer_id === undefined
   return sql<UserReport>`
     select u.id, u.customer_id, u.name, u.role, u.sign_in_name, u.invited_at, u.invited_by,
-      u.joined_at, u.ended_at, k.daily_cap_sun,
+      u.joined_at, u.ended_at, k.daily_cap_sun, k.receivers,
       (select count(*) from passkey as p where p.user_id = u.id and p.off_at is null)::integer
         as passkeys,
       exists (select 1 from user_password as p where p.user_id = u.id) as totp
@@ -92,6 +100,7 @@ const SAMPLE = {
   sign_in_name: 'anna',
   role: 'developer',
   daily_cap: 500,
+  receivers: null,
   passkeys: 1,
   totp: false,
   invited_at: '2026-11-21T00:05:57Z',

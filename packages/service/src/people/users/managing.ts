@@ -1,8 +1,8 @@
 // What a customer's keys and users do with its users. One who asks lets in, changes and takes out
 // only such as can do no more than itself, and gives nobody more than it has: so a thief of a key
-// gets nothing more by it. A user can come from anywhere and for ever, and buys for any address: a
-// key that may not, or that ends, manages no users. What limits the one who asks is read under its
-// lock, not as it was when the request was let in.
+// gets nothing more by it. A user can come from anywhere and for ever: a key that may not, or that
+// ends, manages no users; one that is bound to receivers only such as are bound to them, too. What
+// limits the one who asks is read under its lock, not as it was when the request was let in.
 
 import { recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
 import { money } from '../../lib/json.ts'
@@ -25,6 +25,7 @@ import {
   lockUser,
   lockUsersOf,
   makeLink,
+  type NewUser,
   recoverUser,
   removeUser,
   type UserChange,
@@ -37,15 +38,15 @@ export type Needs = UserNeeds & {
   forgetProofs(tx: Tx, user_id: string): Promise<void>
 }
 
-type Terms = Pick<UserReport, 'role' | 'daily_cap_sun'>
+type Terms = Pick<UserReport, 'role' | 'daily_cap_sun' | 'receivers'>
 
 /** Whether a user could do anything that the one who asks cannot. */
-export function couldDoMore({ role, daily_cap_sun }: Terms, asking: KeyRow): boolean {
+export function couldDoMore({ role, daily_cap_sun, receivers }: Terms, asking: KeyRow): boolean {
   const { require_external_id } = asking
   const careful = { require_v2: true, require_external_id }
-  const anywhere = { allowed_networks: null, receivers: null, expires_at: null }
-  const limits = { scopes: [...keyScopesOf(role)], daily_cap_sun, ...anywhere, ...careful }
-  return isWider(limits, asking)
+  const anywhere = { allowed_networks: null, expires_at: null }
+  const limits = { scopes: [...keyScopesOf(role)], daily_cap_sun, receivers }
+  return isWider({ ...limits, ...anywhere, ...careful }, asking)
 }
 
 function requireNarrow(terms: Terms, asking: KeyRow): void {
@@ -88,31 +89,34 @@ function record(
 }
 
 /** What the record of a customer says of a user. */
-export const recordedUser = ({ name, role, daily_cap_sun, ended_at }: UserReport) => ({
+export const recordedUser = ({ name, role, daily_cap_sun, receivers, ended_at }: UserReport) => ({
   name,
   role,
   daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
+  receivers,
   ended: ended_at !== null,
 })
 
 /** A link whose token is shown once. */
 export type MadeLink = Awaited<ReturnType<typeof makeLink>>
 
-/** Lets somebody in, whose cap is that of the one who asks when nothing is said, and whose spending
- *  counts against it. Throws LimitReached and Forbidden. */
+/** Lets somebody in, whose cap and receivers are those of the one who asks when nothing is said,
+ *  and whose spending counts against it. Throws LimitReached and Forbidden. */
 export async function inviteByCustomer(
   tx: Tx,
   needs: Needs,
   asks: Customer,
-  wanted: { name: string; role: CustomerRole; daily_cap_sun?: bigint | null | undefined },
+  wanted: Pick<NewUser, 'name' | 'daily_cap_sun' | 'receivers'> & { role: CustomerRole },
 ): Promise<{ id: string; link: MadeLink }> {
   const { customer_id } = asks
   await lockUsersOf(tx, customer_id)
   const asking = await lockAsking(tx, asks)
   const { name, role, daily_cap_sun = asking.daily_cap_sun } = wanted
-  requireNarrow({ role, daily_cap_sun }, asking)
+  const receivers = wanted.receivers === undefined ? asking.receivers : wanted.receivers
+  const terms = { role, daily_cap_sun, receivers: receivers && [...receivers] }
+  requireNarrow(terms, asking)
   const spends_from = asking.daily_cap_sun === null ? null : (asking.spends_from ?? asking.id)
-  const user = { customer_id, name, role, daily_cap_sun, spends_from, invited_by: asks.key_id }
+  const user = { customer_id, name, ...terms, spends_from, invited_by: asks.key_id }
   const after = await inviteUser(tx, needs, user)
   const link = await makeLink(tx, needs, {
     user_id: after.id,
@@ -132,13 +136,23 @@ export async function changeByCustomer(
 ): Promise<void> {
   const [before, asking] = await lockBoth(tx, asks, id)
   const { name = before.name, role = before.role, daily_cap_sun = before.daily_cap_sun } = change
-  requireNarrow({ role, daily_cap_sun }, asking)
+  const receivers = change.receivers === undefined ? before.receivers : change.receivers
+  const terms = { role, daily_cap_sun, receivers: receivers && [...receivers] }
+  requireNarrow(terms, asking)
   const is_same =
-    name === before.name && role === before.role && daily_cap_sun === before.daily_cap_sun
+    name === before.name &&
+    role === before.role &&
+    daily_cap_sun === before.daily_cap_sun &&
+    isSameList(terms.receivers, before.receivers)
   if (is_same) return
-  const after = await changeUser(tx, { user: before, change: { name, role, daily_cap_sun }, at })
+  const after = await changeUser(tx, { user: before, change: { name, ...terms }, at })
   await record(tx, asks, { action: 'user/change', before, after, at })
 }
+
+const isSameList = (one: readonly string[] | null, other: readonly string[] | null): boolean =>
+  one === null || other === null
+    ? one === other
+    : one.length === other.length && one.every((item, place) => item === other[place])
 
 /** Takes a user out, with all sessions. Throws NotFound, Forbidden, and Conflict for the last
  *  owner. */

@@ -29,6 +29,7 @@ import {
   rowsFor,
 } from '../../platform/wire/lists.ts'
 import { readMoney } from '../../platform/wire/reading.ts'
+import { LimitFields, readReceivers } from '../keys/forms.ts'
 import { MadeForm, WITH_MADE_REFUSED, WithMadeField } from '../keys/made.ts'
 import { type Needs as EndingNeeds, endMade } from './ending_made.ts'
 import { type Face, originOf } from './faces.ts'
@@ -73,10 +74,17 @@ const CapField = Type.Optional(
   ),
 )
 
+const { receivers: ReceiversField } = LimitFields
+
 const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
 const NAME_REFUSED = refuses(InvalidParams, '`name` is not text of 1 to 100 characters', 'name')
 const ROLE_REFUSED = refuses(InvalidParams, '`role` is none of the roles', 'role')
 const CAP_REFUSED = refuses(InvalidParams, '`daily_cap` is no amount of TRX', 'daily_cap')
+const RECEIVERS_REFUSED = refuses(
+  InvalidParams,
+  '`receivers` is no list of addresses of the network',
+  'receivers',
+)
 const NO_USER = refuses(NotFound, 'You have no such user who may sign in', 'user')
 const WIDER = refuses(
   Forbidden,
@@ -92,9 +100,22 @@ const LinkFields = {
 }
 const UserWithLink = Type.Object({ user: UserForm, ...LinkFields })
 
-/** A cap as it was asked for: null for none. Throws 2. */
-const readCap = (given: Json | undefined): bigint | null | undefined =>
-  given === undefined ? undefined : given === 'none' ? null : readMoney(given, 'daily_cap')
+/** What limits a user, as it was asked for: null for no limit. Throws 2. */
+const readTerms = ({
+  daily_cap,
+  receivers,
+}: {
+  daily_cap?: Json | undefined
+  receivers?: string[] | undefined
+}) => ({
+  daily_cap_sun:
+    daily_cap === undefined
+      ? undefined
+      : daily_cap === 'none'
+        ? null
+        : readMoney(daily_cap, 'daily_cap'),
+  receivers: receivers && readReceivers(receivers),
+})
 
 async function report({ sql }: Pick<Needs, 'sql'>, { customer_id }: Customer, id: string) {
   const [user] = await reportUsers(sql, { customer_id, ids: [id], limit: 1 })
@@ -153,15 +174,20 @@ const invite = (needs: Needs): Endpoint =>
     careful: true,
     summary: 'Lets somebody sign in for you: a link that works once, for 72 hours',
     description:
-      'The user may do no more than the one who asks, has the cap of that when `daily_cap` is ' +
-      'left out, and spends from it. A key with networks, receivers or an end ' +
-      'invites nobody.',
-    body: Type.Object({ name: NameField, role: RoleField, daily_cap: CapField }),
+      'The user may do no more than the one who asks, has the cap and the receivers of that when ' +
+      'they are left out, and spends from it. A key with networks or an end invites nobody.',
+    body: Type.Object({
+      name: NameField,
+      role: RoleField,
+      daily_cap: CapField,
+      receivers: ReceiversField,
+    }),
     reply: UserWithLink,
     faults: [
       NAME_REFUSED,
       ROLE_REFUSED,
       CAP_REFUSED,
+      RECEIVERS_REFUSED,
       WIDER,
       refuses(
         LimitReached,
@@ -173,7 +199,7 @@ const invite = (needs: Needs): Endpoint =>
     async handle(asked) {
       const { body, customer } = asked
       const { name, role } = body
-      const wanted = { name, role, daily_cap_sun: readCap(body.daily_cap) }
+      const wanted = { name, role, ...readTerms(body) }
       const made = await needs.sql.begin((tx) => inviteByCustomer(tx, needs, customer, wanted))
       needs.wake('publish')
       const user = await report(needs, customer, made.id)
@@ -196,17 +222,28 @@ const change = (needs: Needs): Endpoint =>
       name: Type.Optional(NameField),
       role: Type.Optional(RoleField),
       daily_cap: CapField,
+      receivers: ReceiversField,
     }),
     reply: UserForm,
-    faults: [ID_REFUSED, NAME_REFUSED, ROLE_REFUSED, CAP_REFUSED, NO_USER, WIDER, LAST_OWNER],
+    faults: [
+      ID_REFUSED,
+      NAME_REFUSED,
+      ROLE_REFUSED,
+      CAP_REFUSED,
+      RECEIVERS_REFUSED,
+      NO_USER,
+      WIDER,
+      LAST_OWNER,
+    ],
     examples: [
       {
         summary: 'Another role',
         body: { id: answered('/v1/user/invite', 'user.id'), role: 'finance' },
       },
     ],
-    async handle({ body: { id, name, role, daily_cap }, customer }) {
-      const wanted = { name, role, daily_cap_sun: readCap(daily_cap) }
+    async handle({ body, customer }) {
+      const { id, name, role } = body
+      const wanted = { name, role, ...readTerms(body) }
       const which = { id, at: needs.clock.now(), change: wanted }
       await needs.sql.begin((tx) => changeByCustomer(tx, customer, which))
       needs.wake('publish')

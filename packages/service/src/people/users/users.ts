@@ -26,6 +26,8 @@ export type NewUser = {
   name: string
   role: string
   daily_cap_sun?: bigint | null | undefined
+  /** For which alone the user buys; null, or left out: any address. */
+  receivers?: readonly string[] | null | undefined
   /** A key whose spending of a day the user's counts as. */
   spends_from?: string | null | undefined
   /** Who asks for it: a user, a key, or what an operator typed. */
@@ -41,7 +43,7 @@ const LINK_MS = 72 * 3_600_000
 
 /** Puts a user there who has not joined. Throws LimitReached. */
 export async function inviteUser(tx: Tx, needs: Needs, wanted: NewUser): Promise<UserReport> {
-  const { customer_id, name, role, invited_by, spends_from } = wanted
+  const { customer_id, name, role, invited_by, spends_from, receivers } = wanted
   const daily_cap_sun = wanted.daily_cap_sun ?? null
   const at = needs.clock.now()
   await lockUsersOf(tx, customer_id)
@@ -62,7 +64,7 @@ export async function inviteUser(tx: Tx, needs: Needs, wanted: NewUser): Promise
     values (${id}, ${customer_id}, ${name}, ${role}, ${at}, ${invited_by})`
   if (customer_id !== null) {
     const scopes = keyScopesOf(role)
-    const key = { user_id: id, customer_id, name, scopes, daily_cap_sun, spends_from }
+    const key = { user_id: id, customer_id, name, scopes, daily_cap_sun, receivers, spends_from }
     await openUserKey(tx, key, at)
   }
   return noteUser(tx, 'user.invited', id, at)
@@ -94,6 +96,7 @@ export type UserChange = {
   name?: string | undefined
   role?: string | undefined
   daily_cap_sun?: bigint | null | undefined
+  receivers?: readonly string[] | null | undefined
 }
 
 /** Changes a locked user. One whose role changes has to sign in again. Throws Conflict for the last
@@ -103,13 +106,17 @@ export async function changeUser(
   { user, change, at }: { user: UserReport; change: UserChange; at: Date },
 ): Promise<UserReport> {
   const { id, customer_id } = user
-  const { name = user.name, role = user.role } = change
+  const { name = user.name, role = user.role, receivers } = change
   const daily_cap_sun =
     change.daily_cap_sun === undefined ? user.daily_cap_sun : change.daily_cap_sun
   if (role !== user.role) await requireAnotherOwner(tx, user)
   await tx`update service_user set name = ${name}, role = ${role} where id = ${id}`
   if (customer_id !== null)
-    await changeUserKey(tx, { user_id: id, name, scopes: keyScopesOf(role), daily_cap_sun }, at)
+    await changeUserKey(
+      tx,
+      { user_id: id, name, scopes: keyScopesOf(role), daily_cap_sun, receivers },
+      at,
+    )
   if (role !== user.role) await endSessions(tx, { user_id: id, at })
   return noteUser(tx, 'user.changed', id, at)
 }
