@@ -11,7 +11,7 @@ import { consolePage } from '../harness/console_page.ts'
 import { newPortal } from '../harness/portal.ts'
 
 const WORDS = join(import.meta.dirname, '../../packages/web/shared/languages')
-const PARTS = ['frame', 'codes', 'portal', 'console', 'reference', 'report']
+const PARTS = ['frame', 'codes', 'portal', 'console', 'recharge', 'reference', 'report']
 
 /** Names of things, and words of the trade that each language has taken over. */
 const NAMES = new Set(

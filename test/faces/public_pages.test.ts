@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Penstock } from 'penstock-sdk'
 import { barriers, isTooWide, newContext, noBrowser, watchPages } from '../harness/browser.ts'
 import { sharedBrowser, sharedSandbox } from '../harness/started_once.ts'
 
@@ -34,6 +35,39 @@ test('the first page and the reference have no barriers, wide and narrow', { ski
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
   await context.close()
 })
+
+test('the first page says what any amount costs, and leads to buying it', { skip }, async () => {
+  const context = await newContext(await sharedBrowser())
+  const misdeeds = watchPages(context, new URL(sandbox.api_url).origin)
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  const row = (text: string) => page.getByRole('row', { name: text })
+  await page.goto(`${sandbox.api_url}/`)
+  await page.getByRole('link', { name: /systems/ }).waitFor()
+  const { price } = await sandboxPrice(200_000)
+  await page.getByLabel('Energy', { exact: true }).fill('200,000')
+  await page.getByRole('button', { name: 'Calculate' }).click()
+  assert.match(await row('200,000 energy').innerText(), new RegExp(`${price} TRX.*% saved`, 's'))
+  await page.getByLabel('Energy', { exact: true }).fill('999999999')
+  await page.getByLabel('Energy', { exact: true }).press('Enter')
+  await row('999,999,999 energy').getByText('not sold at once').waitFor()
+  for (const nothing of ['', 'many', '-5', '1e9', '0', '<b>'])
+    assert.equal((await page.goto(`${sandbox.api_url}/?energy=${nothing}`))!.status(), 200)
+  await page.goto(`${sandbox.api_url}/?energy=131000`)
+  await page.getByRole('link', { name: 'Buy without an account' }).click()
+  await page.getByRole('heading', { name: 'What you need' }).waitFor()
+  assert.equal(await page.getByLabel('Energy', { exact: true }).inputValue(), '131000')
+  assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
+  await context.close()
+})
+
+/** What the wire says that so much energy costs. */
+async function sandboxPrice(amount: number): Promise<{ price: number }> {
+  const { token, secret } = sandbox.customer
+  const penstock = new Penstock({ url: sandbox.api_url, token, secret })
+  const { address } = sandbox.sandbox.funded_accounts[0]!
+  return penstock.prices.calculate({ address, amount, duration: 1 })
+}
 
 test('anybody calls with a pasted key, whose secret is sent to nobody', { skip }, async () => {
   const { token, secret } = sandbox.customer

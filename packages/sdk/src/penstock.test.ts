@@ -34,6 +34,12 @@ function answered(answer: (call: Call, number: number) => object | Promise<objec
   return { penstock: new Penstock(options), calls }
 }
 
+/** A path as the reference has it. */
+const publicPath = (path: string) =>
+  path
+    .replace(/^\/deposits\/from\/.*/, '/deposits/from/{address}')
+    .replace(/^\/deposits\/[0-9a-f]+$/, '/deposits/{tx_id}')
+
 test('a client is made of an address, a token and a secret, or of the environment', () => {
   assert.throws(() => new Penstock({ url: 'api.example' }), /address/)
   assert.throws(() => new Penstock({ url: ACCESS.url, token: 't' }), /belong together/)
@@ -99,6 +105,7 @@ test('every endpoint and page of the reference has a method', async () => {
   await penstock.balance.get()
   await penstock.deposits.check('ab')
   await penstock.deposits.checkPublic('ab')
+  await penstock.deposits.listPublic('T1')
   await penstock.deposits.rechargeInfo()
   await Promise.all([orders.create(wanted), orders.check('o-1'), orders.timeline({ id })])
   await Promise.all([quotes.create(wanted), quotes.accept({ id })])
@@ -153,7 +160,7 @@ test('every endpoint and page of the reference has a method', async () => {
   await assert.rejects(penstock.events.stream().next(), NotSupported)
   const reference = new URL('../../service/openapi.json', import.meta.url)
   const { paths } = JSON.parse(await readFile(reference, 'utf8')) as { paths: object }
-  const reached = calls.map(({ path }) => path.replace(/^\/deposits\/.*/, '/deposits/{tx_id}'))
+  const reached = calls.map(({ path }) => publicPath(path))
   assert.deepEqual(reached.sort(), Object.keys(paths).sort())
   const body = (path: string) => calls.find((call) => call.path === path)?.body
   assert.deepEqual(body('/v1/transaction/check'), { id: 'o-1' })

@@ -735,6 +735,7 @@ create table deposit (
 create index deposit_held on deposit (block_time) where (state = 'held');
 create index deposit_not_solid on deposit (block_number) where (solid_at is null);
 create index deposit_of_customer on deposit (customer_id, block_number);
+create index deposit_of_sender on deposit (from_address, block_number) where (customer_id is null);
 create index deposit_open on deposit (due_at) where (state in ('received', 'delivering', 'returning', 'refunding'));
 create index deposit_to_address on deposit (to_address, block_number);
 create index deposit_unproven on deposit (to_address) where (state = 'unproven');

@@ -146,6 +146,14 @@ export const pages: readonly PageRow[] = [
     load: () => import('./developers/refusals.tsx'),
   },
   {
+    path: '/buy',
+    title: 'recharge',
+    scope: null,
+    section: null,
+    is_public: true,
+    load: () => import('./recharge/recharge.tsx'),
+  },
+  {
     path: '/docs',
     title: 'reference',
     scope: null,

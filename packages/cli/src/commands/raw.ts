@@ -116,6 +116,17 @@ export const RAW: readonly Command[] = [
       return { value }
     },
   },
+  {
+    words: 'deposits from',
+    summary: 'What an address has sent to the address that is public in the last 24 hours',
+    operands: ['address'],
+    also: ['/deposits/from/{address}'],
+    own: [field('address', 'the address that has sent it', { needed: true })],
+    async run({ penstock, own, io }): Promise<Outcome> {
+      const asked = { signal: io.signal }
+      return { value: await penstock.deposits.listPublic(String(own.address), asked) }
+    },
+  },
 ]
 
 const fileText = (name: string) =>

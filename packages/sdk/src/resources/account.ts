@@ -6,6 +6,7 @@ import { type Filter, items } from '../wire/lists.ts'
 import { methodsOf, type Result } from '../wire/methods.ts'
 
 export type Deposits = Pages['/deposits/{tx_id}']['result']
+export type DepositsFrom = Pages['/deposits/from/{address}']['result']
 
 export function account(caller: Caller) {
   const { call, read, byNumber, list } = methodsOf(caller)
@@ -25,6 +26,12 @@ export function account(caller: Caller) {
       checkPublic: (tx_id: string, options?: CallOptions) =>
         caller.get(`/deposits/${encodeURIComponent(tx_id)}`, options) as Promise<
           WithResponse<Deposits>
+        >,
+      /** What an address has sent to the address that is public in the last 24 hours, the newest
+       *  first; needs no credentials. */
+      listPublic: (address: string, options?: CallOptions) =>
+        caller.get(`/deposits/from/${encodeURIComponent(address)}`, options) as Promise<
+          WithResponse<DepositsFrom>
         >,
       /** Where TRX sent by anybody buys energy for the sender, and at which rates. */
       rechargeInfo: read('/v1/direct-recharge-info'),

@@ -2701,6 +2701,51 @@ export type Pages = {
       }[]
     }
   }
+  /** What an address has sent to the published address lately, and what became of it */
+  '/deposits/from/{address}': {
+    result: {
+      address: string
+      /** Of the last 24 hours, the newest first, 10 at most */
+      deposits: {
+        tx_id: string
+        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
+         *  or returning, refunding, refunded; or held, for the operator to decide, and then
+         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
+         *  gone: a fork of the chain took it back */
+        state:
+          | 'seen'
+          | 'unproven'
+          | 'credited'
+          | 'received'
+          | 'delivering'
+          | 'delivered'
+          | 'returning'
+          | 'refunding'
+          | 'refunded'
+          | 'held'
+          | 'ignored'
+          | 'resolved'
+          | 'gone'
+          | (string & {})
+        /** Why it is in this state, where that is a question */
+        reason: string | null
+        from_address: string
+        to_address: string
+        /** TRX */
+        amount?: number
+        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+        token?: string
+        /** An integer, in the token's smallest unit */
+        token_amount?: string
+        /** What a direct recharge buys */
+        energy?: number
+        block_number: number
+        block_time: string
+        /** Whether the block is irreversible */
+        solid: boolean
+      }[]
+    }
+  }
   /** How each part of the service does and did, and how long things take */
   '/status.json': {
     result: {

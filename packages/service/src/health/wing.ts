@@ -1,5 +1,6 @@
 // Health: whether the books are right, how the service does, and what the public is told of it.
 
+import type { Language } from 'penstock-web/build/languages.ts'
 import type { Node } from '../chain/node/node.ts'
 import type { Prices } from '../market/prices/prices.ts'
 import type { Common } from '../platform/wing.ts'
@@ -10,7 +11,9 @@ import type { BooksSources } from './books/books.ts'
 import { watchBooksStep } from './books/watch.ts'
 import { alertKinds } from './monitoring/watch_alerts.ts'
 import { burnPriceReader } from './status/burn_price.ts'
+import { frontPage } from './status/front.ts'
 import { statusPages } from './status/pages.ts'
+import { statusReader } from './status/report.ts'
 import { measureMinutesStep } from './uptime/measuring.ts'
 import { pruneMetricsStep } from './uptime/metrics.ts'
 import { attendStep, purchaseCounter } from './uptime/presence.ts'
@@ -42,16 +45,21 @@ declare module '../platform/steps/step.ts' {
 
 export function healthWing({ sql, api_sql, clock, node, about, web, ...needs }: Needs) {
   const purchases = purchaseCounter({ sql: api_sql, clock })
-  const status = statusPages({
+  const drawing = {
     ...needs,
     sql: api_sql,
     clock,
     burnPrice: burnPriceReader(node, () => clock.now().getTime()),
-    styleLinks: web && (async (language) => styleLinks(await web.assets.face('portal'), language)),
+    styleLinks:
+      web && (async (language: Language) => styleLinks(await web.assets.face('portal'), language)),
     is_https: about.public_url?.startsWith('https:') ?? false,
-  })
+  }
+  const read = statusReader(drawing)
+  const status = statusPages(drawing, read)
+  const { styleLinks: links } = drawing
+  const front = links ? [frontPage({ ...drawing, read, styleLinks: links })] : []
   return {
-    pages: status.pages,
+    pages: [...front, ...status.pages],
     kinds: alertKinds,
     steps: [
       watchBooksStep({ clock, ...(needs.books ?? { sql, chain: undefined }) }),

@@ -81,7 +81,10 @@ export function treasuryWing({ sql, steps_sql, api_sql, dust_sun = DUST_SUN, ...
       ...depositRoutes({ sql: api_sql }),
       ...invoiceRoutes({ sql: api_sql }),
     ],
-    pages: [...depositPages({ sql: api_sql }), ...invoicePages({ sql: api_sql, ...readers })],
+    pages: [
+      ...depositPages({ sql: api_sql, clock }),
+      ...invoicePages({ sql: api_sql, ...readers }),
+    ],
     kinds: [...depositKinds, ...invoiceKinds],
     steps: [
       creditStep(deposits),

@@ -1,9 +1,8 @@
-// What browsers open: the portal, whose pages are one document, the list of these pages, the files
-// they are made of, and the first page of the house.
+// What browsers open: the portal, whose pages are one document, the list of these pages, and the
+// files they are made of.
 
 import type { Face } from 'penstock-web/build/bundle.ts'
-import { LANGUAGES, type Language } from 'penstock-web/build/languages.ts'
-import { escaped } from '../lib/html.ts'
+import { LANGUAGES } from 'penstock-web/build/languages.ts'
 import { printJson } from '../lib/json.ts'
 import type { Page } from '../platform/http/pages.ts'
 import { transportRefusal } from '../platform/wire/replies.ts'
@@ -11,7 +10,7 @@ import { accentSheet } from './accent.ts'
 import type { WebAssets } from './assets.ts'
 import type { Brand } from './brand.ts'
 import { type Explorer, explorerOf } from './explorer.ts'
-import { accentLink, documentHeaders, houseFooter, shell, styleLinks } from './shell.ts'
+import { documentHeaders, shell } from './shell.ts'
 import { visitorOf } from './visitor.ts'
 
 export type Web = {
@@ -25,18 +24,18 @@ export type Web = {
   brand: () => Promise<Brand>
 }
 
-/** What browsers open at the customers' port. */
+/** What browsers open at the customers' port, beside the first page and that of the status. */
 export const webPages = (web: Web): Page[] => [
-  firstPage(web),
   ...facePages(web, 'portal', "The customers' portal, for a browser"),
-  ...referencePages(web),
+  ...publicPages(web),
 ]
 
 /** Pages of the portal for everybody; who is signed in has its frame around them. */
-function referencePages(web: Web): Page[] {
+function publicPages(web: Web): Page[] {
   const handle = faceDocument(web, 'portal')
   const old = '/portal/developers/reference'
   return [
+    { path: '/buy', summary: 'Buying energy without an account', handle },
     { path: '/docs', summary: 'The reference, to read and to try', handle },
     { path: '/docs/:name', summary: 'One endpoint of the reference', handle },
     ...(['', '/:name'] as const).map(
@@ -123,63 +122,5 @@ const pageList = (assets: WebAssets, face: Face): Page => ({
     const { pages } = await assets.face(face)
     const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
     return { status: 200, code: 0, body: printJson(pages), headers }
-  },
-})
-
-const LINKS = ['/portal', '/docs', '/status', '/openapi.json'] as const
-
-/** The name of each link, and what is there. */
-const LINK_WORDS: Record<Language, Record<(typeof LINKS)[number], readonly [string, string]>> = {
-  en: {
-    '/portal': ['Portal', 'Buy energy and bandwidth, and follow every order'],
-    '/docs': ['Reference', 'Every call, to read and to try'],
-    '/status': ['Status', 'Uptime, latency and prices'],
-    '/openapi.json': ['OpenAPI', 'The reference as a document, for programs'],
-  },
-  zh: {
-    '/portal': ['门户', '购买能量和带宽，跟踪每笔订单'],
-    '/docs': ['接口参考', '查阅并试用每个接口'],
-    '/status': ['服务状态', '可用率、延迟和价格'],
-    '/openapi.json': ['OpenAPI', '供程序读取的接口文档'],
-  },
-  ru: {
-    '/portal': ['Портал', 'Покупка энергии и пропускной способности, каждый заказ на виду'],
-    '/docs': ['Справочник', 'Все вызовы: прочитать и попробовать'],
-    '/status': ['Состояние', 'Доступность, задержки и цены'],
-    '/openapi.json': ['OpenAPI', 'Справочник в виде документа, для программ'],
-  },
-}
-
-/** Four links, for those who open the address of the service in a browser. Programs are answered as
- *  everywhere where nothing is. */
-const firstPage = (web: Web): Page => ({
-  path: '/',
-  summary: 'Where to go from here, for a browser',
-  for_browsers_alone: true,
-  async handle({ headers, request_id }) {
-    if (!/\btext\/html\b/.test(headers.accept ?? '')) return transportRefusal(request_id, 404)
-    const files = await web.assets.face('portal')
-    const brand = await web.brand()
-    const name = escaped(brand.name)
-    const { language, theme } = visitorOf(headers)
-    const items = LINKS.map((href) => {
-      const [title, what] = LINK_WORDS[language][href].map(escaped)
-      return `<li><a href="${href}"><strong>${title}</strong> ${what}</a></li>`
-    })
-    const body = [
-      '<!doctype html>',
-      `<html lang="${language}"${theme === null ? '' : ` data-theme="${theme}"`}>`,
-      '<head><meta charset="utf-8">',
-      '<meta name="viewport" content="width=device-width, initial-scale=1">',
-      `<title>${name}</title><link rel="icon" href="data:,">`,
-      `${styleLinks(files, language)}${accentLink(brand)}</head>`,
-      `<body><main class="front"><h1>${name}</h1><ul class="links">${items.join('\n')}</ul></main>`,
-      `${houseFooter(brand, language)}</body>`,
-      '</html>',
-      '',
-    ].join('\n')
-    const content_type = 'text/html; charset=utf-8'
-    const policy = documentHeaders({ is_https: isHttps(web) })
-    return { status: 200, code: 0, body, content_type, headers: policy }
   },
 })

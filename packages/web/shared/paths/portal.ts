@@ -5,6 +5,8 @@ const BASE = '/portal'
 export const path = {
   home: BASE,
   buy: `${BASE}/buy`,
+  /** Without an account: who pays, and for how much energy. */
+  recharge: (chosen: Record<string, string>) => `/buy?${new URLSearchParams(chosen)}`,
   orders: `${BASE}/orders`,
   order: (id: string) => `${BASE}/orders/${encodeURIComponent(id)}`,
   money: `${BASE}/money`,

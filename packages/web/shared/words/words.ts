@@ -5,6 +5,7 @@ import type codes from '../languages/en/codes.json'
 import type console from '../languages/en/console.json'
 import type frame from '../languages/en/frame.json'
 import type portal from '../languages/en/portal.json'
+import type recharge from '../languages/en/recharge.json'
 import type reference from '../languages/en/reference.json'
 import type report from '../languages/en/report.json'
 import { nameText } from './name.ts'
@@ -14,6 +15,7 @@ type Entry =
   | keyof typeof codes
   | keyof typeof portal
   | keyof typeof console
+  | keyof typeof recharge
   | keyof typeof reference
   | keyof typeof report
 

@@ -27,7 +27,8 @@ export type DocumentInput = {
 
 const MARKS = { up: ['done', '●'], slow: ['busy', '◐'], down: ['failed', '■'] } as const
 
-const mark = (state: keyof typeof MARKS): string =>
+/** The shape of a state in its colour. */
+export const stateMark = (state: keyof typeof MARKS): string =>
   `<span class="mark ${MARKS[state][0]}" aria-hidden="true">${MARKS[state][1]}</span> `
 const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
   en: 'English',
@@ -93,10 +94,15 @@ function header(
   )
 }
 
+/** How the part does that does worst. */
+export const worstState = ({ parts }: Pick<Status, 'parts'>): keyof typeof MARKS =>
+  STATES.findLast((state) => parts.some((part) => part.state === state)) ?? 'up'
+
 function summary({ at, parts }: Status, words: Words): string {
-  const worst = STATES.findLast((state) => parts.some((part) => part.state === state)) ?? 'up'
+  const worst = worstState({ parts })
   return (
-    `<div class="summary is-${worst}"><p>${mark(worst)}${escaped(words.say(`all.${worst}`))}</p>` +
+    `<div class="summary is-${worst}">` +
+    `<p>${stateMark(worst)}${escaped(words.say(`all.${worst}`))}</p>` +
     `<p class="quiet">${escaped(words.say('at', { at: momentText(at) }))} ` +
     `<a href="status.json">${escaped(words.say('program'))}</a></p></div>`
   )
@@ -151,7 +157,7 @@ function partArticle({ part, state, days, ...rule }: PartStatus, words: Words): 
   })
   return (
     `<article><header><h3>${escaped(name)}</h3>` +
-    `<strong class="state-${state}">${mark(state)}` +
+    `<strong class="state-${state}">${stateMark(state)}` +
     `${escaped(words.say(`state.${state}`))}</strong></header>${drawing}` +
     `<details><summary>${escaped(sentence)}</summary>` +
     `<p class="quiet">${escaped(words.say(`rule.${part}`, { slow, late }))}</p>` +

@@ -39,10 +39,13 @@ const POLICY = [
 
 type PrintedPage = { status: Status; brand: Brand; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
 
-/** The pages; and a step that draws the first of them in each language when the process begins,
- *  because what draws it is slow the first time. Who asks meanwhile waits for the same drawing. */
-export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
-  const read = statusReader(needs)
+/** The pages, of what `read` gives; and a step that draws the first of them in each language when
+ *  the process begins, because what draws it is slow the first time. Who asks meanwhile waits for
+ *  the same drawing. */
+export function statusPages(
+  needs: Needs,
+  read = statusReader(needs),
+): { pages: Page[]; drawStep: Step } {
   const printed = new Map<string, PrintedPage>()
 
   async function print(status: Status, brand: Brand, visitor: Visitor) {

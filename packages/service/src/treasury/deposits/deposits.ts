@@ -284,3 +284,14 @@ export async function findDeposits(sql: Sql | Tx, tx_id: string): Promise<Deposi
 export async function findRecharges(sql: Sql, tx_id: string): Promise<Deposit[]> {
   return (await findDeposits(sql, tx_id)).filter(({ customer_id }) => customer_id === null)
 }
+
+/** What an address has sent to the published address since a time, newest first. */
+export function rechargesFrom(
+  sql: Sql,
+  { from, since, limit }: { from: string; since: Date; limit: number },
+): Promise<Deposit[]> {
+  return sql<Deposit>`
+    select ${DEPOSIT_COLUMNS} from deposit
+    where from_address = ${from} and customer_id is null and block_time >= ${since}
+    order by block_number desc, tx_id, position limit ${limit}`
+}

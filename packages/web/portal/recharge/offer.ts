@@ -1,0 +1,89 @@
+// What is on offer without an account, and what has become of a payment: asked of the service's
+// public pages.
+
+import { useSignal } from '@preact/signals'
+import type { Result } from 'penstock-sdk'
+import { useEffect } from 'preact/hooks'
+import { type Envelope, Fault, NOT_ANSWERED } from '../../shared/calls/ask.ts'
+import type { Question } from '../../shared/calls/question.ts'
+import type { Rate } from './payment.ts'
+
+export type Offer = {
+  /** Where TRX is sent to. */
+  address: string
+  rates: readonly Rate[]
+  /** TRX for 1000 energy that are burned for; undefined: nobody says. */
+  burning: number | undefined
+}
+
+export type Recharge = Omit<Result<'/v1/deposits/list'>['items'][number], 'solid_in_blocks'>
+
+const LOOK_MS = 3_000
+
+async function fetchJson<Answer>(url: string, asked: RequestInit = {}): Promise<Answer> {
+  const answer = await fetch(url, asked).catch(() => undefined)
+  const said = (await answer?.json().catch(() => undefined)) as Envelope | undefined
+  if (said === undefined) throw new Fault({ code: NOT_ANSWERED, key: 'offline', error: '' })
+  if (!answer?.ok || (said.code ?? 0) !== 0) throw new Fault({ ...said, error: said.error ?? '' })
+  return said as Answer
+}
+
+const askAnybody = <Path extends '/v1/direct-recharge-info'>(path: Path) =>
+  fetchJson<{ result: Result<Path> }>(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  })
+
+async function readOffer(): Promise<Offer> {
+  const [{ result }, status] = await Promise.all([
+    askAnybody('/v1/direct-recharge-info'),
+    // Without it nothing is compared.
+    fetchJson<{ burning: number | null }>('/status.json').catch(() => undefined),
+  ])
+  const { address, rates } = result
+  return { address, rates, burning: status?.burning ?? undefined }
+}
+
+export function useOffer(): Question<Offer> {
+  const answer = useSignal<Offer | undefined>(undefined)
+  const fault = useSignal<Fault | undefined>(undefined)
+  const answered_at = useSignal(0)
+  const again = async () => {
+    fault.value = undefined
+    const said = await readOffer().catch((thrown: unknown) => Fault.of(thrown))
+    if (said instanceof Fault) fault.value = said
+    else answer.value = said
+  }
+  useEffect(() => void again(), [])
+  return { answer, fault, answered_at, again }
+}
+
+/** What an address has sent in the last day, looked at every three seconds while the page is in
+ *  sight. Undefined: nothing was answered yet. */
+export function useRecharges(address: string) {
+  const found = useSignal<{ recharges: readonly Recharge[]; is_old: boolean } | undefined>(
+    undefined,
+  )
+  useEffect(() => {
+    let is_over = false
+    found.value = undefined
+    const look = async () => {
+      if (document.visibilityState === 'hidden') return
+      const url = `/deposits/from/${encodeURIComponent(address)}`
+      const said = await fetchJson<{ result: { deposits: Recharge[] } }>(url).catch(() => undefined)
+      if (is_over) return
+      if (said) found.value = { recharges: said.result.deposits, is_old: false }
+      else found.value = { recharges: found.value?.recharges ?? [], is_old: true }
+    }
+    void look()
+    const timer = setInterval(look, LOOK_MS)
+    document.addEventListener('visibilitychange', look)
+    return () => {
+      is_over = true
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', look)
+    }
+  }, [address])
+  return found
+}
