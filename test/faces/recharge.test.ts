@@ -1,5 +1,5 @@
-// Buying without an account, in a real browser: somebody pays on the chain, and sees what becomes of
-// it. What has to be sent is computed on the page; the service's own rule says what that buys.
+// Buying without an account, in a real browser: somebody pays on the chain, and sees the energy
+// delivered. The page computes the payment; the service's own rule says how much that buys.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

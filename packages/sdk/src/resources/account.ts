@@ -27,7 +27,7 @@ export function account(caller: Caller) {
         caller.get(`/deposits/${encodeURIComponent(tx_id)}`, options) as Promise<
           WithResponse<Deposits>
         >,
-      /** What an address has sent to the address that is public in the last 24 hours, the newest
+      /** Payments of an address to the address that is public, of the last 24 hours, the newest
        *  first; needs no credentials. */
       listPublic: (address: string, options?: CallOptions) =>
         caller.get(`/deposits/from/${encodeURIComponent(address)}`, options) as Promise<

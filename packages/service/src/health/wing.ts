@@ -55,7 +55,7 @@ export function healthWing({ sql, api_sql, clock, node, about, web, ...needs }: 
     is_https: about.public_url?.startsWith('https:') ?? false,
   }
   const read = statusReader(drawing)
-  const status = statusPages(drawing, read)
+  const status = statusPages({ ...drawing, read })
   const { styleLinks: links } = drawing
   const front = links ? [frontPage({ ...drawing, read, styleLinks: links })] : []
   return {

@@ -1,5 +1,4 @@
-// What is on offer without an account, and what has become of a payment: asked of the service's
-// public pages.
+// The offer without an account, and how payments go on: asked of the service's public pages.
 
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
@@ -12,7 +11,7 @@ export type Offer = {
   /** Where TRX is sent to. */
   address: string
   rates: readonly Rate[]
-  /** TRX for 1000 energy that are burned for; undefined: nobody says. */
+  /** TRX for 1000 energy that are burned for; undefined: not known. */
   burning: number | undefined
 }
 
@@ -59,7 +58,7 @@ export function useOffer(): Question<Offer> {
   return { answer, fault, answered_at, again }
 }
 
-/** What an address has sent in the last day, looked at every three seconds while the page is in
+/** The payments of an address in the last day, looked at every three seconds while the page is in
  *  sight. Undefined: nothing was answered yet. */
 export function useRecharges(address: string) {
   const found = useSignal<{ recharges: readonly Recharge[]; is_old: boolean } | undefined>(

@@ -1,4 +1,4 @@
-// What has to be sent for an amount of energy, by the rates of the recharge. All is computed in
+// The payment for an amount of energy, by the rates of the recharge. All is computed in
 // sun, as the service computes it: what is sent buys at the rate of the highest tier that it
 // reaches.
 
@@ -13,7 +13,7 @@ export type Rate = {
 
 export type Payment = {
   trx: number
-  /** What it buys: as much as was asked for, or more where that costs less. */
+  /** Bought by it: as much as was asked for, or more where that costs less. */
   energy: number
 }
 
@@ -47,6 +47,6 @@ export function savedPercent({ trx, energy }: Payment, burning_price: number): n
   return paid < burning ? Number(((burning - paid) * 100n) / burning) : 0
 }
 
-/** What burning costs for so much energy. `price`: TRX for 1000. */
+/** The cost of burning for so much energy. `price`: TRX for 1000. */
 export const burningCost = (price: number, energy: number): number =>
   fromSun((toSun(price) * BigInt(energy)) / 1000n)

@@ -83,7 +83,7 @@ type WishProps = {
 function Wish({ address, energy, set }: WishProps) {
   const is_wrong = address !== '' && !ADDRESS.test(address)
   const paste = async () => {
-    // Whoever refuses that types it.
+    // Where that is refused, it is typed.
     const text = await navigator.clipboard.readText().catch(() => '')
     if (text !== '') set({ address: text.trim() })
   }

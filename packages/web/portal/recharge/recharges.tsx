@@ -1,4 +1,4 @@
-// What has become of the payments of an address, as it happens.
+// The payments of an address, as they go on.
 
 import { Hash } from '../../shared/parts/address.tsx'
 import { Progress } from '../../shared/parts/answer.tsx'

@@ -1,6 +1,6 @@
 // The first page, for those who open the address of the service in a browser: whether it is well,
-// what energy costs now beside burning for it, and where to go. No script runs on it: an amount that
-// is typed goes to the server and comes back with its price.
+// the prices of energy beside burning for it, and where to go. No script runs on it: an amount
+// that is typed goes to the server and comes back with its price.
 
 import type { Language } from 'penstock-web/build/languages.ts'
 import { escaped } from '../../lib/html.ts'
@@ -18,7 +18,7 @@ import { type Words, wordsOf } from './words.ts'
 export type Needs = {
   read(): Promise<Status>
   prices(): Promise<Prices>
-  /** What 1000 energy cost that are burned for, in sun; undefined: the chain has not said. */
+  /** Of 1000 energy, in sun; undefined: the chain has not said. */
   burnPrice(): Promise<bigint | undefined>
   brand(): Promise<Brand>
   /** The links to the style sheet of the pages, as text of HTML. */
@@ -97,25 +97,29 @@ async function offerOf(needs: Needs, query: URLSearchParams, words: Words): Prom
   const amounts = [...new Set([...Object.values(USUAL), ...(chosen === undefined ? [] : [chosen])])]
   const rows = amounts.map((energy) => priceRow(priceOf(energy), words))
   const columns = ['front.for', 'front.price', 'front.burning'] as const
+  const heads = columns.map((one) => `<th scope="col">${escaped(words.say(one))}</th>`)
   return (
     `<section class="panel" aria-label="${escaped(words.say('front.prices'))}">` +
     `<div class="table-frame"><table><caption>${escaped(words.say('front.prices'))}</caption>` +
-    `<thead><tr>${columns.map((one) => `<th scope="col">${escaped(words.say(one))}</th>`).join('')}` +
-    `</tr></thead><tbody>${rows.join('')}</tbody></table></div>` +
+    `<thead><tr>${heads.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>` +
     calculator(chosen ?? USUAL.transfer, words) +
     `<p><a class="button main" href="/buy?energy=${chosen ?? USUAL.transfer}">` +
     `${escaped(words.say('front.buy'))}</a></p></section>`
   )
 }
 
-/** More than the largest order is sold by nobody at once; less than the least is bought as that. */
+/** An order has a largest amount; less than the least is bought as that. */
 const isSold = ({ tiers }: Prices, energy: number): boolean =>
   energy > 0 &&
   tiers.some(({ resource, max_amount }) => resource === 'energy' && energy <= max_amount)
 
 function priceRow({ energy, sun, burning_sun }: Price, words: Words): string {
-  const usual = Object.entries(USUAL).find(([, amount]) => amount === energy)?.[0]
-  const what = usual === undefined ? '' : ` ${words.say(`front.${usual as keyof typeof USUAL}`)}`
+  const usual =
+    energy === USUAL.transfer
+      ? ` ${words.say('front.transfer')}`
+      : energy === USUAL.transfer_to_new
+        ? ` ${words.say('front.transfer_to_new')}`
+        : ''
   const price = sun === undefined ? words.say('front.not_sold') : `${trxText(sun)} TRX`
   const is_less = sun !== undefined && burning_sun !== undefined && sun < burning_sun
   const saved = is_less ? Number(((burning_sun - sun) * 100n) / burning_sun) : undefined
@@ -126,7 +130,7 @@ function priceRow({ energy, sun, burning_sun }: Price, words: Words): string {
         (saved === undefined ? '' : ` (${words.say('front.saved', { n: saved })})`)
   return (
     `<tr><td>${escaped(words.say('front.energy', { n: energy }))}` +
-    `<span class="quiet">${escaped(what)}</span></td>` +
+    `<span class="quiet">${escaped(usual)}</span></td>` +
     `<td><strong>${escaped(price)}</strong></td><td>${escaped(burning)}</td></tr>`
   )
 }
@@ -135,7 +139,8 @@ const calculator = (energy: number, words: Words): string =>
   `<form method="get" action="/" class="calculator"><label for="energy">` +
   `${escaped(words.say('recharge.energy'))}</label>` +
   `<input id="energy" name="energy" inputmode="numeric" autocomplete="off" maxlength="12" ` +
-  `value="${energy}"> <button type="submit">${escaped(words.say('front.calculate'))}</button></form>`
+  `value="${energy}"> ` +
+  `<button type="submit">${escaped(words.say('front.calculate'))}</button></form>`
 
 function links(words: Words): string {
   const items = LINKS.map((href) => {

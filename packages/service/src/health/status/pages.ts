@@ -11,9 +11,10 @@ import type { Brand } from '../../web/brand.ts'
 import { documentHeaders } from '../../web/shell.ts'
 import { type Visitor, visitorOf } from '../../web/visitor.ts'
 import { statusDocument } from './document.ts'
-import { type Needs as ReportNeeds, type Status, StatusForm, statusReader } from './report.ts'
+import { type Status, StatusForm } from './report.ts'
 
-export type Needs = ReportNeeds & {
+export type Needs = {
+  read(): Promise<Status>
   wait(ms: number): Promise<void>
   /** The links to the style sheet of the pages; undefined: they have none. */
   styleLinks: ((language: Language) => Promise<string>) | undefined
@@ -39,13 +40,11 @@ const POLICY = [
 
 type PrintedPage = { status: Status; brand: Brand; bytes: Promise<{ plain: Buffer; gzip: Buffer }> }
 
-/** The pages, of what `read` gives; and a step that draws the first of them in each language when
+/** The pages; and a step that draws the first of them in each language when
  *  the process begins, because what draws it is slow the first time. Who asks meanwhile waits for
  *  the same drawing. */
-export function statusPages(
-  needs: Needs,
-  read = statusReader(needs),
-): { pages: Page[]; drawStep: Step } {
+export function statusPages(needs: Needs): { pages: Page[]; drawStep: Step } {
+  const { read } = needs
   const printed = new Map<string, PrintedPage>()
 
   async function print(status: Status, brand: Brand, visitor: Visitor) {

@@ -285,7 +285,7 @@ export async function findRecharges(sql: Sql, tx_id: string): Promise<Deposit[]>
   return (await findDeposits(sql, tx_id)).filter(({ customer_id }) => customer_id === null)
 }
 
-/** What an address has sent to the published address since a time, newest first. */
+/** Payments of an address to the published address since a time, newest first. */
 export function rechargesFrom(
   sql: Sql,
   { from, since, limit }: { from: string; since: Date; limit: number },
