@@ -70,7 +70,7 @@ async function lookAtRetention(sql: Sql, page: Page): Promise<void> {
   const rules = page.getByRole('table', { name: 'Data retention' }).getByRole('row')
   await rules.filter({ hasText: /Figures of minutes.*14 days.*late by up to 2 days/ }).waitFor()
   await rules.filter({ hasText: /Orders.*forever.*none.*never/ }).waitFor()
-  await rules.filter({ hasText: /Sessions.*180 days.*on schedule/ }).waitFor()
+  await rules.filter({ hasText: /Sessions.*30 days.*on schedule/ }).waitFor()
 }
 
 test('an operator tells of an incident, hides the pool, and names the house', {

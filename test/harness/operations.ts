@@ -125,6 +125,7 @@ export async function runMostOperations(
     ['customers', 'suspend', anna.id],
     ['customers', 'resume', anna.id],
     ['customers', 'statement', anna.id],
+    ['customers', 'export', anna.id],
     ['customers', 'limits', anna.id, '--subscriptions', '7'],
     ['keys', 'rotate', key, '--overlap-hours', '1'],
     ['aml', 'allow', address, 'a friend', '--customer', anna.id],

@@ -94,6 +94,8 @@ export type Config = {
   retention_days: number | undefined
   /** For how long events are kept; undefined: 30 days. */
   event_days: number | undefined
+  /** For how long sign-ins and sessions are kept, with network and browser; undefined: 30 days. */
+  sign_in_days: number | undefined
   /** How long people stay signed in to each face. */
   portal_sessions: SessionLengths
   console_sessions: SessionLengths
@@ -205,6 +207,7 @@ export const ENVIRONMENT = {
   PENSTOCK_CHAINALYSIS: "API key for Chainalysis' sanctions service, likewise",
   PENSTOCK_AML_RETENTION_DAYS: 'for how long the evidence of checks is kept (1830)',
   PENSTOCK_EVENT_DAYS: 'for how long events are kept (30)',
+  PENSTOCK_SIGN_IN_DAYS: 'for how long sign-ins and sessions are kept (30)',
   PENSTOCK_PORTAL_IDLE_MINUTES: 'sessions of the portal end when unused for so long (720 at most)',
   PENSTOCK_PORTAL_LIFE_HOURS: 'and after so long in any case (168 at most)',
   PENSTOCK_CONSOLE_IDLE_MINUTES: 'sessions of the console end when unused for so long (30 at most)',
@@ -324,6 +327,7 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
     standbys: whole('PENSTOCK_STANDBYS', 0, 9),
     retention_days: whole('PENSTOCK_AML_RETENTION_DAYS', 1, 99_999),
     event_days: whole('PENSTOCK_EVENT_DAYS', 7, 400),
+    sign_in_days: whole('PENSTOCK_SIGN_IN_DAYS', 7, 400),
     portal_sessions: lengthsOf(whole, 'PORTAL', PORTAL_LENGTHS),
     console_sessions: lengthsOf(whole, 'CONSOLE', CONSOLE_LENGTHS),
   }

@@ -32,6 +32,7 @@ import { appendText, readWhole, requireWritable } from './lib/files.ts'
 import { idMaker, systemRandom } from './lib/ids.ts'
 import { type Log, thrownFields } from './lib/log.ts'
 import { type RunningConsole, startConsole } from './operators/console/start.ts'
+import { SIGN_IN_DAYS } from './people/sign_in/tries.ts'
 import { type Again, againFor } from './platform/database/again.ts'
 import { requireAnswering } from './platform/database/durable.ts'
 import { migrate } from './platform/database/migrate.ts'
@@ -318,14 +319,15 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
 
 /** What the process reports. Who runs no steps asks no provider, and deletes nothing. */
 function reportSources(
-  { role, event_days, retention_days }: Config,
+  { role, event_days, sign_in_days, retention_days }: Config,
   { indexMemory, signingTerms }: App,
   providers: readonly GuardedProvider[],
 ): ReportSources {
   const events = event_days ?? EVENT_DAYS
   const evidence = retention_days ?? DEFAULT_RETENTION_DAYS
+  const sign_ins = sign_in_days ?? SIGN_IN_DAYS
   return hasSteps(role)
-    ? { indexMemory, signingTerms, providers, kept_days: { events, evidence } }
+    ? { indexMemory, signingTerms, providers, kept_days: { events, evidence, sign_ins } }
     : { indexMemory, signingTerms: () => null, providers: [], kept_days: null }
 }
 
@@ -351,6 +353,7 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
     issuer: config.invoice_issuer,
   },
   event_days: config.event_days,
+  sign_in_days: config.sign_in_days,
   portal_sessions: config.portal_sessions,
 })
 

@@ -35,6 +35,7 @@ import { receiptOperations } from './market/receipts.ts'
 import { customerOperations, limitOperations } from './people/customers.ts'
 import { findOperations } from './people/find.ts'
 import { keyOperations } from './people/keys.ts'
+import { customerDataOperations, userDataOperations } from './people/personal.ts'
 import { operatorOperations, sessionOperations, userOperations } from './people/users.ts'
 import { caseOperations } from './screening/cases.ts'
 import { checkOperations } from './screening/checks.ts'
@@ -69,6 +70,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...customerOperations,
   ...correctionOperations,
   ...limitOperations,
+  ...customerDataOperations,
   ...keyOperations,
   ...approvalOperations,
   ...invoiceOperations,
@@ -113,6 +115,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...statusPageOperations,
   ...brandOperations,
   ...userOperations,
+  ...userDataOperations,
   ...operatorOperations,
   ...sessionOperations,
 ]

@@ -23,6 +23,7 @@ import { totpCodes } from './sign_in/codes.ts'
 import { forgetProofs } from './sign_in/joining.ts'
 import { passwordHasher } from './sign_in/passwords.ts'
 import { type SignInNeeds, signInRoutes, signInSteps } from './sign_in/routes.ts'
+import { SIGN_IN_DAYS } from './sign_in/tries.ts'
 import { actionRoutes } from './users/action_routes.ts'
 import { endMade } from './users/ending_made.ts'
 import { portalFace, type SessionLengths } from './users/faces.ts'
@@ -35,6 +36,8 @@ import { openSessions, sessionReader } from './users/sessions.ts'
 export type PeopleSetup = {
   /** How long sessions of the portal may rest and be; as long as may be when left out. */
   portal_sessions?: SessionLengths | undefined
+  /** For how long sign-ins and sessions are kept; SIGN_IN_DAYS when left out. */
+  sign_in_days?: number | undefined
   /** How dear a password is to guess: 2 to the power of it; what is right today when left out. */
   password_cost?: number | undefined
 }
@@ -92,7 +95,7 @@ export function peopleWing({ sql: long_sql, steps_sql, api_sql: sql, ...needs }:
       lowBalanceStep({ sql: steps_sql, clock }),
       pruneRefusalsStep({ sql: long_sql, clock }),
       pruneNonces({ sql: long_sql, clock }),
-      ...signInSteps({ sql: long_sql, clock }),
+      ...signInSteps({ sql: long_sql, clock }, needs.sign_in_days ?? SIGN_IN_DAYS),
     ],
     api_steps: [uses.step, endPairingsStep({ sql, clock })],
     sign_in,

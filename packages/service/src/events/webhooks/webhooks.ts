@@ -322,6 +322,19 @@ export async function removeWebhook(
   await tx`delete from webhook_secret where webhook_id = ${which.id}`
 }
 
+const ERASED_URL = 'https://erased.invalid/'
+
+/** Removes all webhooks of a customer, and where they were. */
+export async function eraseWebhooks(tx: Tx, customer_id: string): Promise<number> {
+  const webhooks = await tx<{ id: string }>`
+    select id from webhook where customer_id = ${customer_id} and state <> 'removed'
+    order by id for update`
+  for (const { id } of webhooks) await removeWebhook(tx, { customer_id, id })
+  await tx`
+    update webhook set url = ${ERASED_URL}, description = null where customer_id = ${customer_id}`
+  return webhooks.length
+}
+
 /** Makes another secret and ends those before after so many hours. Until then calls carry a
  *  signature by each. Throws NotFound, and Conflict while two are alive already, unless they are
  *  to end at once: a secret that is known to strangers must not wait. */

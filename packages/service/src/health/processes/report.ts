@@ -15,7 +15,7 @@ export type ProcessReport = {
   /** The flow index in its memory; a second one while that is computed anew. */
   indexes: IndexMemory[]
   /** For how many days it keeps events and evidence; null where it deletes nothing. */
-  kept_days: { events: number; evidence: number } | null
+  kept_days: { events: number; evidence: number; sign_ins: number } | null
   /** What it signs with, and how much; null where it signs nothing. */
   signing: SigningTerms | null
 }

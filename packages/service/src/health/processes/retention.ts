@@ -5,7 +5,6 @@ import { EVENT_DAYS } from '../../events/log/prune.ts'
 import { CALL_DAYS } from '../../events/webhooks/notices.ts'
 import { REFUSAL_DAYS } from '../../people/refusals/refusals.ts'
 import { SIGN_IN_DAYS } from '../../people/sign_in/tries.ts'
-import { SESSION_DAYS } from '../../people/users/sessions.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { DEFAULT_RETENTION_DAYS } from '../../screening/checks/watches.ts'
 import { DEFAULT_CARRIED_BLOCKS, WINDOWS_KEPT } from '../../screening/tracing/generations.ts'
@@ -16,7 +15,7 @@ type Oldest = Promise<{ at: Date | null }[]>
 type Rule = {
   what: string
   /** Undefined: for ever. In words: as the process that deletes it is configured. */
-  kept_days: number | 'events' | 'evidence' | undefined
+  kept_days: number | 'events' | 'evidence' | 'sign_ins' | undefined
   /** When the oldest that is there came to be; by an index, whatever the size of the table. */
   oldest(sql: Sql): Oldest
 }
@@ -56,12 +55,12 @@ const RULES: readonly Rule[] = [
   },
   {
     what: 'sessions',
-    kept_days: SESSION_DAYS,
+    kept_days: 'sign_ins',
     oldest: (sql): Oldest => sql`select made_at as at from user_session order by id limit 1`,
   },
   {
     what: 'sign_ins',
-    kept_days: SIGN_IN_DAYS,
+    kept_days: 'sign_ins',
     oldest: (sql): Oldest => sql`select at from sign_in order by id limit 1`,
   },
   {
@@ -119,6 +118,7 @@ export async function retentions(sql: Sql, now: Date): Promise<Retention[]> {
   const configured = upkeep?.report.kept_days ?? {
     events: EVENT_DAYS,
     evidence: DEFAULT_RETENTION_DAYS,
+    sign_ins: SIGN_IN_DAYS,
   }
   return Promise.all(
     RULES.map(async ({ what, kept_days, oldest }) => {

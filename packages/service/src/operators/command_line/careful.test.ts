@@ -17,6 +17,7 @@ const CAREFUL = `
   aml allow, aml withdraw
   webhooks add, webhooks rotate, webhooks allow
   users invite, users change, users recover, users remove, sessions end
+  customers export, customers erase, users export, users erase
   operators invite, operators change, operators recover, operators remove
   database accept, restore begin, restore reconcile, roles apply
   brand set, aml revoke-deposit`

@@ -30,7 +30,8 @@ const WORDS: Record<string, string> = {
   figures: 'show history',
   alerts: 'list seen',
   customers:
-    'create list activity show suspend resume close statement credit debit corrections limits',
+    'create list activity show suspend resume close statement credit debit corrections limits ' +
+    'export erase',
   keys: 'issue list change rotate revoke reseal',
   approvals: 'show set list give operations allow',
   invoices: 'list show reissue',
@@ -78,7 +79,7 @@ const WORDS: Record<string, string> = {
   incidents: 'list post update close',
   'status-page': 'show set',
   brand: 'show set',
-  users: 'list invite change recover remove',
+  users: 'list invite change recover remove export erase',
   operators: 'list invite change recover remove',
   sessions: 'list end',
 }
@@ -182,6 +183,7 @@ const RUN_ELSEWHERE = [
   'risk',
   'nodes list',
   'customers create',
+  'customers erase',
   'keys issue',
   'approvals allow',
   'invoices show',
@@ -243,6 +245,8 @@ const RUN_ELSEWHERE = [
   'incidents post',
   'users invite',
   'users recover',
+  'users export',
+  'users erase',
   'operators invite',
   'operators recover',
   'sessions end',

@@ -16,6 +16,9 @@ import type { DepositAddress } from './deposit_addresses.ts'
  *  closed: for good. */
 export type CustomerState = 'active' | 'suspended' | 'closed'
 
+/** In place of a name that somebody wants erased. */
+export const ERASED = 'erased'
+
 /** Whom direct recharges belong to in the ledger and among the orders. */
 export const DIRECT_RECHARGE = 'direct_recharge'
 /** Whom the orders that supply subscriptions belong to. */
@@ -92,6 +95,11 @@ export async function requireLockedCustomer(tx: Tx, customer_id: string): Promis
 function orRefused(customer: CustomerRow | undefined, customer_id: string): CustomerRow {
   if (!customer) throw refusal(`There is no customer ${customer_id}.`)
   return customer
+}
+
+/** Replaces the name of a customer. */
+export async function eraseCustomerName(tx: Tx, customer_id: string): Promise<void> {
+  await tx`update customer set name = ${ERASED} where id = ${customer_id}`
 }
 
 /** Puts a customer into another state. Servers act on it within a second (see authentication). */

@@ -4,6 +4,7 @@
 import { dayOf } from '../../lib/clock.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import type { Scope } from '../../platform/wire/endpoint.ts'
+import { ERASED } from '../customers/customers.ts'
 import { changeKey, lockKey } from './keys.ts'
 
 export type UserKey = {
@@ -42,4 +43,16 @@ export async function changeUserKey(
 
 export async function endUserKey(tx: Tx, user_id: string, at: Date): Promise<void> {
   await tx`update api_key set revoked_at = ${at} where id = ${user_id} and revoked_at is null`
+}
+
+/** Replaces the names of a customer's keys, or of the one that stands for a user. */
+export async function eraseKeyNames(
+  tx: Tx,
+  { customer_id, user_id }: { customer_id?: string; user_id?: string },
+): Promise<number> {
+  const erased = await tx`
+    update api_key set name = ${ERASED}
+    where (id = ${user_id ?? null} or (customer_id = ${customer_id ?? null} and user_id is null))
+      and name <> ${ERASED} returning 1`
+  return erased.length
 }

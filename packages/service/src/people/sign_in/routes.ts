@@ -37,9 +37,9 @@ export const signInRoutes = (needs: SignInNeeds): Endpoint[] => [
   end(needs),
 ]
 
-/** Forgets what is too old to matter. */
-export const signInSteps = (needs: { sql: Sql; clock: Clock }): Step[] => [
-  pruneTriesStep(needs),
+/** Forgets sign-ins and sessions after `kept_days`, and challenges that are over. */
+export const signInSteps = (needs: { sql: Sql; clock: Clock }, kept_days: number): Step[] => [
+  pruneTriesStep(needs, kept_days),
   pruneChallengesStep(needs),
-  pruneSessionsStep(needs),
+  pruneSessionsStep(needs, kept_days),
 ]

@@ -32,8 +32,9 @@ const WAIT_SECONDS_MAX = 900
 /** Of one network, but what can be guessed at counts in any case. */
 const NOTED_MAX = 60
 const NOTED_MS = 60_000
-export const SIGN_IN_DAYS = 180
-const KEPT_MS = SIGN_IN_DAYS * 24 * 3_600_000
+/** For how long networks and browsers of sign-ins are kept unless the operator says otherwise. */
+export const SIGN_IN_DAYS = 30
+const DAY_MS = 24 * 3_600_000
 const PRUNED_AT_ONCE = 1_000
 
 export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }
@@ -178,8 +179,16 @@ export async function noteTry(
       where network = ${network} and at > ${later(clock, -NOTED_MS)} and outcome <> 'done')`
 }
 
-/** Forgets tries after half a year. */
-export function pruneTriesStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+/** Forgets the tries of a user. */
+export async function forgetTries(tx: Tx, user_id: string): Promise<number> {
+  return (await tx`delete from sign_in where user_id = ${user_id} returning 1`).length
+}
+
+/** Forgets tries that are older than `kept_days`. */
+export function pruneTriesStep(
+  { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
+  kept_days: number,
+): Step {
   return {
     name: 'prune_sign_ins',
     rest_ms: 60_000,
@@ -187,7 +196,7 @@ export function pruneTriesStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): St
     async run() {
       const pruned = await sql`
         delete from sign_in where id in (
-          select id from sign_in where id < ${firstIdAt(later(clock, -KEPT_MS))}
+          select id from sign_in where id < ${firstIdAt(later(clock, -kept_days * DAY_MS))}
           order by id limit ${PRUNED_AT_ONCE})
         returning 1`
       return pruned.length === PRUNED_AT_ONCE

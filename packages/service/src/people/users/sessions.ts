@@ -288,12 +288,22 @@ export function listSessions(
     order by s.id desc limit ${limit}`
 }
 
-export const SESSION_DAYS = 180
-const KEPT_MS = SESSION_DAYS * 24 * 3_600_000
+const DAY_MS = 24 * 3_600_000
 const PRUNED_AT_ONCE = 1_000
 
-/** Forgets sessions half a year after they began. */
-export function pruneSessionsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+/** Takes from a user's sessions where they came from. */
+export async function erasePlaces(tx: Tx, user_id: string): Promise<number> {
+  const erased = await tx`
+    update user_session set ip = '', browser = ''
+    where user_id = ${user_id} and (ip <> '' or browser <> '') returning 1`
+  return erased.length
+}
+
+/** Forgets sessions that began `kept_days` ago: none lasts as long. */
+export function pruneSessionsStep(
+  { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
+  kept_days: number,
+): Step {
   return {
     name: 'prune_sessions',
     rest_ms: 60_000,
@@ -301,7 +311,8 @@ export function pruneSessionsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>):
     async run() {
       const pruned = await sql`
         delete from user_session where id in (
-          select id from user_session where id < ${firstIdAt(later(clock, -KEPT_MS))}
+          select id from user_session
+          where id < ${firstIdAt(later(clock, -kept_days * DAY_MS))}
           order by id limit ${PRUNED_AT_ONCE})
         returning 1`
       return pruned.length === PRUNED_AT_ONCE

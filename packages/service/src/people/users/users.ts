@@ -11,7 +11,8 @@ import type { Clock } from '../../lib/clock.ts'
 import { firstIdAt, type NewId, type Random } from '../../lib/ids.ts'
 import { brokenConstraint, type Sql, type Tx } from '../../platform/database/sql.ts'
 import { Conflict, LimitReached } from '../../platform/wire/endpoint.ts'
-import { changeUserKey, endUserKey, openUserKey } from '../keys/user_keys.ts'
+import { ERASED } from '../customers/customers.ts'
+import { changeUserKey, endUserKey, eraseKeyNames, openUserKey } from '../keys/user_keys.ts'
 import { printUser, reportUsers, type UserReport, type UserRow } from './forms.ts'
 import { keyScopesOf } from './roles.ts'
 import { endSessions, newToken, userTokenHash } from './sessions.ts'
@@ -255,6 +256,13 @@ export async function joinUser(
       throw Conflict('sign_in_name', 'Somebody else has that name')
     throw thrown
   })
+}
+
+/** Replaces the name of a user who has ended; the one that was typed to sign in is free again. */
+export async function eraseName(tx: Tx, id: string): Promise<void> {
+  await tx`update service_user set name = ${ERASED}, sign_in_name = null where id = ${id}`
+  await tx`delete from user_link where user_id = ${id}`
+  await eraseKeyNames(tx, { user_id: id })
 }
 
 /** Tells what has become of a user. */

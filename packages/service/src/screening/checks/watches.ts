@@ -103,15 +103,15 @@ export async function watchWithin(
   return counted!.watches > WATCHES_MAX ? undefined : added
 }
 
-/** False when it was not watched. */
+/** Ends the watch of an address, or all of the customer; 0 when there was none. */
 export async function unwatch(
   tx: Tx,
-  which: { customer_id: string; address: Address },
-): Promise<boolean> {
+  { customer_id, address }: { customer_id: string; address?: Address },
+): Promise<number> {
   const gone = await tx`
-    delete from aml_watch where customer_id = ${which.customer_id} and address = ${which.address}
-      returning 1`
-  return gone.length > 0
+    delete from aml_watch where customer_id = ${customer_id}
+      and address = coalesce(${address ?? null}, address) returning 1`
+  return gone.length
 }
 
 const AT_ONCE = 100
