@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { watchAlertsStep } from 'penstock-service/health/monitoring/watch_alerts.ts'
@@ -58,6 +59,24 @@ test('an operator takes off sale, changes a price, reads the record', {
   await page.getByRole('link', { name: 'Record' }).click()
   await page.getByText(/(was|were) verified in your browser/).waitFor()
   await page.getByText('prices set: price:').first().waitFor()
+  await page.getByText('Show', { exact: true }).first().click()
+  await page.locator('td details[open] pre').first().waitFor()
+  const rows = page.getByRole('table', { name: 'Record' }).locator('tbody tr')
+  await page.getByLabel('Kind of change').fill('prices')
+  await page.getByLabel('Kind of change').press('Enter')
+  await page.waitForURL(/\/record\?action=prices$/)
+  await rows.filter({ hasText: 'services' }).first().waitFor({ state: 'detached' })
+  assert.match(await rows.first().innerText(), /prices set/)
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download CSV' }).click(),
+  ])
+  const lines = (await readFile(await file.path(), 'utf8')).trim().split('\r\n')
+  assert.equal(file.suggestedFilename(), 'record.csv')
+  assert.match(lines[0]!, /^number,made_at,made_by,/)
+  assert.equal(lines.length, (await rows.count()) + 1)
+  await page.goto(`${url}/console/record?until=2020-01-01`)
+  await page.getByText('No changes match this filter.').waitFor()
   const actions = await sql`select distinct made_by, reason from operator_action`
   assert.deepEqual(actions, [{ made_by: 'olga', reason: 'a test' }])
   for (const path of PAGES) {

@@ -30,10 +30,10 @@ export type Operations = {
     oldest_at: string | null; overdue_seconds: number | null }[] }
   'actions prove': { body: { before?: number; limit?: number }; reply: { number: number;
     previous_sha256: string; text: string; sha256: string }[] }
-  'actions list': { body: { subject?: string; made_by?: string; before?: number; limit?: number };
-    reply: { number: number; made_at: string; made_by: string; made_role: string | null;
-    made_from: string | null; reason: string | null; action: string; subject: string;
-    before: unknown; after: unknown }[] }
+  'actions list': { body: { subject?: string; made_by?: string; action?: string; since?: string;
+    until?: string; before?: number; limit?: number }; reply: { number: number; made_at: string;
+    made_by: string; made_role: string | null; made_from: string | null; reason: string | null;
+    action: string; subject: string; before: unknown; after: unknown }[] }
   'figures show': { body: object; reply: { at: string; alerts: { alert: string; what: string;
     since: string | null; raised_at: string; seen_at: string | null; seen_by: string | null }[];
     off_sale: string[]; orders_last_minute: number; ended: number; delivered: number;

@@ -4,26 +4,36 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { Export } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
-import { Answer } from '../../shared/parts/answer.tsx'
-import { FilterForm, filterOf } from '../../shared/parts/list.tsx'
+import { Answer, Empty } from '../../shared/parts/answer.tsx'
+import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, say } from '../../shared/words/words.ts'
-import { type Row, useRun } from '../calls/calls.ts'
+import { type Body, type Row, run, useRun } from '../calls/calls.ts'
 
 type Action = Row<'actions list'>
 type Proof = Row<'actions prove'>
 
 const LIMIT = 25
+const FILTERS = ['made_by', 'action', 'subject', 'since', 'until'] as const
+
+const filterFields = (): FilterField[] => [
+  { name: 'made_by', label: say('record.by') },
+  { name: 'action', label: say('record.action') },
+  { name: 'subject', label: say('record.subject') },
+  { name: 'since', label: say('filter.since'), type: 'date' },
+  { name: 'until', label: say('filter.until'), type: 'date' },
+]
 
 export default function Record() {
   const { query } = useLocation()
-  const filter = filterOf(query, ['made_by'])
+  const filter = filterOf(query, FILTERS)
+  const is_filtered = Object.keys(filter).length > 0
   const page = { limit: LIMIT, ...(query.before && { before: Number(query.before) }) }
-  const fields = [{ name: 'made_by', label: say('record.by') }]
   const actions = useRun('actions list', { ...page, ...filter })
   const older = (rows: readonly Action[]) =>
     new URLSearchParams({ ...filter, before: String(rows.at(-1)!.number) })
@@ -31,8 +41,10 @@ export default function Record() {
   return (
     <>
       <Title title={say('record')} />
-      <FilterForm fields={fields} filter={filter} path={path.record} />
-      {filter.made_by === undefined && (
+      <FilterForm fields={filterFields()} filter={filter} path={path.record}>
+        <Export name="record" pages={(limit) => pagesOfActions(filter, limit)} />
+      </FilterForm>
+      {!is_filtered && (
         <Answer question={proofs} lines={1}>
           {(rows) => <Verdict proofs={rows} actions={actions.answer.value ?? []} />}
         </Answer>
@@ -40,12 +52,18 @@ export default function Record() {
       <Answer question={actions} lines={12}>
         {(rows) => (
           <>
-            <Table
-              caption={say('record')}
-              keyOf={({ number }) => String(number)}
-              rows={rows}
-              columns={COLUMNS()}
-            />
+            {rows.length === 0 ? (
+              <Empty>
+                <p>{say(is_filtered ? 'record.none_filtered' : 'record.none')}</p>
+              </Empty>
+            ) : (
+              <Table
+                caption={say('record')}
+                keyOf={({ number }) => String(number)}
+                rows={rows}
+                columns={COLUMNS()}
+              />
+            )}
             {rows.length === LIMIT && (
               <p class="pager">
                 <a href={`${path.record}?${older(rows)}`}>{say('list.older')}</a>
@@ -58,18 +76,40 @@ export default function Record() {
   )
 }
 
+/** Those of the filter, page after page. */
+async function* pagesOfActions(filter: Body<'actions list'>, limit: number) {
+  let last: Action | undefined
+  do {
+    const page = await run('actions list', {
+      ...filter,
+      limit,
+      ...(last && { before: last.number }),
+    })
+    yield page
+    last = page.length === limit ? page.at(-1) : undefined
+  } while (last)
+}
+
 const COLUMNS = () => [
   { title: say('number'), cell: ({ number }: Action) => count(number), is_figure: true },
   { title: say('time'), cell: ({ made_at }: Action) => <Time at={made_at} /> },
   { title: say('by'), cell: ({ made_by }: Action) => made_by },
   { title: say('record.what'), cell: ({ action, subject }: Action) => `${action}: ${subject}` },
-  { title: say('before'), cell: ({ before }: Action) => <Document value={before} /> },
-  { title: say('after'), cell: ({ after }: Action) => <Document value={after} /> },
   { title: say('why'), cell: ({ reason }: Action) => reason ?? '' },
+  { title: say('record.change'), cell: Change },
 ]
 
-const Document = ({ value }: { value: unknown }) =>
-  value === null ? null : <code>{JSON.stringify(value)}</code>
+/** Before and after, as they are kept. */
+const Change = ({ before, after }: Action) => (
+  <details>
+    <summary>{say('record.show')}</summary>
+    <pre tabIndex={0}>
+      {JSON.stringify(before, null, 2)}
+      {'\n→ '}
+      {JSON.stringify(after, null, 2)}
+    </pre>
+  </details>
+)
 
 /** Whether every sum of this page is right, and is of what is shown. */
 function Verdict({ proofs, actions }: { proofs: readonly Proof[]; actions: readonly Action[] }) {

@@ -83,23 +83,32 @@ export type ActionRow = {
 }
 
 /** Newest first. A subject also stands for those that begin with it and a colon: `price` for
- *  `price:energy`. */
+ *  `price:energy`; an action also for those that begin with it and a space: `prices` for
+ *  `prices set`. From `since` on, and before `until`. */
 export async function listActions(
   sql: Sql,
   wanted: {
     subject?: string | undefined
     made_by?: string | undefined
+    action?: string | undefined
+    since?: Date | undefined
+    until?: Date | undefined
     before?: number | undefined
     limit: number
   },
 ): Promise<ActionRow[]> {
-  const { subject = null, made_by = null, before = null, limit } = wanted
+  const { subject = null, made_by = null, action = null, before = null, limit } = wanted
+  const { since = null, until = null } = wanted
   return sql<ActionRow>`
     select number, made_at, made_by, made_role, made_from, reason, action, subject, before, after
     from operator_action
     where (${subject}::text is null or subject = ${subject}
       or starts_with(subject, ${subject} || ':'))
-      and (${made_by}::text is null or made_by = ${made_by}) and (${before}::bigint is null
-        or number < ${before})
+      and (${made_by}::text is null or made_by = ${made_by})
+      and (${action}::text is null or action = ${action}
+        or starts_with(action, ${action} || ' '))
+      and (${since}::timestamptz is null or made_at >= ${since})
+      and (${until}::timestamptz is null or made_at < ${until})
+      and (${before}::bigint is null or number < ${before})
     order by number desc limit ${limit}`
 }

@@ -465,6 +465,12 @@ test('the program prints, records who runs it, and ends with the right exit code
   assert.equal(JSON.parse(created.out).name, 'Anna')
   const actions = await spawned(env, 'actions', 'list', '--json')
   assert.match(JSON.parse(actions.out)[0].made_by, /./)
+  const counted = async (...options: string[]) =>
+    JSON.parse((await spawned(env, 'actions', 'list', '--json', ...options)).out).length
+  assert.equal(await counted('--action', 'customers', '--since', '2020-01-01'), 1)
+  assert.equal(await counted('--action', 'customers create'), 1)
+  assert.equal(await counted('--action', 'customer'), 0)
+  assert.equal(await counted('--until', '2020-01-01'), 0)
   assert.equal((await spawned(env, 'customers', 'show', 'x')).code, 1)
   assert.equal((await spawned(env, 'customers', 'shwo')).code, 2)
 })

@@ -32,8 +32,8 @@ import {
   whole,
 } from '../../platform/wire/schemas.ts'
 import { screeningState } from '../../screening/engine/state.ts'
-import { PoolRows } from '../market/orders.ts'
-import { change, LIMIT, limit, look } from '../table/operation.ts'
+import { PoolRows, period } from '../market/orders.ts'
+import { change, LIMIT, limit, look, momentOf } from '../table/operation.ts'
 import { Processes } from './processes.ts'
 
 const COUNTS = namesShown('status')
@@ -132,6 +132,10 @@ export const actionOperations = [
         ),
       ),
       made_by: optional(text('NAME', 'only by this operator')),
+      action: optional(
+        text('ACTION', 'only what this did: prices set; or the first word of it, such as prices'),
+      ),
+      ...period,
       before: optional(whole('NUMBER', 'only those before this one: the next page')),
       limit,
     }),
@@ -147,9 +151,10 @@ export const actionOperations = [
       before: Anything,
       after: Anything,
     }),
-    handle: async ({ sql, body: { limit = LIMIT, ...wanted } }) => ({
-      value: await listActions(sql, { ...wanted, limit }),
-    }),
+    async handle({ sql, body: { since, until, limit = LIMIT, ...wanted } }) {
+      const within = { since: momentOf(since), until: momentOf(until) }
+      return { value: await listActions(sql, { ...wanted, ...within, limit }) }
+    },
   }),
 ]
 
