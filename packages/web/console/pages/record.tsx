@@ -7,6 +7,7 @@ import { useLocation } from 'preact-iso/router'
 import { Export } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
+import { Change } from '../../shared/parts/change.tsx'
 import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Table } from '../../shared/parts/table.tsx'
@@ -98,18 +99,6 @@ const COLUMNS = () => [
   { title: say('why'), cell: ({ reason }: Action) => reason ?? '' },
   { title: say('record.change'), cell: Change },
 ]
-
-/** Before and after, as they are kept. */
-const Change = ({ before, after }: Action) => (
-  <details>
-    <summary>{say('record.show')}</summary>
-    <pre tabIndex={0}>
-      {JSON.stringify(before, null, 2)}
-      {'\n→ '}
-      {JSON.stringify(after, null, 2)}
-    </pre>
-  </details>
-)
 
 /** Whether every sum of this page is right, and is of what is shown. */
 function Verdict({ proofs, actions }: { proofs: readonly Proof[]; actions: readonly Action[] }) {

@@ -5,6 +5,7 @@ import { useQuestion } from '../../shared/calls/question.ts'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
+import { Change } from '../../shared/parts/change.tsx'
 import { type FilterField, FilterForm, filterOf, List } from '../../shared/parts/list.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
@@ -66,15 +67,3 @@ function useFilterFields(): FilterField[] {
     { name: 'until', label: say('filter.until'), type: 'date' },
   ]
 }
-
-/** Before and after, as they are kept. */
-const Change = ({ before, after }: Action) => (
-  <details>
-    <summary>{say('record.show')}</summary>
-    <pre tabIndex={0}>
-      {JSON.stringify(before, null, 2)}
-      {'\n→ '}
-      {JSON.stringify(after, null, 2)}
-    </pre>
-  </details>
-)
