@@ -22,7 +22,8 @@ import { Penstock } from '../packages/sdk/src/penstock.ts'
 
 export const OPTIONS = {
   starts: { type: 'string', default: '20' },
-  events: { type: 'string', default: '200' },
+  // As many as may be triggered in a row; each one more waits for seconds.
+  events: { type: 'string', default: '20' },
 } as const
 
 const LIMITS = { version_ms: 80, balance_ms: 250, listen_p95_ms: 100 }
