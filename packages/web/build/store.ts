@@ -3,6 +3,7 @@
 // else it is made, and kept there if that can be written. A package has no sources, and its `dist`
 // is all there is.
 
+import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -32,8 +33,7 @@ export async function openBuild(cache_folder: string): Promise<{ build: Build; o
   const folder = join(cache_folder, sources_sha256)
   const cached = await readBuild(folder, sources_sha256)
   if (cached) return { build: cached, origin: 'cache' }
-  const { bundle } = await import('./bundle.ts')
-  const build = await bundle(sources_sha256, QUICK)
+  const build = await bundleBeside(sources_sha256)
   // What was there is not whole.
   await rm(folder, { recursive: true, force: true }).catch(() => {})
   const kept = await writeBuild(folder, build).then(
@@ -41,6 +41,28 @@ export async function openBuild(cache_folder: string): Promise<{ build: Build; o
     () => false,
   )
   return { build, origin: kept ? 'built' : 'in_memory' }
+}
+
+/** The answer of bundle_process.ts. */
+export type BundleMessage = { build: Build } | { thrown: string }
+
+/** In a process of its own, so that the service is not slower meanwhile, and whatever esbuild says
+ *  when it is cut off is not said by the service. Throws what it says of sources. */
+async function bundleBeside(sources_sha256: string): Promise<Build> {
+  const child = fork(join(WEB, 'build/bundle_process.ts'), [sources_sha256, String(QUICK)], {
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  const message = await new Promise<BundleMessage>((resolve, reject) => {
+    child.once('message', (said) => resolve(said as BundleMessage))
+    child.once('error', reject)
+    child.once('exit', (code, signal) =>
+      reject(new Error(`the pages were not put together: ${signal ?? `exit code ${code}`}`)),
+    )
+  })
+  if ('thrown' in message) throw new Error(message.thrown)
+  return message.build
 }
 
 /** Builds ahead of time, into `dist` unless another folder is named. */

@@ -71,6 +71,7 @@ const NOT_TRIED = new Map([
   ['users recover', 'needs a user who has joined'],
   ['invoices show', 'needs a month that is over'],
   ['deposits public', 'needs a deposit at the address that is public'],
+  ['deposits from', 'needs a deposit at the address that is public'],
   ['sessions end', 'needs somebody who is signed in'],
   ['receipts get', 'prints a signed document'],
 ])
