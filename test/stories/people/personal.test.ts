@@ -14,7 +14,7 @@ type Copy = {
   left_out: string[]
   data: Record<string, Record<string, unknown>[]>
 }
-type Erased = Record<string, number> & { stays: { what: string; why: string }[] }
+type Erasure = Record<string, number> & { stays: { what: string; why: string }[] }
 
 /** Names nobody else has, so that they can be sought in every table. */
 const FIRM = 'Wolpertinger GmbH'
@@ -75,7 +75,8 @@ test('whoever asks gets all that is kept, and no secret with it', async (t) => {
   assert.ok(of_user.data.sign_ins!.length > 0)
   // Every table with rows of a customer is in the copy, or is known to be left out.
   const tables = await world.sql<{ name: string }>`
-    select distinct c.relname as name from pg_attribute as a join pg_class as c on c.oid = a.attrelid
+    select distinct c.relname as name
+    from pg_attribute as a join pg_class as c on c.oid = a.attrelid
     where a.attname = 'customer_id' and c.relkind = 'r'
       and c.relnamespace = 'public'::regnamespace order by 1`
   assert.deepEqual(
@@ -126,7 +127,7 @@ test('what names a person goes when it is asked for, but where the answer says',
     '--reason',
     'paid out',
   )
-  const erased = await at.json<Erased>('customers', 'erase', customer.id)
+  const erased = await at.json<Erasure>('customers', 'erase', customer.id)
   assert.deepEqual([erased.users, erased.keys, erased.webhooks], [1, 2, 1])
   assert.ok(erased.sessions! > 0 && erased.sign_ins! > 0 && erased.stays.length > 3)
   const left = await tablesWith(world, names)
@@ -134,7 +135,7 @@ test('what names a person goes when it is asked for, but where the answer says',
     left.filter((table) => !STAYS.includes(table)),
     [],
   )
-  const again = await at.json<Erased>('customers', 'erase', customer.id)
+  const again = await at.json<Erasure>('customers', 'erase', customer.id)
   assert.deepEqual([again.keys, again.webhooks, again.sign_ins], [0, 0, 0], 'again: nothing')
   // The name one signs in with is free for somebody else, and what is left holds.
   const other = await world.customer()
@@ -148,7 +149,7 @@ test('a user who was removed is erased alone', async (t) => {
   const at = await worldOperator(world)
   const owner = await signedIn(world, { customer_id: customer.id })
   await at.json('users', 'remove', user_id)
-  const erased = await at.json<Erased>('users', 'erase', user_id)
+  const erased = await at.json<Erasure>('users', 'erase', user_id)
   assert.equal(erased.users, 1)
   assert.equal((await at.json<Copy>('users', 'export', user_id)).data.user![0]!.name, 'erased')
   const { items } = await owner.ask('/v1/users/list')

@@ -1,7 +1,7 @@
-// Personal data, on request: a copy of all that is kept of a customer or a user, and erasure. Names,
-// sign-in names, the networks and browsers of sessions, and addresses of webhooks are replaced or
-// deleted; what has to stay (money, invoices, the record, screenings and cases) stays, without the
-// name beside it where the name is not part of the document. The answer says which is which.
+// Personal data, on request: a copy of all that is kept of a customer or a user, and erasure.
+// Names, sign-in names, the networks and browsers of sessions, and addresses of webhooks are
+// replaced or deleted; money, invoices, the record, screenings and cases stay, without the name
+// beside them where it is not part of the document. The answer says which is which.
 
 import { type Static, Type } from 'typebox'
 import { eraseWebhooks } from '../../events/webhooks/webhooks.ts'

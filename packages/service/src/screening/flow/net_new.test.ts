@@ -162,7 +162,8 @@ test('a lap of clean money over any number of own addresses is as good as three 
       assert.ok(share >= stolen / (2 * owned), `${share}`)
       if (!kept) assert.ok(share >= stolen / owned - 1e-4, `${share}`)
       if (part === 100) assert.ok(Math.abs(share - after_one) <= 0.01, `${after_one} ${share}`)
-      assert.ok(severeShare(ledger.of(0).received) <= gross_after_one + 1e-9)
+      // Shares are rounded to the sun at each move, some hundred times.
+      assert.ok(severeShare(ledger.of(0).received) <= gross_after_one + 1e-6)
     }),
     { numRuns: 200 },
   )
