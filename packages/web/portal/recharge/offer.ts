@@ -58,22 +58,34 @@ export function useOffer(): Question<Offer> {
   return { answer, fault, answered_at, again }
 }
 
+export type Payments = {
+  recharges: readonly Recharge[]
+  /** The service cannot be reached, or does not answer that often. */
+  is_old: boolean
+  /** The service knows no such address: a character of it is another. */
+  is_wrong: boolean
+}
+
+const BAD_REQUEST = 400
+const NOTHING: Payments = { recharges: [], is_old: false, is_wrong: false }
+
 /** The payments of an address in the last day, looked at every three seconds while the page is in
- *  sight. Undefined: nothing was answered yet. */
-export function useRecharges(address: string) {
-  const found = useSignal<{ recharges: readonly Recharge[]; is_old: boolean } | undefined>(
-    undefined,
-  )
+ *  sight. Undefined: nothing was answered yet; `address` undefined: nothing is asked. */
+export function useRecharges(address: string | undefined) {
+  const found = useSignal<Payments | undefined>(undefined)
   useEffect(() => {
     let is_over = false
     found.value = undefined
+    if (address === undefined) return
     const look = async () => {
       if (document.visibilityState === 'hidden') return
       const url = `/deposits/from/${encodeURIComponent(address)}`
-      const said = await fetchJson<{ result: { deposits: Recharge[] } }>(url).catch(() => undefined)
+      const said = await fetchJson<{ result: { deposits: Recharge[] } }>(url).catch(Fault.of)
       if (is_over) return
-      if (said) found.value = { recharges: said.result.deposits, is_old: false }
-      else found.value = { recharges: found.value?.recharges ?? [], is_old: true }
+      const before = found.value ?? NOTHING
+      if (!(said instanceof Fault)) found.value = { ...NOTHING, recharges: said.result.deposits }
+      else if (said.code === BAD_REQUEST) found.value = { ...NOTHING, is_wrong: true }
+      else found.value = { ...before, is_old: true }
     }
     void look()
     const timer = setInterval(look, LOOK_MS)

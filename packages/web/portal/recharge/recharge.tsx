@@ -14,7 +14,7 @@ import { Money, moneyText } from '../../shared/parts/money.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { count, type Key, say } from '../../shared/words/words.ts'
 import { QrCode } from '../money/qr_code.tsx'
-import { type Offer, useOffer } from './offer.ts'
+import { type Offer, useOffer, useRecharges } from './offer.ts'
 import { burningCost, type Payment, paymentFor, savedPercent } from './payment.ts'
 import { Recharges } from './recharges.tsx'
 
@@ -40,6 +40,11 @@ export default function RechargePage({ query }: PageProps) {
     if (is_whole) route(path.recharge({ address: address.value, energy: energy.value }), true)
   }
   const payer = address.value
+  const found = useRecharges(ADDRESS.test(payer) ? payer : undefined).value
+  // The sum within an address is for the service to check: nothing is to be paid before.
+  const is_payer = found !== undefined && !found.is_wrong
+  const is_answered = is_payer && !(found.is_old && found.recharges.length === 0)
+  const is_wrong = payer !== '' && (!ADDRESS.test(payer) || found?.is_wrong === true)
   return (
     <>
       <Title title={say('recharge')} />
@@ -54,17 +59,15 @@ export default function RechargePage({ query }: PageProps) {
               <div class="panels">
                 <section class="panel" aria-label={say('recharge.what')}>
                   <h2>{say('recharge.what')}</h2>
-                  <Wish address={payer} energy={energy.value} set={set} />
+                  <Wish address={payer} is_wrong={is_wrong} energy={energy.value} set={set} />
                   {payment ? (
                     <Price payment={payment} burning={offered.burning} />
                   ) : (
                     <Bounds {...offered} />
                   )}
                 </section>
-                {payment && ADDRESS.test(payer) && (
-                  <Pay payer={payer} to={offered.address} {...payment} />
-                )}
-                {ADDRESS.test(payer) && <Recharges key={payer} payer={payer} />}
+                {payment && is_answered && <Pay payer={payer} to={offered.address} {...payment} />}
+                {is_payer && <Recharges {...found} />}
               </div>
             )
           }}
@@ -76,12 +79,12 @@ export default function RechargePage({ query }: PageProps) {
 
 type WishProps = {
   address: string
+  is_wrong: boolean
   energy: string
   set: (change: { address?: string; energy?: string }) => void
 }
 
-function Wish({ address, energy, set }: WishProps) {
-  const is_wrong = address !== '' && !ADDRESS.test(address)
+function Wish({ address, is_wrong, energy, set }: WishProps) {
   const paste = async () => {
     // Where that is refused, it is typed.
     const text = await navigator.clipboard.readText().catch(() => '')

@@ -6,7 +6,7 @@ import { Money } from '../../shared/parts/money.tsx'
 import { type Mark, Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, type Key, say } from '../../shared/words/words.ts'
-import { type Recharge, useRecharges } from './offer.ts'
+import type { Payments, Recharge } from './offer.ts'
 
 /** Each state in a sentence. */
 const SEEN = ['busy', 'recharge.is_seen'] as const
@@ -26,9 +26,7 @@ const SENTENCES: Readonly<Record<string, readonly [Mark, Key]>> = {
   gone: ['failed', 'recharge.is_gone'],
 }
 
-export function Recharges({ payer }: { payer: string }) {
-  const found = useRecharges(payer)
-  const { recharges = [], is_old = false } = found.value ?? {}
+export function Recharges({ recharges, is_old }: Payments) {
   return (
     <section class="panel" aria-label={say('recharge.payments')} aria-live="polite">
       <h2>{say('recharge.payments')}</h2>
