@@ -176,7 +176,8 @@ async function askByQuote(instance: Instance, wish: Wish, asked: number) {
       nonce: `${number}.${asked}.new`,
     })
     const { code, result } = reply
-    if (code !== 0) return { code, objection: judge(wish, { ...wish }, reply) }
+    // A new quote may be refused while its twin, by an earlier one, has bought already.
+    if (code !== 0) return { code, objection: judge(wish, { ...wish, id: undefined }, reply) }
     wish.quote ??= { id: String(result?.id), amount: Number(result?.amount) }
   }
   const before = { ...wish }
