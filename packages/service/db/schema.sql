@@ -2280,6 +2280,31 @@ create view version_entry as
      left join list_removal r on r.entry_version = e.version_id and r.n = e.n
   where r.version_id is null or r.version_id > v.id;
 
+create view webhook_to_tell as
+ with recursive waiting(webhook_id) as (
+        ( select n.webhook_id
+           from notice n
+          where n.state = 'due'
+          order by n.webhook_id
+         limit 1)
+        union all
+         select ( select n.webhook_id
+                   from notice n
+                  where n.state = 'due' and n.webhook_id > waiting.webhook_id
+                  order by n.webhook_id
+                 limit 1) as webhook_id
+           from waiting
+          where waiting.webhook_id is not null
+        )
+ select waiting.webhook_id
+   from waiting
+  where waiting.webhook_id is not null
+union all
+ select w.id as webhook_id
+   from webhook w
+     join event_counter c on c.customer_id = w.customer_id
+  where w.state = 'on' and w."position" < c.last_number;
+
 create trigger account_begins_empty before insert on account for each row execute function keep_account_sums();
 
 create trigger account_sums_follow_transfers before update on account for each row when ((new.posted_sun <> old.posted_sun or new.held_sun <> old.held_sun) and (pg_trigger_depth() = 0 or not has_table_privilege('account'::regclass::oid, 'truncate'))) execute function keep_account_sums();

@@ -47,7 +47,8 @@ export const leasableWebhooks = (
   select where ${busy}::boolean
   union all
   select from webhook as w left join event_counter as c on c.customer_id = w.customer_id
-  where w.state = 'on' and (leased_until is null or leased_until <= ${now})
+  where w.id = any(array(select webhook_id from webhook_to_tell))
+    and w.state = 'on' and (leased_until is null or leased_until <= ${now})
     and (paused_until is null or paused_until <= ${now})
     and (failed_in_a_row < ${FAILED_MAX}
       or called_at <= ${new Date(now.getTime() - PROBE_MS)})
@@ -66,7 +67,8 @@ export async function leaseWebhooks(
     update webhook set leased_by = ${process}, leased_until = ${until}
     where id in (
       select w.id from webhook as w left join event_counter as c on c.customer_id = w.customer_id
-      where w.state = 'on' and (leased_until is null or leased_until <= ${now})
+      where w.id = any(array(select webhook_id from webhook_to_tell))
+        and w.state = 'on' and (leased_until is null or leased_until <= ${now})
         and (paused_until is null or paused_until <= ${now})
         and (failed_in_a_row < ${FAILED_MAX} or called_at <= ${probed_before})
         and (exists (
