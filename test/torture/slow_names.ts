@@ -10,6 +10,7 @@
 // is the same. Silent names beside nothing at all: that is the names and the load of the attackers'
 // calls. Both must hold. What the processor did in each phase is printed beside them.
 
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -22,17 +23,16 @@ import { depositAddresses } from 'penstock-service/people/customers/deposit_addr
 import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import { SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
 import { processCpuUs, serverCpuReader } from '../../bench/parts/cpu.ts'
-import { Penstock } from '../../packages/sdk/src/penstock.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { asRole } from '../harness/database.ts'
 import { type NameAnswer, startNameServer } from '../harness/name_server.ts'
 import { type Access, Rig } from './rig.ts'
+import type { BuyerOrder, BuyerTimes } from './slow_names_buyer.ts'
 import type { Attacker, Order } from './slow_names_thread.ts'
 
 const ATTACKERS = 10
 const WEBHOOKS_EACH = 20
 const BLOCK_MS = 500
-const EVERY_MS = 100
 const RATIO_MAX = 1.2
 const HERE: NameAnswer = { addresses: [['127.0.0.1']] }
 
@@ -130,6 +130,7 @@ export async function run(args: string[]): Promise<boolean> {
   let times = none()
   const receiver = await startReceiver((ms) => times.notice.push(ms))
   const threads = new Map<Phase, Worker>()
+  const helpers: Worker[] = []
   try {
     for (const role of ['api', 'worker'] as const) {
       const DATABASE_URL = asRole(named(rig.database_url, 'db.example'), `penstock_${role}`)
@@ -140,6 +141,8 @@ export async function run(args: string[]): Promise<boolean> {
     await tellHonest(rig, receiver.port)
     for (const phase of ['answered', 'silent'] as const)
       threads.set(phase, await startAttackers(rig, phase))
+    const buyer = startBuyer(rig)
+    helpers.push(buyer)
     const readCpu = await cpuReader(rig)
     const all: Record<Phase, Times[]> = { quiet: [], answered: [], silent: [] }
     const cpu_ms: Record<Phase, number> = { quiet: 0, answered: 0, silent: 0 }
@@ -148,7 +151,8 @@ export async function run(args: string[]): Promise<boolean> {
       attacked = phase === 'silent'
       threads.get(phase)?.postMessage(true)
       const before_ms = await readCpu()
-      await useFor(rig, seconds, () => times)
+      const { purchase, read } = await useFor(buyer, seconds)
+      times = { ...times, purchase, read }
       cpu_ms[phase] += (await readCpu()) - before_ms
       threads.get(phase)?.postMessage(false)
       // What was under way ends, and is nobody else's.
@@ -190,7 +194,7 @@ export async function run(args: string[]): Promise<boolean> {
       Math.max(to_answered, to_quiet) <= RATIO_MAX
     return failed.length === 0 && figures.every(holds)
   } finally {
-    await Promise.all([...threads.values()].map((thread) => thread.terminate()))
+    await Promise.all([...threads.values(), ...helpers].map((thread) => thread.terminate()))
     receiver.close()
     names.close()
     await rig.close()
@@ -211,30 +215,18 @@ async function tellHonest(rig: Rig, port: number): Promise<void> {
   })
 }
 
-const clientOf = (rig: Rig, { token, secret }: Pick<Access, 'token' | 'secret'>) =>
-  new Penstock({ url: rig.api_urls[0]!, token, secret, retries: 0, timeout_ms: 15_000 })
+/** The customer who is timed, for so many seconds. */
+async function useFor(buyer: Worker, seconds: number): Promise<Pick<Times, 'purchase' | 'read'>> {
+  const answered = once(buyer, 'message') as Promise<[BuyerTimes]>
+  buyer.postMessage(seconds)
+  const [times] = await answered
+  failed.push(...times.failed)
+  return times
+}
 
-/** One customer buys and reads, so often a second; each answer is timed. */
-async function useFor(rig: Rig, seconds: number, times: () => Times): Promise<void> {
-  const client = clientOf(rig, rig.customers[0]!)
-  const [to] = rig.sandbox.funded_accounts
-  const ends_ms = performance.now() + seconds * 1_000
-  const asked: Promise<void>[] = []
-  const timed = async (what: 'purchase' | 'read', call: () => Promise<unknown>) => {
-    const began_ms = performance.now()
-    const list = times()[what]
-    try {
-      await call()
-    } catch (thrown) {
-      failed.push(`${what}: ${String(thrown)}`)
-    }
-    list.push(performance.now() - began_ms)
-  }
-  const params = { address: to!.address, amount: 32_000, duration: 1 }
-  while (performance.now() < ends_ms) {
-    asked.push(timed('purchase', () => client.orders.create({ service: 'energy', params })))
-    asked.push(timed('read', () => client.balance.get()))
-    await delay(EVERY_MS)
-  }
-  await Promise.all(asked)
+function startBuyer(rig: Rig): Worker {
+  const [{ token, secret }] = rig.customers as [Access]
+  const { address } = rig.sandbox.funded_accounts[0]!
+  const workerData: BuyerOrder = { api_url: rig.api_urls[0]!, token, secret, address }
+  return new Worker(new URL('./slow_names_buyer.ts', import.meta.url), { workerData })
 }

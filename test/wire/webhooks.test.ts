@@ -58,6 +58,34 @@ async function buy(world: World, customer: Customer, count = 1): Promise<void> {
   await world.drain()
 }
 
+test('a test takes up no webhook that is not told of it', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await hooked(world)
+  const bert = await hooked(world)
+  const [told, other, late] = await Promise.all([make(anna), make(anna), make(anna)])
+  const of_bert = await make(bert)
+  await world.drain()
+  const cursor = async (customer: Customer, { webhook }: NewWebhook) =>
+    (await check(customer, webhook.id)).cursor
+  const [before, of_bert_before] = [await cursor(anna, other), await cursor(bert, of_bert)]
+  // One has not read all that happened: the test must not carry it past that.
+  await world.sql`
+    update webhook set position = ${before - 1}, leased_until = ${world.now}::timestamptz + '1 hour'
+    where id = ${late.webhook.id}`
+  const { id: webhook_id } = told.webhook
+  await anna.call('/v1/event/trigger', { type: 'webhook.test', webhook_id })
+  assert.deepEqual(
+    [await cursor(anna, told), await cursor(anna, other), await cursor(anna, late)],
+    [before + 1, before + 1, before - 1],
+  )
+  assert.equal(await cursor(bert, of_bert), of_bert_before)
+  const behind = await world.sql`select webhook_id from webhook_to_tell order by webhook_id`
+  assert.deepEqual(
+    behind.map(({ webhook_id }) => webhook_id),
+    [told.webhook.id, late.webhook.id].sort(),
+  )
+})
+
 test('a webhook is made, called with what happens, changed and removed', async (t) => {
   const world = await makeWorld(t)
   const anna = await hooked(world)
