@@ -46,10 +46,14 @@ test('the last good address is used when a look-up fails, and while it takes lon
   const good: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }]
   let answer: () => Promise<LookupAddress[]> = async () => good
   let looks = 0
-  const look = lastGood(() => {
-    looks += 1
-    return answer()
-  }, 20)
+  const look = lastGood(
+    () => {
+      looks += 1
+      return answer()
+    },
+    20,
+    0,
+  )
   answer = () => Promise.reject(new Error('no server'))
   await assert.rejects(look('node.example'), /no server/)
   answer = async () => good
@@ -129,4 +133,21 @@ test('a hosts file and a list of servers are read as they are written', () => {
   )
   assert.deepEqual(readNameServers('192.0.2.1, 127.0.0.1:5353'), ['192.0.2.1', '127.0.0.1:5353'])
   assert.equal(readNameServers('dns.example'), undefined)
+})
+
+test('addresses that were good lately are used at once, and looked up meanwhile', async () => {
+  const first: LookupAddress[] = [{ address: '192.0.2.1', family: 4 }]
+  const moved: LookupAddress[] = [{ address: '192.0.2.9', family: 4 }]
+  const answers: ((addresses: LookupAddress[]) => void)[] = []
+  const look = lastGood(() => new Promise((resolve) => answers.push(resolve)), 60_000)
+  const asked = look('db.example')
+  answers[0]!(first)
+  assert.deepEqual(await asked, first)
+  await new Promise(setImmediate)
+  // Its server is silent, and nobody waits for it.
+  assert.deepEqual(await Promise.all([look('db.example'), look('db.example')]), [first, first])
+  assert.equal(answers.length, 2)
+  answers[1]!(moved)
+  await new Promise(setImmediate)
+  assert.deepEqual(await look('db.example'), moved)
 })

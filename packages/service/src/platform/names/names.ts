@@ -119,12 +119,15 @@ export function readNameServers(text: string): string[] | undefined {
 
 /** How long a look-up may take before the last good addresses are used. */
 const PATIENCE_MS = 500
+/** Addresses that were good so lately are used at once, and looked up again meanwhile: a purchase
+ *  that needs a new connection waits for no name server. */
+const FRESH_MS = 30_000
 /** Own names are few; those that a list is published under may change. */
 const KNOWN_MAX = 1_000
 
 /** Looks names up once at a time each, and remembers their last good addresses. */
-export function lastGood(look: Look, patience_ms = PATIENCE_MS): Look {
-  const good = new Map<string, LookupAddress[]>()
+export function lastGood(look: Look, patience_ms = PATIENCE_MS, fresh_ms = FRESH_MS): Look {
+  const good = new Map<string, { addresses: LookupAddress[]; found_ms: number }>()
   const under_way = new Map<string, Promise<LookupAddress[]>>()
   /** Names whose last look-up failed, or takes long: nobody waits for the next one. */
   const doubted = new Set<string>()
@@ -132,7 +135,7 @@ export function lastGood(look: Look, patience_ms = PATIENCE_MS): Look {
     const asked = look(name).then((addresses) => {
       good.delete(name)
       if (good.size >= KNOWN_MAX) good.delete(good.keys().next().value!)
-      good.set(name, addresses)
+      good.set(name, { addresses, found_ms: performance.now() })
       doubted.delete(name)
       return addresses
     })
@@ -143,10 +146,11 @@ export function lastGood(look: Look, patience_ms = PATIENCE_MS): Look {
   }
   return async (name) => {
     const asked = under_way.get(name) ?? ask(name)
-    const last = good.get(name)
-    if (!last) return asked
+    const known = good.get(name)
+    if (!known) return asked
+    const { addresses: last, found_ms } = known
     asked.catch(() => doubted.add(name))
-    if (doubted.has(name)) return last
+    if (doubted.has(name) || performance.now() - found_ms < fresh_ms) return last
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<LookupAddress[]>((resolve) => {
       timer = setTimeout(() => {
