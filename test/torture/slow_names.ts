@@ -47,7 +47,8 @@ const PHASES = ['quiet', 'answered', 'silent'] as const
 type Phase = (typeof PHASES)[number]
 /** A hundred purchases each: their p99 is not the slowest alone. */
 const SLICE_SECONDS = 10
-const WARM_SECONDS = 5
+/** As long as the attackers call in a row. */
+const WARM_SECONDS = 15
 const REST_MS = 1_000
 const none = (): Times => ({ purchase: [], read: [], notice: [] })
 
@@ -148,9 +149,9 @@ export async function run(args: string[]): Promise<boolean> {
     const all: Record<Phase, Times[]> = { quiet: [], answered: [], silent: [] }
     const cpu_ms: Record<Phase, number> = { quiet: 0, answered: 0, silent: 0 }
     const run = async (phase: Phase, seconds: number) => {
-      times = none()
       attacked = phase === 'silent'
       threads.get(phase)?.postMessage(true)
+      times = none()
       const before_ms = await readCpu()
       const { purchase, read } = await useFor(buyer, seconds)
       times = { ...times, purchase, read }

@@ -67,7 +67,8 @@ const CALLS_OF_CUSTOMER = 64
 /** Statements and transactions about webhooks under way: customers take turns, so that two hundred
  *  webhooks of some hold up no webhook of another. Fewer than there are connections. */
 const STATEMENTS_AT_ONCE = 6
-const PATIENCE_MS = 100
+/** What is published while a receiver is slow waits no longer than this for the next look. */
+const PATIENCE_MS = 10
 const NOTICES_AT_ONCE = 200
 /** No call is begun in a batch after this long, so that all have ended before the lease has. */
 const BATCH_MS = 10_000
