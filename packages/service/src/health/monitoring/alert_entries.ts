@@ -244,6 +244,12 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
     means: 'answers whose level is high have waited for a decision for more than a day',
     act: '`penstock-admin aml reviews list --state open`, then `aml reviews decide`',
   },
+  cases_late: {
+    means: 'cases were due more than an hour ago and are not closed',
+    act:
+      '`penstock-admin aml cases list`, then decide them, hand them over (`aml cases assign`), ' +
+      'or say until when they wait (`aml cases wait`)',
+  },
   provider_down: {
     means:
       'an outside provider was asked within ten minutes, failed three times or more and ' +

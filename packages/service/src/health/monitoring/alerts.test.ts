@@ -249,6 +249,21 @@ const CASES: Record<string, Case> = {
       from aml_check order by id limit 1`,
     end: ({ world }) => world.sql`delete from aml_review`,
   },
+  'a case is late': {
+    raises: ['cases_late'],
+    // One that is late is enough; what is closed, or late for minutes alone, is not.
+    cause: ({ world }) => world.sql`
+      insert into aml_case (id, address, priority, due_at, opened_at, opened_by, state, closed_at,
+        closed_by, code)
+      select 'case ' || n, 'T' || n, 'high', ${world.now}::timestamptz - late, ${world.now}, 'test',
+        state, closed_at, closed_by, code
+      from (values
+        (1, interval '2 hours', 'open', null, null, null),
+        (2, interval '3 hours', 'closed', ${world.now}::timestamptz, 'olga', 'explained'),
+        (3, interval '30 minutes', 'open', null, null, null))
+        as t (n, late, state, closed_at, closed_by, code)`,
+    end: ({ world }) => world.sql`update aml_case set due_at = ${world.now} where id = 'case 1'`,
+  },
   'a provider fails whatever it is asked': {
     raises: ['provider_down'],
     cause: ({ world }) => world.sql`

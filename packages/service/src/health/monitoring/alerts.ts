@@ -235,6 +235,11 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
       count(*)) as what
     from aml_review where state = 'open' and opened_at < ${now}::timestamptz - interval '1 day'
     having count(*) > 0`,
+  cases_late: ({ sql, now }) => sql`
+    select min(due_at) as since, format('cases that should have been closed: %s, of which nobody '
+      'owns %s', count(*), count(*) filter (where owner is null)) as what
+    from aml_case where state <> 'closed' and due_at < ${now}::timestamptz - interval '1 hour'
+    having count(*) > 0`,
   provider_down: ({ sql, now }) => sql`
     select failed.since, format('%s was asked within 10 minutes, failed %s times and answered '
       'nothing', provider, failed.times) as what
