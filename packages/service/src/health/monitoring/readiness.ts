@@ -18,7 +18,7 @@ import type { Clock, CorrectedClock } from '../../lib/clock.ts'
 import { recently } from '../../lib/recent.ts'
 import { missingFor } from '../../market/receipts/signing_keys.ts'
 import { newestSecret, sealContext } from '../../people/keys/keys.ts'
-import { lookout } from '../../platform/database/lookout.ts'
+import { lookout, type ServerSeen } from '../../platform/database/lookout.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
 import type { Step } from '../../platform/steps/step.ts'
@@ -79,7 +79,8 @@ const CLOCK_OFFSET_MS_MAX = 30_000
 export function watchReadiness(needs: Needs): ReadinessWatch {
   const { sql, clock, corrected, known_schema, loosened = [], drop = () => {} } = needs
   const { memory } = needs
-  const lookAtServer = lookout({ sql, clock, corrected, drop })
+  const look = () => lookAt(needs)
+  const lookAtServer = lookout({ look, clock, corrected, drop })
   const { credentials_sql } = needs
   const newestLately =
     credentials_sql &&
@@ -92,10 +93,10 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
       name: 'look',
       rest_ms: LOOK_EVERY_MS,
       async run() {
-        const { standby, identity } = await lookAtServer()
-        const { beat, ...seen } = await lookAt(needs, await newestLately?.())
+        const { identity, beat, opensAll, now: _, ...seen } = await lookAtServer()
+        const secrets_open = opensAll(await newestLately?.())
         await memory?.compare(sql, identity, beat)
-        last = { ...seen, standby, at_ms: clock.now().getTime() }
+        last = { ...seen, secrets_open, at_ms: clock.now().getTime() }
         if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
           await sayLoosened(sql, loosened, new Date(last.at_ms))
           said_at_ms = last.at_ms
@@ -111,17 +112,23 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
   }
 }
 
-type KnownRow = BeatRow & {
-  schema: number
-  on_sale: boolean
-  /** Of keys that sign receipts; null where there is none. */
-  id: string
-  sealed_private_key: string | null
-} & (ChainRow | { head_id: null })
+type KnownRow = ServerSeen &
+  BeatRow & {
+    schema: number
+    on_sale: boolean
+    /** Of keys that sign receipts; null where there is none. */
+    id: string
+    sealed_private_key: string | null
+  } & (ChainRow | { head_id: null })
 
 /** In one statement, because it is asked every second. */
 const readKnown = (sql: Sql, process_id: string | undefined) => sql<KnownRow>`
-  select (select coalesce(max(number), 0) from migration) as schema,
+  select clock_timestamp() as now, pg_is_in_recovery() as standby,
+    concat_ws(' ', (select system_identifier from pg_control_system()),
+      case when not pg_is_in_recovery()
+        then left(pg_walfile_name(pg_current_wal_flush_lsn()), 8) end,
+      pg_postmaster_start_time(), inet_server_addr(), inet_server_port()) as identity,
+    (select coalesce(max(number), 0) from migration) as schema,
     (select bool_or(on_sale) from service) as on_sale,
     (select beat from process where id = ${process_id ?? null}) as beat,
     exists (select from database_loss where accepted_at is null) as open,
@@ -129,16 +136,22 @@ const readKnown = (sql: Sql, process_id: string | undefined) => sql<KnownRow>`
   from (values (1)) as one left join chain as c on true
     left join signing_key as k on k.sealed_private_key is not null`
 
-async function lookAt(
-  { sql, seal, memory }: Needs,
-  newest: Awaited<ReturnType<typeof newestSecret>>,
-): Promise<Omit<Observation, 'standby' | 'at_ms'> & { beat: BeatRow }> {
+type NewestSecret = Awaited<ReturnType<typeof newestSecret>>
+type Seen = ServerSeen &
+  Omit<Observation, 'secrets_open' | 'at_ms'> & {
+    beat: BeatRow
+    /** Whether our keys open what is sealed, the newest secret among it. */
+    opensAll(newest: NewestSecret | undefined): boolean
+  }
+
+async function lookAt({ sql, seal, memory }: Needs): Promise<Seen> {
   const rows = await readKnown(sql, memory?.process_id)
-  const { schema, on_sale, beat, open, id: _, sealed_private_key: _key, ...chain_row } = rows[0]!
-  const missing = missingFor(seal, rows)
-  const secrets_open = missing === undefined && (newest === undefined || opens(seal, newest))
+  const { now, standby, identity, schema, on_sale, beat, open, ...rest } = rows[0]!
+  const { id: _, sealed_private_key: _key, ...chain_row } = rest
   const chain = chain_row.head_id === null ? undefined : chainOf(chain_row)
-  return { schema, chain, on_sale, secrets_open, beat: { beat, open } }
+  const opensAll = (newest: NewestSecret | undefined) =>
+    missingFor(seal, rows) === undefined && (newest === undefined || opens(seal, newest))
+  return { now, standby, identity, schema, chain, on_sale, beat: { beat, open }, opensAll }
 }
 
 async function sayLoosened(sql: Sql, names: readonly string[], now: Date): Promise<void> {

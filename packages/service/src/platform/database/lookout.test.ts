@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { correctedClock, systemClock } from '../../lib/clock.ts'
 import { Outage } from '../../lib/fault.ts'
-import { lookout } from './lookout.ts'
+import { lookout, type ServerSeen } from './lookout.ts'
 import { connect } from './sql.ts'
 
 test('what waits for a server that hangs fails after two looks', async (t) => {
@@ -36,7 +36,12 @@ test('what waits for a server that hangs fails after two looks', async (t) => {
     dropped += 1
     sql.drop()
   }
-  const look = lookout({ sql: own, clock: systemClock, corrected, drop })
+  const ask = async () => {
+    const [seen] = await own<ServerSeen>`
+      select clock_timestamp() as now, false as standby, 'one' as identity`
+    return seen!
+  }
+  const look = lookout({ look: ask, clock: systemClock, corrected, drop })
   const answers = () => look().then(() => sql`select 1 as one`)
   assert.deepEqual(await answers(), [{ one: 1 }])
   hangs = true

@@ -4,7 +4,7 @@
 // answers than before, what is still connected to the one before is ended too.
 
 import type { Clock, CorrectedClock } from '../../lib/clock.ts'
-import type { Sql } from './sql.ts'
+import { Outage } from '../../lib/fault.ts'
 
 export type ServerSeen = {
   /** By the server's own clock. */
@@ -17,9 +17,9 @@ export type ServerSeen = {
 /** So many looks without an answer are the end of every connection. */
 const MISSES_MAX = 2
 
-type Needs = {
-  /** Gives a statement up that is not answered soon. */
-  sql: Sql
+type Needs<Seen extends ServerSeen> = {
+  /** Asks what is there, of a connection that gives a statement up that is not answered soon. */
+  look(): Promise<Seen>
   /** Our own. */
   clock: Clock
   /** Learns how far the server's clock is from ours. */
@@ -29,28 +29,27 @@ type Needs = {
 }
 
 /** Gives what looks once: throws Outage when the server does not answer in time. */
-export function lookout({ sql, clock, corrected, drop }: Needs): () => Promise<ServerSeen> {
+export function lookout<Seen extends ServerSeen>({
+  look,
+  clock,
+  corrected,
+  drop,
+}: Needs<Seen>): () => Promise<Seen> {
   let misses = 0
   let before: string | undefined
   return async () => {
     const began = clock.now()
-    const [server] = await sql<ServerSeen>`
-      select clock_timestamp() as now, pg_is_in_recovery() as standby,
-        concat_ws(' ', (select system_identifier from pg_control_system()),
-          case when not pg_is_in_recovery()
-            then left(pg_walfile_name(pg_current_wal_flush_lsn()), 8) end,
-          pg_postmaster_start_time(), inet_server_addr(), inet_server_port()) as identity`.catch(
-      (thrown: unknown) => {
-        misses += 1
-        if (misses >= MISSES_MAX) drop()
-        throw thrown
-      },
-    )
+    const server = await look().catch((thrown: unknown) => {
+      if (!(thrown instanceof Outage)) throw thrown
+      misses += 1
+      if (misses >= MISSES_MAX) drop()
+      throw thrown
+    })
     misses = 0
-    const { identity, now } = server!
+    const { identity, now } = server
     corrected.learn({ began, ended: clock.now(), said: now })
     if (before !== undefined && before !== identity) drop()
     before = identity
-    return server!
+    return server
   }
 }

@@ -85,18 +85,15 @@ async function recordBlocks(
   blocks: readonly StoredBlock[],
   judging: FlowBasis,
 ): Promise<void> {
-  const [last] = await tx<{ next: bigint }>`
-    select first_sequence + octet_length(transfers) / 52 as next from flow_block
-      order by number desc limit 1`
   const rows = blocks.map((block) => rowOf(block, judging))
   if (judging.doubtful !== undefined && judging.doubtful.size > 0)
     throw new Outage('more of a token moved than there is')
-  let sequence = last?.next ?? 1n
+  let sequence = 0n
   for (const row of rows) {
     row.first_sequence = sequence
     sequence += BigInt(row.transfers.length / 52)
   }
-  await insertRows(tx, rows)
+  await insertRows(tx, rows, { after_last: true })
   const changes = latestFreezes(rows)
   if (changes.length === 0) return
   await tx`
@@ -121,7 +118,7 @@ export async function recordEarlier(
     sequence -= BigInt(row.transfers.length / 52)
     row.first_sequence = sequence
   }
-  await insertRows(tx, rows)
+  await insertRows(tx, rows, { after_last: false })
   const changes = latestFreezes(rows)
   if (changes.length === 0) return
   // What later blocks said is known already.
@@ -151,16 +148,26 @@ function rowOf(block: StoredBlock, judging: FlowBasis): NewRow {
   }
 }
 
-async function insertRows(tx: Tx, rows: readonly NewRow[]): Promise<void> {
+/** `after_last`: their sequences are counted from the end of the log. */
+async function insertRows(
+  tx: Tx,
+  rows: readonly NewRow[],
+  { after_last }: { after_last: boolean },
+): Promise<void> {
   await tx`
     insert into flow_block (number, id, time, first_sequence, transfers, tx_ids, freezes)
-    select * from unnest(${rows.map((row) => row.number)}::bigint[],
-                         ${rows.map((row) => row.id)}::text[],
+    select number, id, time, first_sequence + case when ${after_last}::boolean then coalesce((
+        select last.first_sequence + octet_length(last.transfers) / 52 from flow_block as last
+        order by last.number desc limit 1), 1) else 0 end,
+      transfers, tx_ids, freezes
+    from unnest(${rows.map((row) => row.number)}::bigint[],
+      ${rows.map((row) => row.id)}::text[],
       ${rows.map((row) => row.time)}::timestamptz[],
       ${rows.map((row) => row.first_sequence)}::bigint[],
       ${rows.map((row) => Buffer.from(row.transfers))}::bytea[],
       ${rows.map((row) => Buffer.from(row.tx_ids))}::bytea[],
-      ${rows.map((row) => JSON.stringify(row.freezes))}::jsonb[])`
+      ${rows.map((row) => JSON.stringify(row.freezes))}::jsonb[])
+      as t (number, id, time, first_sequence, transfers, tx_ids, freezes)`
 }
 
 /** The last change of each token's list about each address. */
