@@ -113,6 +113,30 @@ test('too little comes back, and the page says so', { skip }, async () => {
   await context.close()
 })
 
+test('an offer that has changed, or is over, is changed in pages that are open', {
+  skip,
+}, async () => {
+  const { page, context } = await openBuy(`?address=${payer.address}&energy=65000`)
+  const pays = page.getByRole('region', { name: 'Pay', exact: true })
+  const { trx } = paymentFor((await offer()).rates, 65_000)!
+  await pays.getByText(`Send exactly ${trx} TRX`).waitFor()
+  // As when one comes back to the page; else it looks each half minute.
+  const look = () => page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  let answer: object | undefined
+  await page.route('**/v1/direct-recharge-info', async (route) => {
+    const said = (await (await route.fetch()).json()) as { result: Offer }
+    const dearer = said.result.rates.map((one) => ({ ...one, price: one.price * 2 }))
+    await route.fulfill({ json: answer ?? { ...said, result: { ...said.result, rates: dearer } } })
+  })
+  await look()
+  await pays.getByText(`Send exactly ${trx} TRX`).waitFor({ state: 'detached' })
+  await pays.getByText('Send exactly').waitFor()
+  answer = { code: 35, key: 'service_unavailable', error: 'Off sale' }
+  await look()
+  await pays.waitFor({ state: 'detached' })
+  await context.close()
+})
+
 test('amounts that are not sold, and addresses that are none, are said', { skip }, async () => {
   const { page, context } = await openBuy(`?address=${payer.address}&energy=999999999`)
   await page.getByText(/^Choose from .* to .* energy\.$/).waitFor()

@@ -351,10 +351,18 @@ test('a cap holds for keys that were made before it, and for what those have mad
     { id: made.key.id, daily_cap_sun: 5_000_000n, spends_from: bert.user_id },
     { id: below.key.id, daily_cap_sun: null, spends_from: null },
   ])
+  // So does it for whom she had invited.
+  const invited = (await owner.ask('/v1/user/invite', { name: 'Eve', role: 'developer' })) as {
+    user: { id: string }
+  }
+  await owner.ask('/v1/user/change', { id: owner.user_id, daily_cap: 40 })
+  const eve = await world.sql`
+    select daily_cap_sun, spends_from from api_key where id = ${invited.user.id}`
+  assert.deepEqual(eve, [{ daily_cap_sun: 40_000_000n, spends_from: owner.user_id }])
   // A smaller cap makes theirs smaller, too; a larger one leaves them.
   for (const [daily_cap, left] of [
     [3, 3_000_000n],
-    [50, 3_000_000n],
+    [30, 3_000_000n],
   ] as const) {
     await owner.ask('/v1/user/change', { id: bert.user_id, daily_cap })
     const [key] = await world.sql<{ daily_cap_sun: bigint }>`
@@ -386,6 +394,12 @@ test('a user with receivers buys for these alone, and so do keys and users of he
     assert.deepEqual([refused.code, refused.key], [73, 'forbidden.receiver'])
     assert.equal((await asks.call('/v1/transaction/new', order(mine))).code, 0)
   }
+  type Invitation = { user: { id: string; receivers: string[] | null } }
+  const early = (await owner.ask('/v1/user/invite', {
+    name: 'Eve',
+    role: 'developer',
+  })) as Invitation
+  assert.equal(early.user.receivers, null)
   const heir = (await bert.ask('/v1/key/new', key)) as MadeKey
   assert.deepEqual(heir.key.receivers, [mine])
   const wide = await bert.call('/v1/key/new', { ...key, receivers: ['any'] })
@@ -393,8 +407,10 @@ test('a user with receivers buys for these alone, and so do keys and users of he
   // The owner, once bound, lets nobody in for others, nor frees herself or anybody.
   await owner.ask('/v1/user/change', { id: owner.user_id, receivers: [mine, other] })
   world.wait(2)
+  const eve = await owner.ask('/v1/user/check', { id: early.user.id })
+  assert.deepEqual(eve.receivers, [mine, other], 'invited before the owner was bound')
   const reader = { name: 'Rita', role: 'reader' }
-  const { user } = (await owner.ask('/v1/user/invite', reader)) as { user: { receivers: string[] } }
+  const { user } = (await owner.ask('/v1/user/invite', reader)) as Invitation
   assert.deepEqual(user.receivers, [mine, other], 'as the one who asks')
   for (const [path, body] of [
     ['/v1/user/invite', { ...reader, receivers: ['any'] }],

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { nameHash } from 'penstock-service/people/sign_in/tries.ts'
 import { booksFindings, worldOperator } from '../../harness/operator.ts'
 import { joinedByPassword, signedIn } from '../../harness/users.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
@@ -43,6 +44,13 @@ async function firm(world: World): Promise<{ firm: Customer; user_id: string }> 
   await visitor.ask('/v1/user/change', { id: user_id, name: WOMAN })
   await firm.get('/v1/webhook/new', { url: HOOK, description: WOMAN })
   await visitor.ask('/v1/key/new', { name: `bot of ${WOMAN}`, scopes: ['read'] })
+  await visitor.ask('/v1/settings/change', { billing: [FIRM, 'Way 1'] })
+  // A try with another password: of whom it is, the name alone says.
+  await world.sql`
+    insert into sign_in (id, at, face, way, outcome, name_hash, count_hash, network, ip,
+      browser)
+    select id || 'x', at, face, way, 'failed', ${nameHash(SIGN_IN)}, 'x', network, '192.0.2.77', ''
+    from sign_in where user_id = ${user_id} limit 1`
   return { firm, user_id }
 }
 
@@ -72,7 +80,9 @@ test('whoever asks gets all that is kept, and no secret with it', async (t) => {
   assert.ok(!JSON.stringify(empty).includes(customer.id), 'of nobody else')
   const of_user = await at.json<Copy>('users', 'export', user_id)
   assert.equal(of_user.data.user![0]!.name, WOMAN)
-  assert.ok(of_user.data.sign_ins!.length > 0)
+  const outcomes = of_user.data.sign_ins!.map(({ outcome }) => outcome)
+  assert.ok(outcomes.includes('done') && outcomes.includes('failed'))
+  assert.deepEqual(copy.data.settings![0]!.billing, [FIRM, 'Way 1'])
   // Every table with rows of a customer is in the copy, or is known to be left out.
   const tables = await world.sql<{ name: string }>`
     select distinct c.relname as name
@@ -102,7 +112,7 @@ test('what names a person goes when it is asked for, but where the answer says',
   const world = await makeWorld(t)
   const { firm: customer, user_id } = await firm(world)
   const at = await worldOperator(world)
-  const names = [FIRM, WOMAN, SIGN_IN, 'wolpertinger', '192.0.2.77']
+  const names = [FIRM, WOMAN, SIGN_IN, 'wolpertinger', '192.0.2.77', nameHash(SIGN_IN)]
   await world.sql`
     update user_session set ip = '192.0.2.77', browser = ${`Browser of ${WOMAN}`}
     where user_id = ${user_id}`

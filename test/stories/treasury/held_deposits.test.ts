@@ -153,6 +153,13 @@ for (const recharge_at of ['inclusion', 'solid'] as const)
     await letRefundsGo(world)
     for (const tx_id of [to_anna, buys, buys_nothing])
       assert.deepEqual(await fateOf(world, tx_id), ['held', BLOCKED])
+    // Strangers learn from the public pages that it is held, and not whom we have barred.
+    for (const url of [`/deposits/${buys}`, `/deposits/from/${thief.address}`]) {
+      const { result } = (await world.api.inject({ method: 'GET', url })).json()
+      assert.ok(result.deposits.length > 0)
+      for (const { state, reason } of result.deposits)
+        assert.deepEqual([state, reason], ['held', null], url)
+    }
     assert.deepEqual(await fateOf(world, dust), ['ignored', BLOCKED], 'nobody need look at that')
     assert.deepEqual(await fateOf(world, honest), ['credited', null])
     assert.equal(await anna.balance(), 7)

@@ -112,8 +112,10 @@ test('what asking again would not help is thrown, and the reason of a signal', a
   const { penstock, streams } = scripted([(line) => line(': 2026-11-21T00:00:00Z 1\n\n')])
   const abort = new AbortController()
   const next = penstock.events.stream({}, { signal: abort.signal }).next()
-  setTimeout(() => abort.abort(new Error('enough')), 20)
-  await assert.rejects(next, /enough/)
+  const rejected = assert.rejects(next, /enough/)
+  while (streams.length === 0) await delay(5)
+  abort.abort(new Error('enough'))
+  await rejected
   assert.equal(streams[0]?.open, false)
 })
 

@@ -14,6 +14,7 @@ import {
 import { isSum } from '../../shared/parts/money.tsx'
 import { named, say } from '../../shared/words/words.ts'
 import type { Key } from './key.ts'
+import { receiversField } from './receivers.ts'
 
 export type Scope = Body<'/v1/key/new'>['scopes'][number]
 const SCOPES: readonly Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
@@ -70,7 +71,6 @@ export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields
   if (text.scopes.length === 0) wrong.scopes = say('key.scopes_missing')
   if (text.daily_cap !== '' && !isSum(text.daily_cap)) wrong.daily_cap = say('wrong.sum')
   const networks = linesOf(text.networks)
-  const receivers = linesOf(text.receivers)
   const is_same_day = key?.ends_at?.slice(0, 10) === text.ends
   return {
     text,
@@ -82,7 +82,7 @@ export function useKeyFields(key?: Key, start: Partial<KeyText> = {}): KeyFields
       name: text.name.trim(),
       scopes: text.scopes,
       networks: networks.length === 0 ? ['any'] : networks,
-      receivers: receivers.length === 0 ? ['any'] : receivers,
+      ...receiversField(linesOf(text.receivers), key?.receivers ?? null),
       daily_cap: text.daily_cap === '' ? 'none' : Number(text.daily_cap),
       require_v2: text.require_v2,
       require_external_id: text.require_external_id,

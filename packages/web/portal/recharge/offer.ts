@@ -18,6 +18,9 @@ export type Offer = {
 export type Recharge = Omit<Result<'/v1/deposits/list'>['items'][number], 'solid_in_blocks'>
 
 const LOOK_MS = 3_000
+/** Prices change, and sales stop: an offer that was not confirmed lately is taken off the page. */
+const OFFER_LOOK_MS = 30_000
+const OFFER_AGE_MS_MAX = 120_000
 
 async function fetchJson<Answer>(url: string, asked: RequestInit = {}): Promise<Answer> {
   const answer = await fetch(url, asked).catch(() => undefined)
@@ -44,17 +47,36 @@ async function readOffer(): Promise<Offer> {
   return { address, rates, burning: status?.burning ?? undefined }
 }
 
+/** Looks at once, at each interval, and when the page comes into sight again. Returns what ends
+ *  it. */
+function whileInSight(look: () => Promise<void>, every_ms: number): () => void {
+  const lookNow = () => void (document.visibilityState === 'hidden' || look())
+  void look()
+  const timer = setInterval(lookNow, every_ms)
+  document.addEventListener('visibilitychange', lookNow)
+  return () => {
+    clearInterval(timer)
+    document.removeEventListener('visibilitychange', lookNow)
+  }
+}
+
 export function useOffer(): Question<Offer> {
   const answer = useSignal<Offer | undefined>(undefined)
   const fault = useSignal<Fault | undefined>(undefined)
   const answered_at = useSignal(0)
   const again = async () => {
-    fault.value = undefined
     const said = await readOffer().catch((thrown: unknown) => Fault.of(thrown))
-    if (said instanceof Fault) fault.value = said
-    else answer.value = said
+    if (said instanceof Fault) {
+      const is_over = Date.now() - answered_at.value > OFFER_AGE_MS_MAX
+      if (said.code !== NOT_ANSWERED || is_over) answer.value = undefined
+      fault.value = said
+      return
+    }
+    answer.value = said
+    fault.value = undefined
+    answered_at.value = Date.now()
   }
-  useEffect(() => void again(), [])
+  useEffect(() => whileInSight(again, OFFER_LOOK_MS), [])
   return { answer, fault, answered_at, again }
 }
 
@@ -78,7 +100,6 @@ export function useRecharges(address: string | undefined) {
     found.value = undefined
     if (address === undefined) return
     const look = async () => {
-      if (document.visibilityState === 'hidden') return
       const url = `/deposits/from/${encodeURIComponent(address)}`
       const said = await fetchJson<{ result: { deposits: Recharge[] } }>(url).catch(Fault.of)
       if (is_over) return
@@ -87,13 +108,10 @@ export function useRecharges(address: string | undefined) {
       else if (said.code === BAD_REQUEST) found.value = { ...NOTHING, is_wrong: true }
       else found.value = { ...before, is_old: true }
     }
-    void look()
-    const timer = setInterval(look, LOOK_MS)
-    document.addEventListener('visibilitychange', look)
+    const end = whileInSight(look, LOOK_MS)
     return () => {
       is_over = true
-      clearInterval(timer)
-      document.removeEventListener('visibilitychange', look)
+      end()
     }
   }, [address])
   return found

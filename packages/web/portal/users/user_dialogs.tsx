@@ -7,19 +7,13 @@ import { useSubmission } from '../../shared/calls/submission.ts'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { FaultNote } from '../../shared/parts/answer.tsx'
 import { Dialog } from '../../shared/parts/dialog.tsx'
-import {
-  ChoiceField,
-  Form,
-  LinesField,
-  linesOf,
-  Submit,
-  TextField,
-} from '../../shared/parts/field.tsx'
+import { ChoiceField, Form, LinesField, Submit, TextField } from '../../shared/parts/field.tsx'
 import { isSum } from '../../shared/parts/money.tsx'
 import { ShownOnce } from '../../shared/secrets/shown_once.tsx'
 import { useWithMade, WithMade } from '../../shared/users/made.tsx'
 import { CUSTOMER_ROLES, type CustomerRole } from '../../shared/users/user.ts'
 import { named, say } from '../../shared/words/words.ts'
+import { receiversField } from '../keys/receivers.ts'
 import type { User } from './user.ts'
 
 type DialogProps = { onDone: () => void; onClose: () => void }
@@ -99,15 +93,13 @@ function useUserFields(user?: User) {
       />
     </>
   )
-  const receivers = linesOf(bound.value)
   const body = {
     name: name.value.trim(),
     role: role.value,
     ...(cap.value !== '' && { daily_cap: Number(cap.value) }),
     // Taken away only where there was one: who asks may have a cap, and can give none without.
     ...(cap.value === '' && before !== null && { daily_cap: 'none' }),
-    ...(receivers.length > 0 && { receivers }),
-    ...(receivers.length === 0 && user?.receivers && { receivers: ['any'] }),
+    ...receiversField(linesOf(bound.value), user?.receivers ?? null),
   }
   const off = body.name === '' ? say('key.name_missing') : cap_wrong
   return { fields, body, off }

@@ -87,8 +87,8 @@ async function writeTest(
   })
 }
 
-/** Webhooks are told of no test in the log: those that have read all before it need not be taken up
- *  to pass it. One that is being told of something passes it by itself. */
+/** The log's tests concern no webhook: those that have read all before this one need not be taken
+ *  up to pass it. One whose calls are under way passes it by itself. */
 function passTest(tx: Tx, { customer_id, number }: Event): void {
   tx.send`
     update webhook set position = ${number} where id in (

@@ -243,11 +243,20 @@ async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
   return key
 }
 
+/** The customer before the key, as everywhere: what the key has made is limited, too, and no other
+ *  is made meanwhile. */
+async function lockOwner(tx: Tx, key_id: string): Promise<void> {
+  await tx`
+    select 1 from customer where id = (select customer_id from api_key where id = ${key_id})
+    for no key update`
+}
+
 /** Puts other limits on a key that is not revoked. */
 async function alterKey(
   tx: Tx,
   { key: key_id, at, ...typed }: LimitsBody & { key: string; at: Date },
 ): Promise<Change<Answer<Static<typeof ShownKey>>>> {
+  await lockOwner(tx, key_id)
   const before = await requireKey(tx, key_id)
   if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
   const limits = readLimits(typed, at)

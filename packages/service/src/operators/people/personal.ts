@@ -14,8 +14,9 @@ import {
   requireLockedCustomer,
 } from '../../people/customers/customers.ts'
 import { eraseKeyNames } from '../../people/keys/user_keys.ts'
+import { eraseBilling } from '../../people/settings/settings.ts'
 import { forgetProofs } from '../../people/sign_in/joining.ts'
-import { forgetTries } from '../../people/sign_in/tries.ts'
+import { forgetTries, nameHash } from '../../people/sign_in/tries.ts'
 import { reportUsers } from '../../people/users/forms.ts'
 import { erasePlaces } from '../../people/users/sessions.ts'
 import { eraseName, lockUsersOf, removeUser } from '../../people/users/users.ts'
@@ -40,9 +41,15 @@ const OF_USER: Readonly<Record<string, Source>> = {
   sessions: (sql, { id, limit }): Rows => sql`
     select made_at, used_at, ends_at, ended_at, ip, browser from user_session
     where user_id = ${id} order by id desc limit ${limit}`,
-  sign_ins: (sql, { id, limit }): Rows => sql`
-    select at, face, way, outcome, network, ip, browser from sign_in
-    where user_id = ${id} order by id desc limit ${limit}`,
+  async sign_ins(sql, { id, limit }): Rows {
+    const [user] = await sql<{ name: string | null }>`
+      select sign_in_name as name from service_user where id = ${id}`
+    // Of those with another password the name alone is known.
+    const name_hash = user?.name ? nameHash(user.name) : null
+    return sql`
+      select at, face, way, outcome, network, ip, browser from sign_in
+      where user_id = ${id} or name_hash = ${name_hash} order by id desc limit ${limit}`
+  },
   events: (sql, { id, limit }): Rows => sql`
     select number, type, at, data from event where subject = ${`user:${id}`}
     order by number desc limit ${limit}`,
@@ -137,9 +144,12 @@ async function copyOf(
 
 /** Replaces or deletes the names of a user who has been removed, and the places. */
 async function eraseUser(tx: Tx, id: string): Promise<{ sessions: number; sign_ins: number }> {
+  const [user] = await tx<{ sign_in_name: string | null }>`
+    select sign_in_name from service_user where id = ${id}`
+  const sign_ins = await forgetTries(tx, { user_id: id, sign_in_name: user!.sign_in_name })
   await eraseName(tx, id)
   await forgetProofs(tx, id)
-  return { sessions: await erasePlaces(tx, id), sign_ins: await forgetTries(tx, id) }
+  return { sessions: await erasePlaces(tx, id), sign_ins }
 }
 
 const Erased = Type.Object({
@@ -158,8 +168,12 @@ const RECORD_STAYS = {
   why: 'it is sealed, and proves who changed what',
 }
 const EVENTS_STAY = {
-  what: 'events, until their days are over (retention list)',
+  what: 'events, and what receivers answered, until their days are over (retention list)',
   why: 'receivers may still ask for them',
+}
+const REFUSALS_STAY = {
+  what: 'refused calls, with their networks and bodies, until their days are over (retention list)',
+  why: 'they show what was tried with a key',
 }
 const MONEY_STAYS = [
   { what: 'orders, deposits and entries of the ledger', why: 'they are the books' },
@@ -211,9 +225,9 @@ export const customerDataOperations = [
     careful: true,
     summary: 'erase the personal data of a closed customer, and of its users',
     description:
-      'Names become "erased", proofs and links are deleted, sessions lose network and browser, ' +
-      'webhooks are removed without their addresses, watches end. It cannot be taken back. The ' +
-      'answer says what stays, and why.',
+      'Names become "erased", proofs, links and the lines on invoices to come are deleted, ' +
+      'sessions lose network and browser, keys their networks, webhooks are removed without ' +
+      'their addresses, watches end. It cannot be taken back. The answer says what stays, and why.',
     body: Type.Object({ customer }),
     reply: Erased,
     cli: { operands: ['customer'] },
@@ -229,6 +243,7 @@ export const customerDataOperations = [
         counts.sign_ins += erased.sign_ins
       }
       await eraseCustomerName(tx, id)
+      await eraseBilling(tx, id)
       const value = {
         id,
         users: users.length,
@@ -236,7 +251,7 @@ export const customerDataOperations = [
         keys: await eraseKeyNames(tx, { customer_id: id }),
         webhooks: await eraseWebhooks(tx, id),
         watches: await unwatch(tx, { customer_id: id }),
-        stays: [...MONEY_STAYS, RECORD_STAYS, EVENTS_STAY],
+        stays: [...MONEY_STAYS, RECORD_STAYS, EVENTS_STAY, REFUSALS_STAY],
       }
       const { stays: _, ...after } = value
       const action = { subject: `customer:${id}`, before: null, after: { ...after, name: ERASED } }

@@ -270,22 +270,28 @@ export async function changeKey(
   return after
 }
 
-/** What a locked key with a daily cap has made, or what those have made, spends from its cap and
- *  has no larger one; of what a key with receivers has made, nothing is delivered to others. Both
- *  also where it was made before the limit was there, or was so narrow. */
+/** What a locked key with a daily cap has made, the users whom it has invited among it, and what
+ *  those have made, spends from its cap and has no larger one; of what a key with receivers has
+ *  made, nothing is delivered to others. Both also where it was made before the limit was there, or
+ *  was so narrow. The caller has locked the customer, so that no other is made meanwhile. */
 async function narrowMadeKeys(
   tx: Tx,
-  key: Pick<KeyRow, 'id' | 'daily_cap_sun' | 'spends_from' | 'receivers'>,
+  key: Pick<KeyRow, 'id' | 'customer_id' | 'daily_cap_sun' | 'spends_from' | 'receivers'>,
   at: Date,
 ): Promise<void> {
-  const { id, daily_cap_sun, receivers } = key
+  const { id, customer_id, daily_cap_sun, receivers } = key
   if (daily_cap_sun === null && receivers === null) return
   const made = await tx<{ id: string }>`
-    with recursive made as (
-      select id from api_key where made_by_key = ${id}
+    with recursive made_by (id, maker) as (
+      select id, made_by_key from api_key
+      where customer_id = ${customer_id} and made_by_key is not null
+      union all
+      select id, invited_by from service_user where customer_id = ${customer_id}
+    ), made (id) as (
+      select id from made_by where maker = ${id}
       union
-      select k.id from api_key as k join made on k.made_by_key = made.id)
-    select id from api_key where id in (select id from made) and revoked_at is null
+      select m.id from made join made_by as m on m.maker = made.id)
+    select id from api_key where id in (select id from made) and id <> ${id} and revoked_at is null
     order by id for no key update`
   const ids = made.map((one) => one.id)
   if (ids.length === 0) return

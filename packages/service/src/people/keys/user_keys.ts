@@ -45,13 +45,14 @@ export async function endUserKey(tx: Tx, user_id: string, at: Date): Promise<voi
   await tx`update api_key set revoked_at = ${at} where id = ${user_id} and revoked_at is null`
 }
 
-/** Replaces the names of a customer's keys, or of the one that stands for a user. */
+/** Replaces the names of a customer's keys, or of the one that stands for a user, and forgets the
+ *  networks that they were bound to: with people these are where they live. */
 export async function eraseKeyNames(
   tx: Tx,
   { customer_id, user_id }: { customer_id?: string; user_id?: string },
 ): Promise<number> {
   const erased = await tx`
-    update api_key set name = ${ERASED}
+    update api_key set name = ${ERASED}, allowed_networks = null
     where (id = ${user_id ?? null} or (customer_id = ${customer_id ?? null} and user_id is null))
       and name <> ${ERASED} returning 1`
   return erased.length

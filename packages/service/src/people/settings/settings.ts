@@ -44,6 +44,11 @@ export async function changeSettings(
   return { before, after: changed }
 }
 
+/** Deletes the lines that stand on invoices to come. */
+export async function eraseBilling(tx: Tx, customer_id: string): Promise<void> {
+  await tx`update customer_setting set billing = '{}' where customer_id = ${customer_id}`
+}
+
 const AT_ONCE = 200
 
 /** (told) -> (to be told again): the balance was a tenth above the limit. True when any was. */

@@ -179,10 +179,21 @@ export async function noteTry(
       where network = ${network} and at > ${later(clock, -NOTED_MS)} and outcome <> 'done')`
 }
 
-/** Forgets the tries of a user. */
-export async function forgetTries(tx: Tx, user_id: string): Promise<number> {
-  return (await tx`delete from sign_in where user_id = ${user_id} returning 1`).length
+/** Forgets the tries of a user, those with another password among them: of these the name alone is
+ *  known. */
+export async function forgetTries(
+  tx: Tx,
+  { user_id, sign_in_name }: { user_id: string; sign_in_name: string | null },
+): Promise<number> {
+  const name_hash = sign_in_name === null ? null : nameHash(sign_in_name)
+  const gone = await tx`
+    delete from sign_in where user_id = ${user_id} or name_hash = ${name_hash} returning 1`
+  return gone.length
 }
+
+/** As tries with this name are kept. */
+export const nameHash = (sign_in_name: string): string =>
+  hash('sha256', claimText({ sign_in_name, browser_id: undefined }))
 
 /** Forgets tries that are older than `kept_days`. */
 export function pruneTriesStep(

@@ -144,7 +144,7 @@ test('addresses that were good lately are used at once, and looked up meanwhile'
   answers[0]!(first)
   assert.deepEqual(await asked, first)
   await new Promise(setImmediate)
-  // Its server is silent, and nobody waits for it.
+  // Its server is silent, and no caller waits for it.
   assert.deepEqual(await Promise.all([look('db.example'), look('db.example')]), [first, first])
   assert.equal(answers.length, 2)
   answers[1]!(moved)

@@ -10,7 +10,7 @@ import { printJson } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Page } from '../../platform/http/pages.ts'
 import { pageRefusal, success } from '../../platform/wire/replies.ts'
-import { findRecharges, rechargesFrom } from './deposits.ts'
+import { BLOCKED, type Deposit, findRecharges, rechargesFrom } from './deposits.ts'
 import { DepositForm, printDeposit } from './forms.ts'
 
 const Found = Type.Object({
@@ -29,6 +29,11 @@ const FromAddress = Type.Object({
   }),
 })
 
+/** Strangers do not learn whom the house has barred, by a list of its own too: the payment is held,
+ *  as others are. */
+const printPublic = (deposit: Deposit) =>
+  printDeposit(deposit.reason === BLOCKED ? { ...deposit, reason: null } : deposit)
+
 export function pages({ sql, clock }: { sql: Sql; clock: Clock }): Page[] {
   return [
     {
@@ -43,7 +48,7 @@ export function pages({ sql, clock }: { sql: Sql; clock: Clock }): Page[] {
         const deposits = await findRecharges(sql, tx_id)
         if (deposits.length === 0)
           return pageRefusal(request_id, 404, 'No deposit is known of this transaction')
-        const result = printJson({ tx_id, deposits: deposits.map(printDeposit) })
+        const result = printJson({ tx_id, deposits: deposits.map(printPublic) })
         return success(request_id, result, { 'cache-control': 'no-store' })
       },
     },
@@ -56,7 +61,7 @@ export function pages({ sql, clock }: { sql: Sql; clock: Clock }): Page[] {
         if (!isAddress(address)) return pageRefusal(request_id, 400, 'Not an address')
         const since = later(clock, -LATELY_MS)
         const found = await rechargesFrom(sql, { from: address, since, limit: LATELY_MAX })
-        const deposits = found.map((one) => ({ tx_id: one.tx_id, ...printDeposit(one) }))
+        const deposits = found.map((one) => ({ tx_id: one.tx_id, ...printPublic(one) }))
         const result = printJson({ address, deposits })
         return success(request_id, result, { 'cache-control': 'no-store' })
       },
