@@ -7,7 +7,14 @@ import { useSubmission } from '../../shared/calls/submission.ts'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { FaultNote } from '../../shared/parts/answer.tsx'
 import { Dialog } from '../../shared/parts/dialog.tsx'
-import { ChoiceField, Form, LinesField, Submit, TextField } from '../../shared/parts/field.tsx'
+import {
+  ChoiceField,
+  Form,
+  LinesField,
+  linesOf,
+  Submit,
+  TextField,
+} from '../../shared/parts/field.tsx'
 import { isSum } from '../../shared/parts/money.tsx'
 import { ShownOnce } from '../../shared/secrets/shown_once.tsx'
 import { useWithMade, WithMade } from '../../shared/users/made.tsx'
