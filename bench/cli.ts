@@ -15,6 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { readyText, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
+import { TESTS } from 'penstock-service/events/webhooks/trial.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { buildPackage } from '../packages/cli/build.ts'
 import { runCommand } from '../packages/cli/src/run.ts'
@@ -23,7 +24,7 @@ import { Penstock } from '../packages/sdk/src/penstock.ts'
 export const OPTIONS = {
   starts: { type: 'string', default: '20' },
   // As many as may be triggered in a row; each one more waits for seconds.
-  events: { type: 'string', default: '20' },
+  events: { type: 'string', default: String(TESTS.burst) },
 } as const
 
 const LIMITS = { version_ms: 80, balance_ms: 250, listen_p95_ms: 100 }

@@ -131,8 +131,7 @@ export async function run(args: string[]): Promise<boolean> {
   const node = ['--node-url', named(rig.chain.url, 'node.example')]
   let times = none()
   const receiver = await startReceiver((ms) => times.notice.push(ms))
-  const threads = new Map<Phase, Worker>()
-  const helpers: Worker[] = []
+  const threads = new Map<Phase | 'buyer', Worker>()
   try {
     for (const role of ['api', 'worker'] as const) {
       const DATABASE_URL = asRole(named(rig.database_url, 'db.example'), `penstock_${role}`)
@@ -144,7 +143,7 @@ export async function run(args: string[]): Promise<boolean> {
     for (const phase of ['answered', 'silent'] as const)
       threads.set(phase, await startAttackers(rig, phase))
     const buyer = startBuyer(rig)
-    helpers.push(buyer)
+    threads.set('buyer', buyer)
     const readCpu = await cpuReader(rig)
     const all: Record<Phase, Times[]> = { quiet: [], answered: [], silent: [] }
     const cpu_ms: Record<Phase, number> = { quiet: 0, answered: 0, silent: 0 }
@@ -199,7 +198,7 @@ export async function run(args: string[]): Promise<boolean> {
       Math.max(to_answered, to_quiet) <= RATIO_MAX
     return failed.length === 0 && figures.every(holds)
   } finally {
-    await Promise.all([...threads.values(), ...helpers].map((thread) => thread.terminate()))
+    await Promise.all([...threads.values()].map((thread) => thread.terminate()))
     receiver.close()
     names.close()
     await rig.close()

@@ -3,16 +3,16 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import { TESTS } from 'penstock-service/events/webhooks/trial.ts'
 import { Penstock } from '../../packages/sdk/src/penstock.ts'
 
 /** A key, and the webhooks that it tries. */
 export type Attacker = { token: string; secret: string; ids: string[] }
 export type Order = { api_url: string; attackers: Attacker[] }
 
-/** A customer may try webhooks this often, after so many in a row. Faster calls are refused before
- *  any name is looked at, and what is measured are the names. */
-const PAUSE_MS = 7_200
-const IN_A_ROW = 20
+/** Faster calls are refused before any name is looked at, and what is measured are the names. */
+const PAUSE_MS = 1_000 / TESTS.per_second
+const IN_A_ROW = TESTS.burst
 
 const { api_url, attackers } = workerData as Order
 let goes_on = false

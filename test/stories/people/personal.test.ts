@@ -4,9 +4,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nameHash } from 'penstock-service/people/sign_in/tries.ts'
 import { booksFindings, worldOperator } from '../../harness/operator.ts'
 import { joinedByPassword, signedIn } from '../../harness/users.ts'
+import { Visitor } from '../../harness/visitor.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 type Copy = {
@@ -46,11 +46,12 @@ async function firm(world: World): Promise<{ firm: Customer; user_id: string }> 
   await visitor.ask('/v1/key/new', { name: `bot of ${WOMAN}`, scopes: ['read'] })
   await visitor.ask('/v1/settings/change', { billing: [FIRM, 'Way 1'] })
   // A try with another password: of whom it is, the name alone says.
-  await world.sql`
-    insert into sign_in (id, at, face, way, outcome, name_hash, count_hash, network, ip,
-      browser)
-    select id || 'x', at, face, way, 'failed', ${nameHash(SIGN_IN)}, 'x', network, '192.0.2.77', ''
-    from sign_in where user_id = ${user_id} limit 1`
+  const typed = { sign_in_name: SIGN_IN, password: 'another one', code: '000000' }
+  const { key } = await new Visitor(world.api, { ip: '192.0.2.77' }).call(
+    '/session/password',
+    typed,
+  )
+  assert.equal(key, 'auth.sign_in')
   return { firm, user_id }
 }
 
@@ -112,7 +113,7 @@ test('what names a person goes when it is asked for, but where the answer says',
   const world = await makeWorld(t)
   const { firm: customer, user_id } = await firm(world)
   const at = await worldOperator(world)
-  const names = [FIRM, WOMAN, SIGN_IN, 'wolpertinger', '192.0.2.77', nameHash(SIGN_IN)]
+  const names = [FIRM, WOMAN, SIGN_IN, 'wolpertinger', '192.0.2.77']
   await world.sql`
     update user_session set ip = '192.0.2.77', browser = ${`Browser of ${WOMAN}`}
     where user_id = ${user_id}`

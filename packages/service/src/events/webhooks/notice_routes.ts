@@ -49,6 +49,7 @@ import {
   retryNotice,
 } from './notices.ts'
 import {
+  TESTS,
   TESTS_AN_HOUR,
   type Needs as TrialNeeds,
   triggerTest,
@@ -94,9 +95,6 @@ function kindOf(kinds: readonly EventKind[], type: string, { scopes }: Customer)
 /** A receiver that never answers keeps each for seconds, and a turn of the server with it. */
 const TRIALS_AT_ONCE = 4
 const TRIAL_LIMITS = { running_max: 64, lane_waiting_max: 0, waiting_max: 0 }
-/** Of one customer in a process: at once, and a second after those. Each is an event, a notice and
- *  a record, whatever comes of the call, and others wait for the processor meanwhile. */
-const TESTS = { burst: 20, per_second: TESTS_AN_HOUR / 3_600 }
 const TOO_MANY_TESTS = refuses(LimitReached, `${TESTS_AN_HOUR} tests within an hour`, 'test')
 
 /** Throws TooManyRequests. */

@@ -37,6 +37,9 @@ export const WRITING = { running_max: 1, lane_waiting_max: 8, waiting_max: 256 }
 
 /** Of one customer in an hour: what did not happen is kept as long as what did. */
 export const TESTS_AN_HOUR = 500
+/** Of one customer in a process: at once, and a second after those. Each is an event, a notice and
+ *  a record, whatever comes of the call, and others wait for the processor meanwhile. */
+export const TESTS = { burst: 20, per_second: TESTS_AN_HOUR / 3_600 }
 const HOUR_MS = 3_600_000
 
 /** Notes and numbers an event of this kind that did not happen. A webhook that is named is told of

@@ -93,8 +93,9 @@ export function watchReadiness(needs: Needs): ReadinessWatch {
       name: 'look',
       rest_ms: LOOK_EVERY_MS,
       async run() {
-        const { identity, beat, opensAll, now: _, ...seen } = await lookAtServer()
-        const secrets_open = opensAll(await newestLately?.())
+        const { identity, beat, keys_open, now: _, ...seen } = await lookAtServer()
+        const newest = await newestLately?.()
+        const secrets_open = keys_open && (newest === undefined || opens(needs.seal, newest))
         await memory?.compare(sql, identity, beat)
         last = { ...seen, secrets_open, at_ms: clock.now().getTime() }
         if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
@@ -136,12 +137,11 @@ const readKnown = (sql: Sql, process_id: string | undefined) => sql<KnownRow>`
   from (values (1)) as one left join chain as c on true
     left join signing_key as k on k.sealed_private_key is not null`
 
-type NewestSecret = Awaited<ReturnType<typeof newestSecret>>
 type Seen = ServerSeen &
   Omit<Observation, 'secrets_open' | 'at_ms'> & {
     beat: BeatRow
-    /** Whether our keys open what is sealed, the newest secret among it. */
-    opensAll(newest: NewestSecret | undefined): boolean
+    /** Whether our sealing keys open the keys that sign receipts. */
+    keys_open: boolean
   }
 
 async function lookAt({ sql, seal, memory }: Needs): Promise<Seen> {
@@ -149,9 +149,8 @@ async function lookAt({ sql, seal, memory }: Needs): Promise<Seen> {
   const { now, standby, identity, schema, on_sale, beat, open, ...rest } = rows[0]!
   const { id: _, sealed_private_key: _key, ...chain_row } = rest
   const chain = chain_row.head_id === null ? undefined : chainOf(chain_row)
-  const opensAll = (newest: NewestSecret | undefined) =>
-    missingFor(seal, rows) === undefined && (newest === undefined || opens(seal, newest))
-  return { now, standby, identity, schema, chain, on_sale, beat: { beat, open }, opensAll }
+  const keys_open = missingFor(seal, rows) === undefined
+  return { now, standby, identity, schema, chain, on_sale, beat: { beat, open }, keys_open }
 }
 
 async function sayLoosened(sql: Sql, names: readonly string[], now: Date): Promise<void> {

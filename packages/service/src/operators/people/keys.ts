@@ -13,6 +13,7 @@ import { resealSigningKey } from '../../market/receipts/signing_keys.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
 import { requireCustomer, requireLockedCustomer } from '../../people/customers/customers.ts'
 import { Key } from '../../people/keys/forms.ts'
+import { lockOwner } from '../../people/keys/grants.ts'
 import {
   changeKey,
   issueKey,
@@ -243,12 +244,12 @@ async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
   return key
 }
 
-/** The customer before the key, as everywhere: what the key has made is limited, too, and no other
- *  is made meanwhile. */
-async function lockOwner(tx: Tx, key_id: string): Promise<void> {
-  await tx`
-    select 1 from customer where id = (select customer_id from api_key where id = ${key_id})
-    for no key update`
+/** Whose key it is: locked before the key, as everywhere. Throws Refused. */
+async function ownerOf(tx: Tx, key_id: string): Promise<{ customer_id: string }> {
+  const [owner] = await tx<{ customer_id: string }>`
+    select customer_id from api_key where id = ${key_id}`
+  if (!owner) throw refusal(`There is no key ${key_id}.`)
+  return owner
 }
 
 /** Puts other limits on a key that is not revoked. */
@@ -256,7 +257,8 @@ async function alterKey(
   tx: Tx,
   { key: key_id, at, ...typed }: LimitsBody & { key: string; at: Date },
 ): Promise<Change<Answer<Static<typeof ShownKey>>>> {
-  await lockOwner(tx, key_id)
+  // What it has made is limited with it, and no other is made meanwhile.
+  await lockOwner(tx, (await ownerOf(tx, key_id)).customer_id)
   const before = await requireKey(tx, key_id)
   if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
   const limits = readLimits(typed, at)
@@ -286,10 +288,7 @@ async function takeKey(
   tx: Tx,
   { id: key_id, at, ...how }: Omit<MakerEnd, 'customer_id'>,
 ): Promise<Change<Answer<Static<typeof RevokedKey>>>> {
-  const [owner] = await tx<{
-    customer_id: string
-  }>`select customer_id from api_key where id = ${key_id}`
-  if (!owner) throw refusal(`There is no key ${key_id}.`)
+  const owner = await ownerOf(tx, key_id)
   // The account is locked before the key, as everywhere; a start that comes later finds the key
   // revoked.
   const gone = await endWithMade(tx, { ...owner, id: key_id, at, ...how })

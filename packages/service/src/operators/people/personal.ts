@@ -16,7 +16,7 @@ import {
 import { eraseKeyNames } from '../../people/keys/user_keys.ts'
 import { eraseBilling } from '../../people/settings/settings.ts'
 import { forgetProofs } from '../../people/sign_in/joining.ts'
-import { forgetTries, nameHash } from '../../people/sign_in/tries.ts'
+import { forgetTries, nameHashOf } from '../../people/sign_in/tries.ts'
 import { reportUsers } from '../../people/users/forms.ts'
 import { erasePlaces } from '../../people/users/sessions.ts'
 import { eraseName, lockUsersOf, removeUser } from '../../people/users/users.ts'
@@ -42,10 +42,7 @@ const OF_USER: Readonly<Record<string, Source>> = {
     select made_at, used_at, ends_at, ended_at, ip, browser from user_session
     where user_id = ${id} order by id desc limit ${limit}`,
   async sign_ins(sql, { id, limit }): Rows {
-    const [user] = await sql<{ name: string | null }>`
-      select sign_in_name as name from service_user where id = ${id}`
-    // Of those with another password the name alone is known.
-    const name_hash = user?.name ? nameHash(user.name) : null
+    const name_hash = await nameHashOf(sql, id)
     return sql`
       select at, face, way, outcome, network, ip, browser from sign_in
       where user_id = ${id} or name_hash = ${name_hash} order by id desc limit ${limit}`
@@ -144,9 +141,7 @@ async function copyOf(
 
 /** Replaces or deletes the names of a user who has been removed, and the places. */
 async function eraseUser(tx: Tx, id: string): Promise<{ sessions: number; sign_ins: number }> {
-  const [user] = await tx<{ sign_in_name: string | null }>`
-    select sign_in_name from service_user where id = ${id}`
-  const sign_ins = await forgetTries(tx, { user_id: id, sign_in_name: user!.sign_in_name })
+  const sign_ins = await forgetTries(tx, id)
   await eraseName(tx, id)
   await forgetProofs(tx, id)
   return { sessions: await erasePlaces(tx, id), sign_ins }

@@ -270,8 +270,8 @@ export async function requireSeen(
   if (!seen) throw NotFound('key', 'There is no such key').absent('id', 'key of yours')
 }
 
-/** Nobody else counts the customer's keys meanwhile. */
-async function lockOwner(tx: Tx, customer_id: string): Promise<void> {
+/** Nobody else counts, makes or narrows the customer's keys meanwhile. */
+export async function lockOwner(tx: Tx, customer_id: string): Promise<void> {
   await tx`select 1 from customer where id = ${customer_id} for no key update`
 }
 

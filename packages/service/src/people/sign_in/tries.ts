@@ -14,7 +14,7 @@ import { type Clock, later } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import { firstIdAt, type NewId } from '../../lib/ids.ts'
 import { networkOf, wideNetworkOf } from '../../lib/networks.ts'
-import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Query, Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import type { Place } from '../users/sessions.ts'
 import type { Lane } from './passwords.ts'
@@ -179,21 +179,22 @@ export async function noteTry(
       where network = ${network} and at > ${later(clock, -NOTED_MS)} and outcome <> 'done')`
 }
 
-/** Forgets the tries of a user, those with another password among them: of these the name alone is
- *  known. */
-export async function forgetTries(
-  tx: Tx,
-  { user_id, sign_in_name }: { user_id: string; sign_in_name: string | null },
-): Promise<number> {
-  const name_hash = sign_in_name === null ? null : nameHash(sign_in_name)
+/** What tries with the name of a user are kept under, those that have failed among them: of these
+ *  nothing else says whose they are. Null: the user has no name to sign in with. */
+export async function nameHashOf(sql: Query, user_id: string): Promise<string | null> {
+  const [user] = await sql<{ sign_in_name: string | null }>`
+    select sign_in_name from service_user where id = ${user_id}`
+  const sign_in_name = user?.sign_in_name ?? null
+  return sign_in_name && hash('sha256', claimText({ sign_in_name, browser_id: undefined }))
+}
+
+/** Forgets the tries of a user who still has the name to sign in with. */
+export async function forgetTries(tx: Tx, user_id: string): Promise<number> {
+  const name_hash = await nameHashOf(tx, user_id)
   const gone = await tx`
     delete from sign_in where user_id = ${user_id} or name_hash = ${name_hash} returning 1`
   return gone.length
 }
-
-/** As tries with this name are kept. */
-export const nameHash = (sign_in_name: string): string =>
-  hash('sha256', claimText({ sign_in_name, browser_id: undefined }))
 
 /** Forgets tries that are older than `kept_days`. */
 export function pruneTriesStep(
