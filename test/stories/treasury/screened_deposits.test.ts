@@ -155,6 +155,11 @@ for (const recharge_at of ['inclusion', 'solid'] as const)
     const fates = await fatesOf(world, paid)
     assert.deepEqual([fates[0], fates[1]![0]], [['held', HIGH_RISK], 'delivered'])
     assert.equal(await world.energyLimit(mule.address), 0)
+    const { result } = (
+      await world.api.inject({ method: 'GET', url: `/deposits/${paid[0]}` })
+    ).json()
+    const [{ state, reason }] = result.deposits
+    assert.deepEqual([state, reason], ['held', null], 'strangers do not learn why')
   })
 
 test('where money of high risk is held, a deposit waits for the index', async (t) => {

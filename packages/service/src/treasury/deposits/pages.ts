@@ -10,7 +10,7 @@ import { printJson } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Page } from '../../platform/http/pages.ts'
 import { pageRefusal, success } from '../../platform/wire/replies.ts'
-import { BLOCKED, type Deposit, findRecharges, rechargesFrom } from './deposits.ts'
+import { BLOCKED, type Deposit, findRecharges, HIGH_RISK, rechargesFrom } from './deposits.ts'
 import { DepositForm, printDeposit } from './forms.ts'
 
 const Found = Type.Object({
@@ -29,10 +29,12 @@ const FromAddress = Type.Object({
   }),
 })
 
-/** Strangers do not learn whom the house has barred, by a list of its own too: the payment is held,
- *  as others are. */
+/** Strangers do not learn what screening has found about a sender, by the house's own list too: the
+ *  payment is held, as others are. */
+const OF_SCREENING: ReadonlySet<string | null> = new Set([BLOCKED, HIGH_RISK])
+
 const printPublic = (deposit: Deposit) =>
-  printDeposit(deposit.reason === BLOCKED ? { ...deposit, reason: null } : deposit)
+  printDeposit(OF_SCREENING.has(deposit.reason) ? { ...deposit, reason: null } : deposit)
 
 export function pages({ sql, clock }: { sql: Sql; clock: Clock }): Page[] {
   return [
