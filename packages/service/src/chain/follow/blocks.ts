@@ -18,8 +18,10 @@ import {
 const KEPT = 2_000
 
 /** Forgets the blocks above `keep`, as if they had never been seen: what was in them may be in
- *  others. */
+ *  others. Readers that are at work end before, and others begin after: one that had read a block
+ *  which goes now would move its cursor past it later, and never read the one in its place. */
 export async function takeBack(tx: Tx, keep: number): Promise<void> {
+  await tx`lock table cursor in exclusive mode`
   const [top] = await tx<{ id: string; time: Date; confirmed_number: bigint }>`
     select block.id, block.time, chain.confirmed_number from block, chain where number = ${keep}`
   if (!top) return beginAgain(tx, keep)

@@ -3,16 +3,20 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { emptyTables, freshDatabase } from 'penstock-test/harness/database.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Node, type Transport, tronNode } from '../node/node.ts'
-import { pruneStep, type StoredBlock } from './blocks.ts'
-import { readBlocks, readSolidBlocks } from './cursors.ts'
+import { pruneStep, type StoredBlock, takeBack } from './blocks.ts'
+import { joinReaders, type ReadStep, readBlocks, readSolidBlocks } from './cursors.ts'
 import { chainPace, follow, followStep, type Needs } from './follower.ts'
 import { chainState } from './progress.ts'
+
+/** Long enough for a statement to begin, and to wait for a lock that another holds. */
+const LOCKED_MS = 200
 
 class Bench {
   readonly scene: Scene
@@ -314,6 +318,60 @@ test('a reader of the head reads again what a fork has replaced', async (t) => {
   )
   assert.notEqual(again[0]!.id, before.at(-2)!.id)
 })
+
+for (const begins of ['before the fork is known', 'while it is taken back'])
+  test(`a reader of the head that begins ${begins} reads what comes in its place`, async (t) => {
+    const one = await bench(t)
+    await one.catchUp()
+    await readAll(one.sql, 'reader', 'head')
+    one.scene.mine(2)
+    await one.catchUp()
+    const before = begins === 'before the fork is known'
+    if (!before) await readAll(one.sql, 'reader', 'head')
+    const reader = { name: 'reader', side: 'head' } as const
+    const steps = joinReaders(one.sql, [
+      {
+        ...followStep(one.needs),
+        name: 'arrive',
+        reads: { ...reader, work: (_tx, blocks) => work(blocks) },
+      } as ReadStep,
+    ])
+    const read: string[] = []
+    let [reached, goOn] = [() => {}, () => {}]
+    const reading = new Promise<void>((resolve) => (reached = resolve))
+    const waiting = new Promise<void>((resolve) => (goOn = resolve))
+    async function work(blocks: readonly StoredBlock[]) {
+      read.push(...blocks.map(({ id }) => id))
+      reached()
+      if (before) await waiting
+    }
+    const keep = one.scene.devchain.head.header.number - 2
+    one.scene.devchain.reorganize(2, true)
+    let [taking, joined]: [Promise<void>, Promise<unknown>] = [Promise.resolve(), Promise.resolve()]
+    if (before) {
+      joined = steps[0]!.run()
+      await reading
+      taking = one.sql.begin((tx) => takeBack(tx, keep))
+      await delay(LOCKED_MS)
+      goOn()
+    } else
+      taking = one.sql.begin(async (tx) => {
+        await takeBack(tx, keep)
+        joined = steps[0]!.run()
+        await delay(LOCKED_MS)
+      })
+    await taking
+    await joined
+    await one.catchUp()
+    read.length = 0
+    while (await steps[0]!.run()) {}
+    const { chain, head } = one.scene.devchain
+    const ids = Array.from(
+      { length: head.header.number - keep },
+      (_, i) => chain.block(keep + 1 + i)!.id,
+    )
+    assert.deepEqual(read, ids)
+  })
 
 test('several readers at once: each block is read once by each name', async (t) => {
   const one = await bench(t)
