@@ -77,6 +77,8 @@ export async function runMostOperations(
       'subscriptions list',
       'pool show',
       'pool forecast',
+      'pool costs',
+      'pool capital 7.5',
       'chain show',
       'signer status',
     ].map(split),

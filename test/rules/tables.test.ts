@@ -28,7 +28,7 @@ const TABLES: Record<string, string> = {
     'flow_asset flow_block flow_carried flow_carried_from flow_checkpoint flow_checkpoint_part ' +
     'flow_deposit flow_deposit_found flow_deposit_revoked flow_freeze flow_generation flow_hub ' +
     'flow_reach flow_sent flow_sent_part',
-  'market/pool': 'pool pool_wallet delegation activation activation_float',
+  'market/pool': 'pool pool_wallet delegation activation activation_float capital',
   'market/prices': 'price fee service aml_price aml_service',
   'market/orders': 'orders',
   'market/quotes': 'offer quote',

@@ -423,8 +423,12 @@ create table attempt (
   uncovered boolean default false not null,
   refused_at timestamptz,
   block_id text,
+  fee_sun bigint,
+  bandwidth bigint,
+  energy bigint,
   constraint attempt_pkey primary key (id),
   constraint attempt_tx_id_unique unique (tx_id),
+  constraint attempt_cost check ((fee_sun is null) = (bandwidth is null) and (fee_sun is null) = (energy is null) and (fee_sun is null or block_number is not null) and fee_sun >= 0 and bandwidth >= 0 and energy >= 0),
   constraint attempt_in_a_block check ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null)),
   constraint attempt_signed_has_bytes check ((tx_id is null) = (signed is null) and (tx_id is null) = (expires_at is null) and (state <> 'new' or tx_id is null) and ((state in ('new', 'dead')) or tx_id is not null)),
   constraint attempt_state check (state in ('new', 'signed', 'sent', 'included', 'solid', 'dead'))
@@ -493,6 +497,16 @@ create table brand (
   constraint brand_name_length check (length(name) >= 1 and length(name) <= 40),
   constraint brand_support_length check (length(support) >= 1 and length(support) <= 200),
   constraint brand_terms_url_length check (length(terms_url) >= 1 and length(terms_url) <= 1000)
+);
+
+create table capital (
+  one boolean default true not null,
+  hundredths integer not null,
+  set_at timestamptz not null,
+  set_by text not null,
+  constraint capital_pkey primary key (one),
+  constraint capital_hundredths check (hundredths >= 0 and hundredths <= 10000),
+  constraint capital_one check (one)
 );
 
 create table chain (
@@ -1454,9 +1468,12 @@ create table pool_wallet (
   carries bigint not null,
   recovering bigint default 0 not null,
   recovers_seconds bigint default 86400 not null,
+  staked_sun bigint,
+  votes bigint,
   constraint pool_wallet_pkey primary key (address, resource),
   constraint pool_wallet_resource foreign key (resource) references pool(resource),
-  constraint pool_wallet_recovers check (recovering >= 0 and recovers_seconds > 0)
+  constraint pool_wallet_recovers check (recovering >= 0 and recovers_seconds > 0),
+  constraint pool_wallet_stake check (staked_sun >= 0 and votes >= 0)
 );
 
 create table price (

@@ -184,6 +184,15 @@ export type Operations = {
   'pool forecast': { body: { hours?: number; every?: number }; reply: { resource: string;
     minutes: number; free: number; free_if_used: number; least_order: number | null;
     most_sold: number }[] }
+  'pool costs': { body: { hours?: number }; reply: { since: string; hours: number; lines: {
+    kind: string; orders: number; units: number; transactions: number; unknown: number;
+    bandwidth: number; burned_sun: number; revenue_sun: number; order_burned_sun: number | null;
+    revenue_1000_sun: number | null; burned_1000_sun: number | null;
+    capital_1000_sun: number | null; votes_1000_sun: number | null;
+    cost_1000_sun: number | null }[]; capital: { percent: string; staked_sun: number;
+    day_sun: number }; votes: { power: number; cast: number; earned_day_sun: number;
+    forgone_day_sun: number | null }; day: { revenue_sun: number; burned_sun: number;
+    capital_sun: number; votes_sun: number; left_sun: number } } }
   'chain show': { body: object; reply: { head_number: number; head_id: string; head_time: string;
     solid_number: number; confirmed_number: number; unconfirmed_since: string | null;
     disputed_number: number | null; behind: number; seen_at: string; head_seen_at: string;

@@ -12,6 +12,7 @@ import { clockText } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
 import { type Reply, type Row, trx, useRun } from '../calls/calls.ts'
+import { Costs } from './pool_costs.tsx'
 
 type Pool = Reply<'pool show'>
 type ForecastPoint = Row<'pool forecast'>
@@ -55,6 +56,7 @@ export default function PoolPage() {
             )
           }
         </Answer>
+        <Costs />
       </div>
     </>
   )

@@ -73,6 +73,7 @@ export const FAMILIES = [
   'bound',
   'call',
   'category',
+  'cost',
   'direction',
   'duty',
   'entry',

@@ -368,7 +368,7 @@ test('a transaction that a block has as failed is not included', async (t) => {
     call: undefined,
   }
   await world.sql.begin(async (tx) =>
-    includeAttempts(tx, { ...head, ...nothing, transactions: [failed] }),
+    includeAttempts(tx, { ...head, ...nothing, transactions: [failed] }, []),
   )
   assert.equal((await look(world, id)).state, 'signed')
 })

@@ -21,7 +21,7 @@ import type { NewId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import type { Block, Node } from '../node/node.ts'
+import type { Block, Node, Receipt } from '../node/node.ts'
 import type { Signer, SignInput, SignOutcome } from '../signing/signer.ts'
 import { chainState, isCurrent } from './progress.ts'
 
@@ -370,15 +370,24 @@ export async function withdrawAttempts(
   return dead.length > 0
 }
 
-/** signed, sent -> included: a block of the branch has them. */
-export function includeAttempts(tx: Tx, block: Block): void {
-  const succeeded = block.transactions.filter((one) => one.succeeded).map((one) => one.tx_id)
+/** signed, sent -> included: a block of the branch has them. `receipts` say what they have cost,
+ *  in the order of the transactions. */
+export function includeAttempts(tx: Tx, block: Block, receipts: readonly Receipt[]): void {
+  const { transactions, number, time, id } = block
+  const succeeded = transactions.flatMap((one, i) =>
+    one.succeeded ? [{ tx_id: one.tx_id, receipt: receipts[i] }] : [],
+  )
   if (succeeded.length === 0) return
+  const ids = succeeded.map(({ tx_id }) => tx_id)
+  const column = (name: 'fee_sun' | 'bandwidth' | 'energy') =>
+    succeeded.map(({ receipt }) => receipt?.[name] ?? null)
   tx.send`
-    update attempt set state = 'included', block_number = ${block.number},
-      block_time = ${block.time}, block_id = ${block.id}
-    where state in ('signed', 'sent') and id in (
-      select id from attempt where tx_id = any(${succeeded}) order by id for no key update)`
+    update attempt set state = 'included', block_number = ${number}, block_time = ${time},
+      block_id = ${id}, fee_sun = cost.fee_sun, bandwidth = cost.bandwidth, energy = cost.energy
+    from unnest(${ids}::text[], ${column('fee_sun')}::bigint[], ${column('bandwidth')}::bigint[],
+                ${column('energy')}::bigint[]) as cost (tx_id, fee_sun, bandwidth, energy)
+    where attempt.tx_id = cost.tx_id and state in ('signed', 'sent') and attempt.id in (
+      select id from attempt where tx_id = any(${ids}) order by id for no key update)`
 }
 
 /** included -> sent: a fork took the blocks above `keep` back. The same bytes may still get into
@@ -386,7 +395,7 @@ export function includeAttempts(tx: Tx, block: Block): void {
 export async function revertAttempts(tx: Tx, keep: number): Promise<void> {
   await tx`
     update attempt set state = 'sent', block_number = null, block_time = null, block_id = null,
-      uncovered = true
+      fee_sun = null, bandwidth = null, energy = null, uncovered = true
     where state = 'included' and id in (
       select id from attempt where state = 'included' and block_number > ${keep}
       order by id for no key update)`

@@ -58,7 +58,7 @@ export function storeBlock(tx: Tx, block: ReadBlock): void {
   if (block.hidden_in !== undefined && giver !== undefined) {
     noteHiding(tx, { node: giver, number: block.number, tx_id: block.hidden_in, time: block.time })
   }
-  includeAttempts(tx, block)
+  includeAttempts(tx, block, block.receipts)
 }
 
 /** A node does not show what contracts send. */

@@ -25,7 +25,7 @@ function read(
   const transactions = [transaction]
   const moved = { transfers: [], asset_transfers: [] }
   const block: Block = { ...head, read_from: new Set(), transactions, ...moved }
-  const nothing = { fee_sun: 0n, energy: 0n, staked: 0n, internal_shown: 0 }
+  const nothing = { fee_sun: 0n, bandwidth: 0n, energy: 0n, staked: 0n, internal_shown: 0 }
   const lists = { logs: [], internal: [], unknown_internal: [] }
   return contentsOf(new Set(), block, [{ tx_id: 'tx', ...nothing, ...lists, ...receipt }])
 }

@@ -55,7 +55,11 @@ export type Contents = {
 
 /** `hidden_in`: a transaction of which the node that gave the receipts does not show what its
  *  contracts did. */
-export type ReadBlock = Block & { contents: Contents; hidden_in: string | undefined }
+export type ReadBlock = Block & {
+  contents: Contents
+  receipts: readonly Receipt[]
+  hidden_in: string | undefined
+}
 
 /** A block with what is kept of it. */
 export function contentsOf(
@@ -111,7 +115,7 @@ export function contentsOf(
       contents.unknown.push({ ...more, asset, tx_id, kind: 'internal', index: 0 })
     }
   }
-  return { ...block, contents, hidden_in }
+  return { ...block, contents, receipts, hidden_in }
 }
 
 function noteEvent(

@@ -51,6 +51,8 @@ export type Receipt = {
   tx_id: string
   /** What the network took of its owner for it, in sun. */
   fee_sun: bigint
+  /** The bandwidth that it took, allowed or staked; what TRX was burned for is none of it. */
+  bandwidth: bigint
   energy: bigint
   /** What of it was paid with energy that was there, its own or delegated to it. */
   staked: bigint
@@ -221,10 +223,12 @@ export function receiptsOf(answer: unknown, where: string): Receipt[] {
     const energy = BigInt(integer(receipt.energy_usage_total ?? 0, tx_id))
     const staked = BigInt(integer(receipt.energy_usage ?? 0, tx_id))
     const fee_sun = BigInt(integer(given.fee ?? 0, tx_id))
+    const bandwidth = BigInt(integer(receipt.net_usage ?? 0, tx_id))
     const { transfers, unknown, shown } = internalsOf(given.internal_transactions ?? [], tx_id)
     return {
       tx_id,
       fee_sun,
+      bandwidth,
       energy,
       staked,
       logs,

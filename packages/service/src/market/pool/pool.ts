@@ -13,8 +13,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'penstock-tron/address.ts'
-import type { Recovery } from '../../chain/node/account_answers.ts'
-import type { BlockHead, Node, Resource } from '../../chain/node/node.ts'
+import type { AccountState, BlockHead, Node, Resource } from '../../chain/node/node.ts'
 import { DELEGATION_MAX_SUN } from '../../chain/signing/signer.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
@@ -224,9 +223,8 @@ export function surveyStep({
           pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)),
         )
         if (!ratio) continue
-        const recovering = accounts.map((account) => account.recovering[resource])
         const more = await sql.begin((tx) =>
-          noteSurvey(tx, { resource, pool, found, carries, recovering, ratio, head }),
+          noteSurvey(tx, { resource, pool, found, carries, accounts, ratio, head }),
         )
         grew = grew || more
       }
@@ -254,7 +252,7 @@ type Survey = {
    *  what it takes back. */
   found: bigint[]
   carries: bigint[]
-  recovering: Recovery[]
+  accounts: readonly AccountState[]
   ratio: Ratio
   head: BlockHead
 }
@@ -294,22 +292,27 @@ export function useRoom(tx: Tx, amounts: Readonly<Record<Resource, bigint>>): vo
 /** True when there is more room than before. */
 async function noteSurvey(
   tx: Tx,
-  { resource, pool, found, carries, recovering, ratio, head }: Survey,
+  { resource, pool, found, carries, accounts, ratio, head }: Survey,
 ): Promise<boolean> {
+  const recovering = accounts.map((account) => account.recovering[resource])
+  const staked = accounts.map(({ staked_sun }) => staked_sun[resource])
+  const votes = accounts.map((account) => account.votes.reduce((sum, { count }) => sum + count, 0n))
   tx.send`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
   tx.send`
     insert into pool_wallet (address, resource, room_sun, carries, recovering, recovers_seconds,
-      block_number, block_time)
-    select address, ${resource}, room_sun, carries, recovering, recovers_seconds, ${head.number},
-      ${head.time}
+      staked_sun, votes, block_number, block_time)
+    select address, ${resource}, room_sun, carries, recovering, recovers_seconds, staked_sun, votes,
+      ${head.number}, ${head.time}
     from unnest(${pool}::text[], ${found}::bigint[], ${carries}::bigint[],
       ${recovering.map(({ units }) => units)}::bigint[],
-      ${recovering.map(({ seconds }) => seconds)}::bigint[])
-      as w (address, room_sun, carries, recovering, recovers_seconds)
+      ${recovering.map(({ seconds }) => seconds)}::bigint[], ${staked}::bigint[],
+      ${votes}::bigint[])
+      as w (address, room_sun, carries, recovering, recovers_seconds, staked_sun, votes)
     order by address
     on conflict (address, resource) do update set room_sun = excluded.room_sun,
       carries = excluded.carries,
       recovering = excluded.recovering, recovers_seconds = excluded.recovers_seconds,
+      staked_sun = excluded.staked_sun, votes = excluded.votes,
       block_number = excluded.block_number, block_time = excluded.block_time`
   const [{ rooms }, [before]] = await Promise.all([
     lockRooms(tx, resource),

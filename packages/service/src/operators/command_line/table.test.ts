@@ -50,7 +50,7 @@ const WORDS: Record<string, string> = {
   accounts: 'export',
   subscriptions: 'list show stop',
   attempts: 'list show',
-  pool: 'show forecast stakes',
+  pool: 'show forecast stakes costs capital',
   chain: 'show',
   signer: 'stop go status',
   wallets:

@@ -46,6 +46,7 @@ import {
 } from '../../platform/wire/schemas.ts'
 import { poolStakeOperations } from '../chain/stakes.ts'
 import { change, LIMIT, look, momentOf, paging } from '../table/operation.ts'
+import { costOperations } from './costs.ts'
 
 /** A part of a list by time. */
 export const period = {
@@ -395,6 +396,7 @@ export const chainOperations = [
     },
   }),
   ...poolStakeOperations,
+  ...costOperations,
   look({
     path: '/operator/chain/show',
     summary: 'how far the chain has been followed, and how far each reader of blocks is',
