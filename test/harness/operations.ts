@@ -111,6 +111,8 @@ export async function runMostOperations(
     ...['prices remove energy 32000-130999', 'fees list', 'fees history'].map(split),
     ...['fees set aml_hash 1.6', 'plans list', 'plans set unlimited_energy --price 3'].map(split),
     ...['plans history', 'plans remove energy_pack_100', 'services list'].map(split),
+    ...['price-rules show', 'price-rules preview energy 80=10 --margin 20'].map(split),
+    ...['price-rules set energy 80=10 --margin 20', 'price-rules show'].map(split),
     ...['services off energy', 'services on --all', 'services history'].map(split),
     ...[
       'offers show',

@@ -29,7 +29,7 @@ const TABLES: Record<string, string> = {
     'flow_deposit flow_deposit_found flow_deposit_revoked flow_freeze flow_generation flow_hub ' +
     'flow_reach flow_sent flow_sent_part',
   'market/pool': 'pool pool_wallet delegation activation activation_float capital',
-  'market/prices': 'price fee service aml_price aml_service',
+  'market/prices': 'price price_rule fee service aml_price aml_service',
   'market/orders': 'orders',
   'market/quotes': 'offer quote',
   'people/pairing': 'pairing',

@@ -98,6 +98,17 @@ const OPINIONS: readonly Opinion[] = [
   },
   {
     why:
+      'How much the rule of an operator raises prices, within its bounds: what is in force is ' +
+      'worked out by the database from the prices that were set, and is never below them.',
+    tables: {
+      price_rule: {
+        worker:
+          'update of floor_sun refused_sun floor_at raise_percent full_percent raised_at looked_at',
+      },
+    },
+  },
+  {
+    why:
       'A key, its cap and what it has spent bound what is bought in the name of its customer, ' +
       'for what he has and at the price in force.',
     tables: {

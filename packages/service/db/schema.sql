@@ -1486,13 +1486,36 @@ create table price (
   since timestamptz default now() not null,
   until timestamptz,
   changed_by text not null,
+  base_sun bigint,
   constraint price_pkey primary key (id),
   constraint price_bandwidth_once exclude using gist (int8range(min_amount, max_amount, '[]') with &&) where (resource = 'bandwidth' and until is null),
   constraint price_energy_once exclude using gist (int8range(min_amount, max_amount, '[]') with &&) where (resource = 'energy' and until is null),
   constraint price_duration check (duration_hours = 1),
   constraint price_positive check (price_sun > 0),
+  constraint price_raised check (base_sun > 0 and base_sun < price_sun),
   constraint price_range check (min_amount > 0 and max_amount >= min_amount),
   constraint price_resource check (resource in ('energy', 'bandwidth'))
+);
+
+create table price_rule (
+  resource text not null,
+  margin_percent integer,
+  steps jsonb not null,
+  floor_sun bigint,
+  refused_sun bigint,
+  floor_at timestamptz,
+  raise_percent integer default 0 not null,
+  full_percent integer default 0 not null,
+  raised_at timestamptz not null,
+  looked_at timestamptz not null,
+  set_at timestamptz not null,
+  set_by text not null,
+  constraint price_rule_pkey primary key (resource),
+  constraint price_rule_floor check (floor_sun > 0 and refused_sun > 0),
+  constraint price_rule_full check (full_percent >= 0 and full_percent <= 100),
+  constraint price_rule_margin check (margin_percent >= 0 and margin_percent <= 1000),
+  constraint price_rule_raise check (raise_percent >= 0 and raise_percent <= 1000),
+  constraint price_rule_resource check (resource in ('energy', 'bandwidth'))
 );
 
 create table process (
@@ -2184,6 +2207,14 @@ AS $function$
       and q.expires_at < q.made_at + interval '10 minutes'))
 $function$;
 
+CREATE OR REPLACE FUNCTION raised_sun(base bigint, raise integer, least_sun bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+    select greatest((base * (100 + raise) + 99) / 100, least_sun)
+  $function$;
+
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2191,6 +2222,41 @@ AS $function$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
+
+CREATE OR REPLACE FUNCTION reprice()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  tier record;
+begin
+  lock table price in share row exclusive mode;
+  for tier in
+    select p.id, p.min_amount, p.max_amount, p.price_sun, p.since,
+      coalesce(p.base_sun, p.price_sun) as base,
+      ruled_sun(new.resource, coalesce(p.base_sun, p.price_sun)) as ruled
+    from price as p where p.resource = new.resource and p.until is null order by p.min_amount
+  loop
+    continue when tier.ruled = tier.price_sun;
+    update price set until = greatest(new.looked_at, tier.since) where id = tier.id;
+    insert into price (resource, min_amount, max_amount, price_sun, base_sun, since, changed_by)
+    values (new.resource, tier.min_amount, tier.max_amount, tier.ruled,
+      nullif(tier.base, tier.ruled), new.looked_at, 'price rules');
+  end loop;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION ruled_sun(wanted text, base bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce((
+    select raised_sun(base, r.raise_percent, r.floor_sun) from price_rule as r
+    where r.resource = wanted), base)
+$function$;
 
 CREATE OR REPLACE FUNCTION set_role_password(role text, verifier text)
  RETURNS void
@@ -2379,6 +2445,8 @@ create trigger operator_action_is_chained before insert on operator_action for e
 create trigger operator_action_is_not_truncated before truncate on operator_action for each statement execute function refuse_change();
 
 create trigger policy_is_append_only before delete or update on policy for each row execute function refuse_change();
+
+create trigger price_rule_reprices after update on price_rule for each row when (old.floor_sun is distinct from new.floor_sun or old.raise_percent <> new.raise_percent) execute function reprice();
 
 create trigger transfer_adds_to_accounts after insert on transfer referencing new table as made for each statement execute function add_to_account_sums();
 

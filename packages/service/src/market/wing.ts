@@ -16,6 +16,7 @@ import { activationsLeft } from './pool/activations.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
 import { priceKinds } from './prices/forms.ts'
+import { repriceStep } from './prices/price_rules.ts'
 import { priceReader } from './prices/prices.ts'
 import { routes as priceRoutes } from './prices/routes.ts'
 import { forecastRoute } from './quotes/forecast.ts'
@@ -53,6 +54,7 @@ export const MARKET_STEPS = {
   confirm_uses: 'Looks at what was used again when its block is confirmed',
   supply: 'Orders for the addresses of subscriptions what they lack',
   withdraw_supply: 'Takes back what subscriptions have that have ended or rest',
+  reprice: 'Raises prices by their rules: to a floor by cost, and as the pool fills',
   prune_quotes: 'Forgets quotes that were not used, an hour after their end',
 }
 declare module '../platform/steps/step.ts' {
@@ -104,6 +106,7 @@ export function marketWing({ sql: long_sql, steps_sql, api_sql: sql, ...needs }:
       confirmUsesStep({ sql: steps_sql, clock }),
       supplyStep({ sql: steps_sql, clock, node, tryOrder }),
       withdrawSupplyStep({ sql: steps_sql, clock }),
+      repriceStep({ sql: long_sql, clock }),
       pruneQuotesStep({ sql: long_sql, clock }),
     ],
     prices,

@@ -29,6 +29,7 @@ import {
   orderOperations,
   subscriptionOperations,
 } from './market/orders.ts'
+import { priceRuleOperations } from './market/price_rules.ts'
 import { priceOperations, serviceOperations } from './market/prices.ts'
 import { proofOperations } from './market/proofs.ts'
 import { receiptOperations } from './market/receipts.ts'
@@ -77,6 +78,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...earningOperations,
   ...receiptOperations,
   ...priceOperations,
+  ...priceRuleOperations,
   ...serviceOperations,
   ...orderOperations,
   ...proofOperations,

@@ -88,15 +88,15 @@ export type Operations = {
   'earnings list': { body: { days?: number }; reply: { day: string; service: string;
     charges: number; earned_sun: number }[] }
   'prices list': { body: object; reply: { resource: 'energy' | 'bandwidth'; min_amount: number;
-    max_amount: number; price_sun: number; since: string; changed_by: string;
-    cost_of_min_sun: number; cost_of_max_sun: number }[] }
+    max_amount: number; price_sun: number; base_sun: number | null; since: string;
+    changed_by: string; cost_of_min_sun: number; cost_of_max_sun: number }[] }
   'prices burning': { body: object; reply: { energy_sun: number | null;
     bandwidth_sun: number | null } }
   'prices set': { body: { resource: 'energy' | 'bandwidth'; tiers?: { min_amount: number;
     max_amount: number; price_sun: number }[]; replace?: boolean; yes?: boolean; reason: string };
     reply: { resource: 'energy' | 'bandwidth'; min_amount: number; max_amount: number;
-    price_sun: number; since: string; changed_by: string; cost_of_min_sun: number;
-    cost_of_max_sun: number }[] }
+    price_sun: number; base_sun: number | null; since: string; changed_by: string;
+    cost_of_min_sun: number; cost_of_max_sun: number }[] }
   'prices preview': { body: { resource: 'energy' | 'bandwidth'; tiers?: { min_amount: number;
     max_amount: number; price_sun: number }[]; replace?: boolean; hours?: number }; reply: {
     min_amount: number; max_amount: number; price_sun_before: number | null;
@@ -104,13 +104,29 @@ export type Operations = {
     after_sun: number }[] }
   'prices history': { body: { resource?: 'energy' | 'bandwidth'; limit?: number }; reply: {
     resource: 'energy' | 'bandwidth'; min_amount: number; max_amount: number; price_sun: number;
-    since: string; until: string | null; changed_by: string }[] }
+    base_sun: number | null; since: string; until: string | null; changed_by: string }[] }
   'fees list': { body: object; reply: { name: string; price_sun: number; since: string;
     changed_by: string }[] }
   'plans list': { body: object; reply: { id: number; key: string; name: string;
     activation_fee_sun: number; initial_price_sun: number; price_sun: number; included: number;
     transactions_limit: number; duration_days: number; energy_per_transaction: number;
     idle_hours: number; since: string; until: string | null; changed_by: string }[] }
+  'price-rules show': { body: object; reply: { resource: string; margin_percent: number | null;
+    steps: { full_percent: number; raise_percent: number }[]; floor_sun: number | null;
+    refused_sun: number | null; floor_at: string | null; raise_percent: number;
+    full_percent: number; raised_at: string; looked_at: string; set_at: string; set_by: string }[] }
+  'price-rules preview': { body: { resource: 'energy' | 'bandwidth'; steps?: { full_percent: number;
+    raise_percent: number }[]; margin?: number }; reply: { cost_1000_sun: number;
+    floor_1000_sun: number | null; orders: number; units: number; since: string | null;
+    base_sun: number; with_floor_sun: number; with_steps_sun: number; with_both_sun: number;
+    below_floor: number; steps: { full_percent: number; raise_percent: number;
+    orders: number }[] } }
+  'price-rules set': { body: { resource: 'energy' | 'bandwidth'; steps?: { full_percent: number;
+    raise_percent: number }[]; margin?: number; none?: boolean; reason: string }; reply: {
+    resource: string; margin_percent: number | null; steps: { full_percent: number;
+    raise_percent: number }[]; floor_sun: number | null; refused_sun: number | null;
+    floor_at: string | null; raise_percent: number; full_percent: number; raised_at: string;
+    looked_at: string; set_at: string; set_by: string }[] }
   'services list': { body: object; reply: { name: string; on_sale: boolean; changed_by: string }[] }
   'services on': { body: { names?: string[]; all?: boolean; reason: string }; reply: { name: string;
     on_sale: boolean; changed_by: string }[] }

@@ -13,6 +13,7 @@ import { mayChange, type Reply, trx, useRun } from '../calls/calls.ts'
 import { Fees, Plans } from './fees.tsx'
 import { OnSale } from './on_sale.tsx'
 import { PriceChange, rangeText, type Tier } from './price_change.tsx'
+import { PriceRules } from './price_rules.tsx'
 import { PriceSteps } from './price_steps.tsx'
 
 type BurnCosts = Reply<'prices burning'>
@@ -46,6 +47,7 @@ export default function Prices() {
           />
         )}
         <PriceSteps tiers={tiers.answer.value} burning_sun={costs?.energy_sun ?? null} />
+        <PriceRules onDone={() => void tiers.again()} />
         <OnSale />
         <Fees />
         <Plans />

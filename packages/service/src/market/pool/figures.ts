@@ -1,6 +1,6 @@
 // What the pool can deliver, and what each wallet has out.
 
-import type { Sql } from '../../platform/database/sql.ts'
+import type { Query, Sql } from '../../platform/database/sql.ts'
 
 export type PoolRow = {
   resource: string
@@ -15,7 +15,7 @@ export type PoolRow = {
   units_per_1000_trx: bigint | null
 }
 
-export async function poolRows(sql: Sql): Promise<PoolRow[]> {
+export async function poolRows(sql: Query): Promise<PoolRow[]> {
   return sql<PoolRow>`
     select p.resource, room, reserved, room - reserved as free, coalesce(sum(d.amount),
       0)::bigint as out,

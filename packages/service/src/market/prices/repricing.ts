@@ -5,7 +5,7 @@ import { firstIdAt } from '../../lib/ids.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { NewTier } from './forms.ts'
 import { charge } from './prices.ts'
-import { planTiers, tiersOf } from './tiers.ts'
+import { planTiers, ruledTiers, tiersOf } from './tiers.ts'
 
 /** What was ordered within one tier, and what it costs at the tiers in force and at the others. */
 export type RepricedTier = {
@@ -32,7 +32,7 @@ export async function repriceOrders(
   const { resource, since } = wanted
   const before = await tiersOf(sql, resource)
   const { fresh, staying } = planTiers(before, wanted)
-  const after: NewTier[] = [...fresh, ...staying]
+  const after: NewTier[] = [...(await ruledTiers(sql, resource, fresh)), ...staying]
   const amounts = await sql<Amount>`
     select amount, count(*) as orders from (
       select case when ${resource} = 'energy' then energy else bandwidth end as amount from orders

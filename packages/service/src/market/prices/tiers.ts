@@ -19,15 +19,22 @@ export type PriceRow = {
   max_amount: bigint
   /** Of 1000 units. */
   price_sun: bigint
+  /** The price that was set, where a rule has raised it; null: that is the price. */
+  base_sun: bigint | null
   since: Date
   until: Date | null
   changed_by: string
 }
 
+/** The price that was set, whatever a rule makes of it. */
+export const baseOf = ({ price_sun, base_sun }: Pick<PriceRow, 'price_sun' | 'base_sun'>) =>
+  base_sun ?? price_sun
+
 /** The tiers in force, by resource and amount, with what common amounts cost. */
 export async function pricesInForce(sql: Sql | Tx) {
   const rows = await sql<PriceRow>`
-    select resource, min_amount, max_amount, price_sun, since, until, changed_by from price
+    select resource, min_amount, max_amount, price_sun, base_sun, since, until, changed_by
+    from price
     where until is null order by resource desc, min_amount`
   return rows.map(({ until: _, ...row }) => ({ ...row, ...examples(row) }))
 }
@@ -67,7 +74,7 @@ function priceChanges(fresh: readonly NewTier[], before: readonly PriceRow[]): P
     const olds = before.filter((old) => overlap(old, tier))
     const change = { what: rangeText(tier), after: tier.price_sun }
     if (olds.length === 0) return [{ ...change, before: undefined }]
-    return olds.map(({ price_sun }) => ({ ...change, before: price_sun }))
+    return olds.map((old) => ({ ...change, before: baseOf(old) }))
   })
 }
 
@@ -79,22 +86,45 @@ export async function setPrices(
   wanted: TierChange,
 ): Promise<Change<PriceRow[]> & { changes: PriceChange[] }> {
   const { resource, tiers, replace, confirmed, at, changed_by } = wanted
-  // Operators change prices one after another; readers are not held up.
-  await tx`lock table price in share row exclusive mode`
+  await lockPrices(tx, resource)
   const before = await tiersOf(tx, resource)
   const { ended, fresh } = planTiers(before, { resource, tiers, replace })
   const changes = priceChanges(fresh, before)
   requireWithin(changes, BOUNDS[resource], confirmed)
   for (const { min_amount } of ended) await endTier(tx, { resource, min_amount, at })
   for (const { min_amount, max_amount, price_sun } of fresh) {
+    // What a rule makes of it is in force at once.
     await tx`
-      insert into price (resource, min_amount, max_amount, price_sun, since, changed_by)
-      values (${resource}, ${min_amount}, ${max_amount}, ${price_sun}, ${at}, ${changed_by})`
+      insert into price (resource, min_amount, max_amount, price_sun, base_sun, since, changed_by)
+      select ${resource}, ${min_amount}, ${max_amount}, ruled,
+        nullif(${price_sun}::bigint, ruled), ${at}, ${changed_by}
+      from (select ruled_sun(${resource}, ${price_sun}) as ruled) as r`
   }
   const after = await tiersOf(tx, resource)
   if (ended.length + fresh.length === 0) return { result: after, actions: [], changes }
   noteTiers(tx, { resource, tiers: after, at })
   return { result: after, actions: [tiersChanged(resource, before, after)], changes }
+}
+
+/** Prices of a resource are changed one after another, by operators and by its rule, which is
+ *  locked first; readers are not held up. */
+async function lockPrices(tx: Tx, resource: Resource): Promise<void> {
+  await tx`select 1 from price_rule where resource = ${resource} for update`
+  await tx`lock table price in share row exclusive mode`
+}
+
+/** The same tiers at the prices that the rule of the resource makes of theirs. */
+export async function ruledTiers(
+  sql: Sql | Tx,
+  resource: Resource,
+  tiers: readonly NewTier[],
+): Promise<NewTier[]> {
+  const rows = await sql<{ ruled: bigint }>`
+    select ruled_sun(${resource}, base) as ruled
+    from unnest(${tiers.map(({ price_sun }) => price_sun)}::bigint[]) with ordinality
+      as t (base, place)
+    order by place`
+  return tiers.map((tier, i) => ({ ...tier, price_sun: rows[i]!.ruled }))
 }
 
 /** Which tiers end and which begin when these are put in force, and which stay. Throws Misuse when
@@ -104,7 +134,7 @@ export function planTiers(
   { resource, tiers, replace }: Pick<TierChange, 'resource' | 'tiers' | 'replace'>,
 ): { ended: PriceRow[]; fresh: NewTier[]; staying: PriceRow[] } {
   const kept = tiers.filter((tier) =>
-    before.some((old) => sameRange(old, tier) && old.price_sun === tier.price_sun),
+    before.some((old) => sameRange(old, tier) && baseOf(old) === tier.price_sun),
   )
   const fresh = tiers.filter((tier) => !kept.includes(tier))
   const ends = (old: PriceRow) =>
@@ -125,7 +155,7 @@ export async function removePrice(
     at,
   }: Omit<NewTier, 'price_sun'> & { resource: Resource; at: Date },
 ): Promise<Change<PriceRow[]>> {
-  await tx`lock table price in share row exclusive mode`
+  await lockPrices(tx, resource)
   const before = await tiersOf(tx, resource)
   if (!before.some((old) => sameRange(old, { min_amount, max_amount }))) {
     throw refusal(
@@ -139,7 +169,7 @@ export async function removePrice(
 }
 
 /** Tells every customer what a resource costs from now on. */
-function noteTiers(
+export function noteTiers(
   tx: Tx,
   { resource, tiers, at }: { resource: Resource; tiers: readonly PriceRow[]; at: Date },
 ): void {
@@ -158,7 +188,8 @@ async function endTier(
 
 export function tiersOf(tx: Sql | Tx, resource: Resource): Promise<PriceRow[]> {
   return tx<PriceRow>`
-    select resource, min_amount, max_amount, price_sun, since, until, changed_by from price
+    select resource, min_amount, max_amount, price_sun, base_sun, since, until, changed_by
+    from price
     where resource = ${resource} and until is null order by min_amount`
 }
 
@@ -194,7 +225,7 @@ function refuseOverlap(
   }
 }
 
-function tiersChanged(
+export function tiersChanged(
   resource: Resource,
   before: readonly PriceRow[],
   after: readonly PriceRow[],
@@ -211,7 +242,8 @@ export async function priceHistory(
 ) {
   const { resource = null, limit } = wanted
   return sql<PriceRow>`
-    select resource, min_amount, max_amount, price_sun, since, until, changed_by from price
+    select resource, min_amount, max_amount, price_sun, base_sun, since, until, changed_by
+    from price
     where ${resource}::text is null or resource = ${resource}
     order by since desc, resource desc, min_amount limit ${limit}`
 }

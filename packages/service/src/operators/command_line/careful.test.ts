@@ -12,7 +12,8 @@ const CAREFUL = `
   customers credit, customers debit, invoices reissue, deposits resolve, deposits recount
   approvals set, approvals give, approvals allow, treasury collect, treasury adopt, votes set
   keys issue, keys change, keys rotate, keys reseal, receipts rotate
-  pool capital, prices set, prices remove, fees set, plans set, plans remove, services on, signer go
+  pool capital, price-rules set
+  prices set, prices remove, fees set, plans set, plans remove, services on, signer go
   lists update, lists import, lists revert, lists make, lists schedule, aml publish
   aml allow, aml withdraw
   webhooks add, webhooks rotate, webhooks allow

@@ -40,6 +40,7 @@ const WORDS: Record<string, string> = {
   prices: 'list burning set preview remove history',
   fees: 'list set history',
   plans: 'list set remove history',
+  'price-rules': 'show preview set',
   services: 'list on off history',
   offers: 'show set',
   orders: 'list show prove verify',

@@ -60,6 +60,7 @@ const Amounts = {
 }
 const Tiers = ListOf({
   ...Amounts,
+  base_sun: OrNull(Sun),
   since: Moment,
   changed_by: Text,
   cost_of_min_sun: Sun,
@@ -111,6 +112,7 @@ const prices = [
   look({
     path: '/operator/prices/list',
     summary: 'the tiers in force',
+    description: '`base_sun` is the price that was set, where a rule has raised it (price-rules).',
     body: NOTHING,
     reply: Tiers,
     handle: async ({ sql }) => ({ value: await pricesInForce(sql) }),
@@ -205,7 +207,7 @@ const prices = [
     path: '/operator/prices/history',
     summary: 'every price there was, newest first',
     body: Type.Object({ resource: optional(resource), limit }),
-    reply: ListOf({ ...Amounts, since: Moment, ...Until, changed_by: Text }),
+    reply: ListOf({ ...Amounts, base_sun: OrNull(Sun), since: Moment, ...Until, changed_by: Text }),
     cli: { operands: ['resource'] },
     handle: async ({ sql, body: { resource, limit = LIMIT } }) => ({
       value: await priceHistory(sql, { resource, limit }),

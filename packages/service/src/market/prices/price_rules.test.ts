@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { worldOperator } from 'penstock-test/harness/operator.ts'
+import { makeWorld, type World } from 'penstock-test/harness/world.ts'
+import { unitCostOf } from '../pool/costs.ts'
+import {
+  type FullStep,
+  floorOf,
+  fullPercentOf,
+  raiseAt,
+  readRules,
+  repriceStep,
+  setRule,
+} from './price_rules.ts'
+import { charge } from './prices.ts'
+import { previewRule } from './rule_preview.ts'
+import { pricesInForce, setPrices } from './tiers.ts'
+
+const STEPS: FullStep[] = [
+  { full_percent: 50, raise_percent: 20 },
+  { full_percent: 80, raise_percent: 100 },
+]
+const TIER = { min_amount: 32_000n, max_amount: 130_999n }
+
+const setTo = (world: World, margin_percent: number | null, steps: FullStep[] = []) =>
+  world.sql.begin((tx) =>
+    setRule(tx, { resource: 'energy', margin_percent, steps }, { at: world.now, by: 'olga' }),
+  )
+
+const typed = (world: World, price_sun: bigint) =>
+  world.sql.begin((tx) =>
+    setPrices(tx, {
+      resource: 'energy',
+      tiers: [{ ...TIER, price_sun }],
+      replace: false,
+      confirmed: true,
+      at: world.now,
+      changed_by: 'olga',
+    }),
+  )
+
+/** The tier of 65,000 energy: what it costs, and what was set. */
+async function tierOf(world: World): Promise<[price: bigint, base: bigint | null]> {
+  const tiers = await pricesInForce(world.sql)
+  const tier = tiers.find((one) => one.resource === 'energy' && one.min_amount === 32_000n)
+  return [tier!.price_sun, tier!.base_sun]
+}
+
+/** Moves the service's clock alone, and runs the step. */
+async function look(world: World, seconds: number): Promise<boolean> {
+  world.wait(seconds)
+  return repriceStep({ sql: world.sql, clock: { now: () => world.now } }).run()
+}
+
+test('a step counts from its share of the pool on, the highest that is reached', () => {
+  const at = [0, 49, 50, 79, 80, 100].map((full) => raiseAt(STEPS, full))
+  assert.deepEqual(at, [0, 0, 20, 20, 100, 100])
+  assert.equal(raiseAt([], 100), 0)
+})
+
+test('a floor is the cost with its margin, rounded up; without a cost there is none', () => {
+  assert.equal(floorOf(40_000n, 10), 44_000n)
+  assert.equal(floorOf(40_001n, 10), 44_100n)
+  assert.equal(floorOf(40_000n, 0), 40_000n)
+  assert.equal(floorOf(0n, 100), null)
+})
+
+test('no price is below the floor from the moment it is set, and the old come back', async (t) => {
+  // Wallets burn for their transactions, so that energy has a cost.
+  const world = await makeWorld(t, { pool_bandwidth_trx: 0 })
+  const anna = await world.customer({ trx: 100 })
+  for (const name of ['bob', 'carl', 'dora', 'emil'])
+    await anna.buyEnergy(world.person(name, 1).address, 65_000)
+  await world.settle()
+  const { cost_sun } = await unitCostOf(world.sql, 'energy', { now: world.now, hours: 24 })
+  const base = cost_sun / 2n
+  await typed(world, base)
+  world.wait(1)
+  const { actions } = await setTo(world, 20)
+  const floor = floorOf(cost_sun, 20)!
+  assert.deepEqual(await tierOf(world), [floor, base])
+  assert.deepEqual(
+    actions.map(({ subject }) => subject),
+    ['price_rule:energy', 'price:energy'],
+  )
+  // A price that is typed below it is in force at the floor, one above it as it is.
+  world.wait(1)
+  await typed(world, base + 1n)
+  assert.deepEqual(await tierOf(world), [floor, base + 1n])
+  world.wait(1)
+  await typed(world, 2n * floor)
+  assert.deepEqual(await tierOf(world), [2n * floor, null])
+  world.wait(1)
+  await typed(world, base)
+  world.wait(3)
+  // What is charged is what is in force.
+  const order = await anna.buyEnergy(world.person('finn').address, 65_000, {
+    activate_address: true,
+  })
+  const [fee] = await world.sql<{ sun: bigint }>`
+    select fee_sun as sun from orders where id = ${order.id}`
+  assert.equal(BigInt(Math.round(order.amount * 1e6)) - fee!.sun, charge(floor, 65_000))
+  world.wait(1)
+  const ended = await setTo(world, null)
+  assert.equal(ended.result, undefined)
+  assert.deepEqual([await tierOf(world), await readRules(world.sql)], [[base, null], []])
+})
+
+test('the floor follows the cost when that has moved by a fiftieth, and never far', async (t) => {
+  const world = await makeWorld(t, { pool_bandwidth_trx: 0 })
+  const anna = await world.customer({ trx: 100 })
+  for (const name of ['bob', 'carl', 'dora'])
+    await anna.buyEnergy(world.person(name, 1).address, 65_000)
+  await world.settle()
+  const at = { now: world.now, hours: 24 }
+  const { cost_sun } = await unitCostOf(world.sql, 'energy', at)
+  await typed(world, cost_sun / 2n)
+  world.wait(1)
+  await setTo(world, 0)
+  const floor = floorOf(cost_sun, 0)!
+  const floorNow = async () => {
+    const [rule] = await readRules(world.sql)
+    return [rule!.floor_sun, rule!.refused_sun]
+  }
+  const costs = (percent: bigint) => world.sql`
+    update attempt set fee_sun = fee_sun * ${percent} / 100 where fee_sun > 0`
+  await costs(101n)
+  assert.equal(await look(world, 601), false)
+  assert.deepEqual(await floorNow(), [floor, null], 'a hundredth is let be')
+  await costs(150n)
+  assert.equal(await look(world, 60), false, 'and nothing is worked out sooner')
+  assert.equal(await look(world, 601), true)
+  const [higher] = await floorNow()
+  assert.ok(higher! > (floor * 14n) / 10n)
+  assert.equal((await tierOf(world))[0], higher)
+  await costs(2_000n)
+  assert.equal(await look(world, 601), false)
+  const [kept, refused] = await floorNow()
+  assert.deepEqual([kept, refused! > 10n * floor], [higher, true])
+  await world.sql`update attempt set fee_sun = 0`
+  assert.equal(await look(world, 601), true)
+  assert.deepEqual(await floorNow(), [null, null])
+  assert.deepEqual(await tierOf(world), [cost_sun / 2n, null])
+})
+
+test('prices rise as the pool fills, fall again when it empties; a quote binds', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [25_000], pool_bandwidth_trx: 1_000 })
+  const at = await worldOperator(world)
+  const anna = await world.customer({ trx: 1_000 })
+  const [pool] = await world.sql<{ room: bigint }>`
+    select room from pool where resource = 'energy'`
+  const amount = Number((pool!.room * 6n) / 10n)
+  assert.ok(amount > 32_000 && amount < 3_000_000, String(amount))
+  await setTo(world, null, STEPS)
+  const [before] = await tierOf(world)
+  const bob = world.person('bob', 1).address
+  const quote = await anna.get<{ id: string; amount: number }>('/v1/quote/new', {
+    service: 'energy',
+    seconds: 300,
+    params: { address: bob, amount: 32_000, duration: 1 },
+  })
+  await anna.buyEnergy(world.person('carl', 1).address, amount)
+  await world.settle()
+  assert.ok((await fullPercentOf(world.sql, 'energy')) >= 50)
+  assert.equal(await look(world, 31), true)
+  assert.deepEqual(await tierOf(world), [(before * 120n) / 100n, before])
+  assert.equal(await look(world, 31), false, 'once')
+  const [recorded] = await at.json<{ made_by: string; subject: string }[]>(
+    ...['actions', 'list', '--subject', 'price', '--limit', '1'],
+  )
+  assert.deepEqual([recorded!.made_by, recorded!.subject], ['price rules', 'price:energy'])
+  // The quote was given before.
+  world.mine(30)
+  await world.drain()
+  const bought = await anna.get<{ amount: number }>('/v1/quote/accept', { id: quote.id })
+  assert.equal(bought.amount, quote.amount)
+  await world.settle()
+  await world.solidify()
+  await world.advance(3_600)
+  await world.solidify()
+  await world.settle()
+  await world.solidify()
+  assert.equal(await fullPercentOf(world.sql, 'energy'), 0)
+  await look(world, 31)
+  assert.deepEqual(await tierOf(world), [before, null])
+  assert.equal((await at.type('books', 'check')).code, 0)
+})
+
+test('a preview says what the last orders would have cost, by floor and by steps', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [25_000], pool_bandwidth_trx: 0 })
+  const anna = await world.customer({ trx: 1_000 })
+  const [pool] = await world.sql<{ room: bigint }>`
+    select room from pool where resource = 'energy'`
+  const large = Number((pool!.room * 6n) / 10n)
+  await anna.buyEnergy(world.person('bob', 1).address, large)
+  await world.settle()
+  await anna.buyEnergy(world.person('carl', 1).address, 65_000)
+  await world.settle()
+  const wanted = { resource: 'energy', margin_percent: null, steps: STEPS } as const
+  const preview = await previewRule(world.sql, wanted, world.now)
+  const paid = await world.sql<{ sun: bigint }>`select amount_sun as sun from orders order by id`
+  const [first, second] = paid.map(({ sun }) => sun)
+  assert.equal(preview.orders, 2)
+  assert.equal(preview.base_sun, first! + second!)
+  // The first met an empty pool, the second one that was more than half out.
+  assert.equal(preview.with_steps_sun, first! + 3_510_000n)
+  assert.deepEqual(preview.steps, [
+    { ...STEPS[0]!, orders: 1 },
+    { ...STEPS[1]!, orders: 0 },
+  ])
+  assert.deepEqual([preview.floor_1000_sun, preview.below_floor], [null, 0])
+  const floored = await previewRule(world.sql, { ...wanted, margin_percent: 1_000 }, world.now)
+  assert.equal(floored.floor_1000_sun, floorOf(floored.cost_1000_sun, 1_000))
+  assert.ok(floored.with_both_sun >= floored.with_steps_sun)
+  assert.ok(floored.with_both_sun >= floored.with_floor_sun)
+  assert.deepEqual(await readRules(world.sql), [], 'nothing is changed')
+})
+
+test('a worker raises prices by the rule alone, and from what was set alone', async (t) => {
+  const world = await makeWorld(t)
+  const worker = world.database.connect({ role: 'penstock_worker' })
+  await setTo(world, null, STEPS)
+  const denied = /permission denied/
+  await assert.rejects(worker`update price set price_sun = 1`, denied)
+  await assert.rejects(worker`update price_rule set steps = '[]'`, denied)
+  await assert.rejects(worker`delete from price_rule`, denied)
+  const [before] = await tierOf(world)
+  await assert.rejects(worker`update price_rule set raise_percent = -50`, /price_rule_raise/)
+  await assert.rejects(worker`update price_rule set floor_sun = 0`, /price_rule_floor/)
+  await worker`update price_rule set raise_percent = 10, looked_at = ${world.now}`
+  assert.deepEqual(await tierOf(world), [(before * 110n + 99n) / 100n, before])
+  await worker`update price_rule set raise_percent = 0`
+  assert.deepEqual(await tierOf(world), [before, null])
+  await world.database.giveBack(worker)
+})
+
+test('what is no rule is refused in one sentence, and changes nothing', async (t) => {
+  const world = await makeWorld(t)
+  const at = await worldOperator(world)
+  const refused = async (words: string[], sentence: RegExp) => {
+    const { code, err } = await at.type('price-rules', ...words, '--reason', 'a test')
+    assert.notEqual(code, 0)
+    assert.match(err, sentence)
+  }
+  await refused(['set', 'energy'], /takes steps like 80=10, --margin, or --none/)
+  await refused(['set', 'energy', '80=10', '--none'], /takes steps like 80=10, --margin, or/)
+  await refused(['set', 'energy', '80'], /80 is not a step/)
+  await refused(['set', 'energy', '0=10'], /0=10: FULL is from 1 to 100/)
+  await refused(['set', 'energy', '80=0'], /80=0: FULL is from 1 to 100, and RAISE from 1/)
+  await refused(['set', 'energy', '80=1001'], /RAISE from 1 to 1000/)
+  await refused(['set', 'energy', '80=10', '70=20'], /70=20: each step is fuller and higher/)
+  await refused(['set', 'energy', '80=10', '90=10'], /90=10: each step is fuller and higher/)
+  await refused(
+    ['set', 'energy', ...Array.from({ length: 11 }, (_, i) => `${i + 1}=${i + 1}`)],
+    /10/,
+  )
+  await refused(['set', 'energy', '--margin', '1001'], /1000/)
+  await refused(['set', 'power', '80=10'], /energy/)
+  assert.deepEqual(await readRules(world.sql), [])
+})
