@@ -1609,6 +1609,7 @@ create table reward_claim (
   reward_sun bigint,
   made_at timestamptz not null,
   ended_at timestamptz,
+  found boolean default false not null,
   constraint reward_claim_pkey primary key (id),
   constraint reward_claim_of_attempt foreign key (attempt_id) references attempt(id),
   constraint reward_claim_end check ((state = 'claiming') = (ended_at is null) and (state = 'claimed') = (reward_sun is not null) and coalesce(reward_sun, 1::bigint) > 0),
@@ -1616,7 +1617,7 @@ create table reward_claim (
 );
 create index reward_claim_attempt on reward_claim (attempt_id);
 create index reward_claim_of_wallet on reward_claim (wallet, made_at);
-create unique index reward_claim_one_claiming on reward_claim (wallet) where (state = 'claiming');
+create unique index reward_claim_one_claiming on reward_claim (wallet) where ((state = 'claiming') and (not found));
 
 create table sealed_sum (
   account text not null,
@@ -1910,6 +1911,7 @@ create table vote (
   attempt_id text not null,
   made_at timestamptz not null,
   ended_at timestamptz,
+  found boolean default false not null,
   constraint vote_pkey primary key (id),
   constraint vote_of_attempt foreign key (attempt_id) references attempt(id),
   constraint vote_end check ((state = 'casting') = (ended_at is null)),
@@ -1918,8 +1920,8 @@ create table vote (
 );
 create index vote_attempt on vote (attempt_id);
 create index vote_of_wallet on vote (wallet, made_at);
-create unique index vote_once_a_period on vote (wallet, period_ends_at) where (state <> 'failed');
-create unique index vote_one_casting on vote (wallet) where (state = 'casting');
+create unique index vote_once_a_period on vote (wallet, period_ends_at) where ((state <> 'failed') and (not found));
+create unique index vote_one_casting on vote (wallet) where ((state = 'casting') and (not found));
 
 create table vote_plan (
   witness text not null,

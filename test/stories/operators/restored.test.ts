@@ -6,8 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Address, addressToHex } from 'penstock-tron/address.ts'
-import { worldOperator } from '../../harness/operator.ts'
+import { type Address, addressFromHex, addressToHex } from 'penstock-tron/address.ts'
+import { booksFindings, worldOperator } from '../../harness/operator.ts'
 import { makeWorld, type World } from '../../harness/world.ts'
 
 type Reconciliation = {
@@ -23,7 +23,9 @@ async function operatorOf(t: TestContext, world: World) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-restored-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'wallets.json')
-  await writeFile(file, JSON.stringify(world.wallets), { mode: 0o600 })
+  // Here the keys that vote are those that delegate, which no file may have.
+  const { votes: _, ...wallets } = world.wallets
+  await writeFile(file, JSON.stringify(wallets), { mode: 0o600 })
   at.io.env.PENSTOCK_WALLETS = file
   at.io.env.PENSTOCK_ALLOW_HTTP_NODES = 'yes'
   return at
@@ -172,4 +174,104 @@ test('after a restore nothing of ours that the chain has is sent once more', asy
   const looked = ['--sent-by', back_too, '--keep-rest', '--blocked-reviewed', ...node]
   await at.json('deposits', 'resolve', later, ...looked, ...reason)
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
+})
+
+test('votes and rewards that the lost database saw to are noted, and not done again', async (t) => {
+  const world = await makeWorld(t, { votes: true, pool_trx: [30_000_000, 10_000_000] })
+  const at = await operatorOf(t, world)
+  const listed = world.scene.get('/wallet/listwitnesses').witnesses as { address: string }[]
+  const [one, two] = listed.map(({ address }) => addressFromHex(address))
+  await at.json('votes', 'set', `${one}=3`, ...node, '--reason', 'a plan')
+  for (let period = 0; period < 2; period++) {
+    await world.advance(700)
+    await world.settle()
+    await world.solidify()
+    await world.advance(21_600)
+    world.mine(30)
+    await world.drain()
+  }
+  await world.solidify()
+  await world.solidify()
+  const before = await world.sql<{ count: bigint }>`select count(*) from reward_claim`
+  await at.json('restore', 'begin', '--reason', 'a disk died')
+  const ballot = { vote_address: addressToHex(two!), vote_count: 5_000_000n }
+  const voted = sent(world, 'pool-0', 'VoteWitnessContract', { votes: [ballot] })
+  world.scene.wait(86_400)
+  world.mine(10)
+  const claimed = ['pool-0', 'pool-1'].map((who) => sent(world, who, 'WithdrawBalanceContract', {}))
+  world.mine(1)
+  world.scene.wait(86_401)
+  world.mine(10)
+  claimed.push(sent(world, 'pool-0', 'WithdrawBalanceContract', {}))
+  world.mine(60)
+  await follow(world)
+  const { out, err } = await at.type('restore', 'reconcile', ...node, '--apply', '--json')
+  assert.notEqual(out, '', err)
+  const { adopted, unknown } = JSON.parse(out) as Reconciliation
+  assert.deepEqual(
+    adopted.map(({ tx_id, subject }) => [tx_id, subject.split(':')[0]]),
+    [[voted, 'vote'], ...claimed.map((tx_id) => [tx_id, 'claim'])],
+  )
+  assert.equal(unknown.length, 4)
+  const again = await at.type('restore', 'reconcile', ...node, '--apply', '--json')
+  const { unknown: rest } = JSON.parse(again.out) as Reconciliation
+  assert.deepEqual([again.code, rest], [0, []])
+  await at.json('database', 'accept', ...reason)
+  await world.drain()
+  await world.solidify()
+  await world.solidify()
+  const rows = await world.sql<{ tx_id: string; state: string; sun: bigint; booked: bigint }>`
+    select a.tx_id, c.state, reward_sun as sun, t.amount_sun as booked from reward_claim as c
+      join attempt as a on a.id = c.attempt_id left join transfer as t on t.id = 'reward:' || c.id
+    where c.found order by a.block_number, c.wallet = ${world.wallets.pool[1]!.address}`
+  assert.deepEqual(
+    rows.map(({ tx_id, state }) => [tx_id, state]),
+    claimed.map((tx_id) => [tx_id, 'claimed']),
+  )
+  for (const { tx_id, sun, booked } of rows) {
+    assert.equal(sun, await world.node.rewardOf(tx_id))
+    assert.ok(sun > 0n && booked === sun, tx_id)
+  }
+  const [after] = await world.sql<{ count: bigint }>`select count(*) from reward_claim`
+  assert.equal(after!.count, before[0]!.count + 3n, 'nothing is withdrawn a second time')
+  const [vote] = await world.sql<{ state: string; power: bigint }>`
+    select state, power from vote where found`
+  assert.deepEqual(vote, { state: 'cast', power: 5_000_000n })
+  assert.deepEqual(await booksFindings(at), [])
+})
+
+test('a withdrawal that waits for a signature is the one that the chain has', async (t) => {
+  const world = await makeWorld(t, { votes: true, pool_trx: [30_000_000] })
+  const at = await operatorOf(t, world)
+  const listed = world.scene.get('/wallet/listwitnesses').witnesses as { address: string }[]
+  const [one] = listed.map(({ address }) => addressFromHex(address))
+  await at.json('votes', 'set', `${one}=3`, ...node, '--reason', 'a plan')
+  await world.advance(700)
+  await world.settle()
+  for (let period = 0; period < 5; period++) {
+    world.scene.wait(21_600)
+    world.mine(30)
+  }
+  await run(world, 'follow', 'confirm', 'claim')
+  const [open] = await world.sql<{ id: string; subject: string }>`
+    select id, subject from attempt where state = 'new' and subject like 'claim:%'`
+  assert.ok(open, 'one is asked for')
+  await at.json('restore', 'begin', '--reason', 'a disk died')
+  const claimed = sent(world, 'pool-0', 'WithdrawBalanceContract', {})
+  world.mine(60)
+  await follow(world)
+  const { out } = await at.type('restore', 'reconcile', ...node, '--apply', '--json')
+  const { adopted } = JSON.parse(out) as Reconciliation
+  assert.deepEqual(adopted, [{ tx_id: claimed, subject: open.subject }])
+  world.mine(300)
+  await follow(world)
+  await at.json('database', 'accept', ...reason)
+  await world.drain()
+  await world.solidify()
+  await world.solidify()
+  const claims = await world.sql<{ state: string; found: boolean }>`
+    select c.state, found from reward_claim as c join attempt as a on a.id = c.attempt_id
+    where a.tx_id = ${claimed}`
+  assert.deepEqual([...claims], [{ state: 'claimed', found: false }])
+  assert.deepEqual(await booksFindings(at), [])
 })

@@ -1,9 +1,10 @@
 // What a restored database lost and the chain has kept: transactions of ours become attempts again,
 // for what they were for. A transaction that is not signed yet but was before is not sent a second
 // time, a stake that was taken back is not asked for again (it could be the stake of a newer order
-// by now), and a payment that went back does not go back twice.
+// by now), and a payment that went back does not go back twice. Votes and rewards that were
+// withdrawn get the rows that they were made for, and rewards are booked by these.
 
-import { type Address, addressToHex } from 'penstock-tron/address.ts'
+import { type Address, addressFromHex, addressToHex } from 'penstock-tron/address.ts'
 import {
   type Contract,
   decodeRawData,
@@ -13,6 +14,7 @@ import {
 import { type FoundTransaction, includeUnsigned, insertFound } from '../../chain/follow/attempts.ts'
 import { effectOf, lockUnsigned } from '../../chain/follow/found_attempts.ts'
 import { fieldsOf, listOf, text } from '../../chain/node/answers.ts'
+import type { Node } from '../../chain/node/node.ts'
 import { NETWORK_FEE_SUN } from '../../chain/signing/signer.ts'
 import type { ChainView } from '../../health/books/chain.ts'
 import { Outage } from '../../lib/fault.ts'
@@ -20,6 +22,8 @@ import type { NewId } from '../../lib/ids.ts'
 import { delegationsOnChain } from '../../market/pool/delegations.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import type { UnknownTransaction } from '../../run/backups/unknown_transactions.ts'
+import type { WitnessVotes } from '../../treasury/votes/plan.ts'
+import { insertFoundClaims, insertFoundVotes } from '../../treasury/votes/votes.ts'
 
 type Recharge = { tx_id: string; from: Address; sun: bigint }
 export type Adoption = { tx_id: string; subject: string }
@@ -63,12 +67,18 @@ function withResource(given: Contract): Contract {
   return { ...given, parameter: { ...parameter, value } }
 }
 
+/** `votes`: of the found transactions, what those are for that vote or withdraw rewards. */
+type Findings = {
+  found: readonly FoundTransaction[]
+  recharges: readonly Recharge[]
+  votes: FoundVotes
+}
+
 /** Makes attempts of those of which it is clear what they were for; the others stay unknown. */
 export async function adopt(
   tx: Tx,
   new_id: NewId,
-  found: readonly FoundTransaction[],
-  recharges: readonly Recharge[],
+  { found, recharges, votes }: Findings,
 ): Promise<Adoption[]> {
   const unsigned = Map.groupBy(await lockUnsigned(tx), ({ contract }) => effectOf(contract))
   const asked = found.flatMap((one) => {
@@ -78,12 +88,97 @@ export async function adopt(
   await includeUnsigned(tx, asked)
   const done = new Set(asked.map(({ tx_id }) => tx_id))
   const others = found.filter(({ tx_id }) => !done.has(tx_id))
-  const lost = [...(await reclaimsOf(tx, others)), ...(await refundsOf(tx, others, recharges))].map(
-    ({ one, subject }) => ({ ...one, id: new_id(), subject }),
-  )
+  const matches = [
+    ...(await reclaimsOf(tx, others)),
+    ...(await refundsOf(tx, others, recharges)),
+    ...votesOf(others, new_id),
+  ]
+  const lost = matches.map(({ one, subject }) => ({ ...one, id: new_id(), subject }))
   await insertFound(tx, lost)
+  insertVotes(tx, lost, votes)
   return [...asked, ...lost].map(({ tx_id, subject }) => ({ tx_id, subject }))
 }
+
+/** By the ids of their transactions: when the votes of one are counted, and what one has withdrawn
+ *  of rewards. */
+export type FoundVotes = {
+  period_ends_at: ReadonlyMap<string, Date>
+  reward_sun: ReadonlyMap<string, bigint>
+}
+
+/** The network's own, where the node does not say. */
+const MAINTENANCE_MS = 21_600_000n
+
+/** Asks the node about votes and withdrawals. Throws Outage when it does not have a receipt. */
+export async function readVotes(
+  node: Node,
+  found: readonly FoundTransaction[],
+): Promise<FoundVotes> {
+  const period_ends_at = new Map<string, Date>()
+  const reward_sun = new Map<string, bigint>()
+  const ofType = (type: string) => found.filter(({ contract }) => contract.type === type)
+  for (const { tx_id } of ofType('WithdrawBalanceContract')) {
+    const sun = await node.rewardOf(tx_id)
+    if (sun === undefined) throw new Outage(`no node has the receipt of ${tx_id}`)
+    reward_sun.set(tx_id, sun)
+  }
+  const voted = ofType('VoteWitnessContract')
+  if (voted.length === 0) return { period_ends_at, reward_sun }
+  const next_ms = (await node.nextMaintenance()).getTime()
+  const given_ms = (await node.parameters()).get('getMaintenanceTimeInterval')
+  const every_ms = Number(given_ms ?? MAINTENANCE_MS)
+  for (const { tx_id, block_time } of voted) {
+    const periods = Math.ceil((next_ms - block_time.getTime()) / every_ms) - 1
+    period_ends_at.set(tx_id, new Date(next_ms - Math.max(0, periods) * every_ms))
+  }
+  return { period_ends_at, reward_sun }
+}
+
+const VOTES: Readonly<Record<string, string>> = {
+  VoteWitnessContract: 'vote',
+  WithdrawBalanceContract: 'claim',
+}
+
+/** Each is for a row of its own, which is made with it. */
+const votesOf = (found: readonly FoundTransaction[], new_id: NewId): Match[] =>
+  found.flatMap((one) => {
+    const noun = VOTES[one.contract.type]
+    return noun === undefined ? [] : [{ one, subject: `${noun}:${new_id()}` }]
+  })
+
+type LostAttempt = FoundTransaction & { id: string; subject: string }
+
+function insertVotes(tx: Tx, lost: readonly LostAttempt[], of: FoundVotes): void {
+  const rows = lost.flatMap(({ id: attempt_id, subject, contract, block_time, tx_id }) => {
+    const [noun, id] = subject.split(':')
+    const { owner_address, votes } = contract.parameter.value
+    if (noun !== 'vote' && noun !== 'claim') return []
+    const wallet = addressFromHex(String(owner_address))
+    return [{ noun, tx_id, votes, row: { id: id!, wallet, attempt_id, made_at: block_time } }]
+  })
+  insertFoundVotes(
+    tx,
+    rows
+      .filter(({ noun }) => noun === 'vote')
+      .map(({ tx_id, votes, row }) => ({
+        ...row,
+        votes: ballotOf(votes),
+        period_ends_at: of.period_ends_at.get(tx_id)!,
+      })),
+  )
+  insertFoundClaims(
+    tx,
+    rows
+      .filter(({ noun }) => noun === 'claim')
+      .map(({ tx_id, row }) => ({ ...row, reward_sun: of.reward_sun.get(tx_id)! })),
+  )
+}
+
+const ballotOf = (votes: unknown): WitnessVotes[] =>
+  listOf(votes ?? [], 'votes').map((one) => {
+    const { vote_address, vote_count } = fieldsOf(one, 'votes')
+    return { witness: addressFromHex(String(vote_address)), count: BigInt(String(vote_count)) }
+  })
 
 type Match = { one: FoundTransaction; subject: string }
 

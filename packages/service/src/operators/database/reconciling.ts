@@ -29,7 +29,7 @@ import {
 import { makeEntry } from '../../screening/labels/entries.ts'
 import { undertaking } from '../table/operation.ts'
 import { tellBlocks } from '../table/progress.ts'
-import { type Adoption, adopt, readAll } from './adopting.ts'
+import { type Adoption, adopt, readAll, readVotes } from './adopting.ts'
 
 /** What the lost database has signed is in a block within so long, or never. */
 const SENT_MS_MAX = 60_000
@@ -44,9 +44,10 @@ export const reconcileOperations = [
     description:
       'Type it before `database accept`, when the service has followed the chain to its head. ' +
       'Without --apply nothing is changed. With it transactions of ours become attempts again, ' +
-      'so that nothing is sent twice, and every sender of a direct recharge that may have been ' +
-      'delivered or sent back already is denied (`aml deny`), so that the payment is held for ' +
-      'you. The exit code is 1 while the chain knows something that the rows do not.',
+      'so that nothing is sent twice, votes and withdrawn rewards are noted, and every sender ' +
+      'of a direct recharge that may have been delivered or sent back already is denied ' +
+      '(`aml deny`), so that the payment is held for you. The exit code is 1 ' +
+      'while the chain knows something that the rows do not.',
     body: Type.Object({ apply: flag('note what is found, and hold payments that are unsure') }),
     reply: Type.Object({
       restored_to: Moment,
@@ -93,8 +94,9 @@ export const reconcileOperations = [
               `be of ${new Date(may_at).toISOString()} or later.`,
           )
         const found = await readAll(chain, unknown)
+        const votes = await readVotes(chain.node, found)
         adopted = await record(async (tx, made_at) => {
-          const result = await adopt(tx, new_id, found, open_recharges)
+          const result = await adopt(tx, new_id, { found, recharges: open_recharges, votes })
           const actions = result.map((one) => ({ subject: one.subject, before: null, after: one }))
           await noteReconciled(tx, made_at)
           const denied = await deny(tx, { new_id, by, made_at }, senders)

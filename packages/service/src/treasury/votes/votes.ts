@@ -46,12 +46,39 @@ export async function castVote(
     subject: `vote:${id}`,
     contract: contract('VoteWitnessContract', value, permission_id),
   })
-  const text = JSON.stringify(votes.map(({ witness, count }) => ({ witness, count: `${count}` })))
   tx.send`
     insert into vote (id, wallet, votes, power, period_ends_at, attempt_id, made_at)
-    values (${id}, ${address}, ${text}::jsonb, ${power}, ${period_ends_at}, ${attempt_id},
-      ${needs.clock.now()})`
+    values (${id}, ${address}, ${votesText(votes)}::jsonb, ${power}, ${period_ends_at},
+      ${attempt_id}, ${needs.clock.now()})`
   return true
+}
+
+/** A vote or a withdrawal that a block has and the rows did not know, with the attempt that was
+ *  made of it. */
+type FoundRow = { id: string; wallet: Address; attempt_id: string; made_at: Date }
+export type FoundVote = FoundRow & { votes: readonly WitnessVotes[]; period_ends_at: Date }
+export type FoundClaim = FoundRow & { reward_sun: bigint }
+
+const votesText = (votes: readonly WitnessVotes[]) =>
+  JSON.stringify(votes.map(({ witness, count }) => ({ witness, count: `${count}` })))
+
+/** (found) -> casting */
+export function insertFoundVotes(tx: Tx, found: readonly FoundVote[]): void {
+  for (const { id, wallet, attempt_id, votes, period_ends_at, made_at } of found) {
+    const power = votes.reduce((sum, { count }) => sum + count, 0n)
+    tx.send`
+      insert into vote (id, wallet, votes, power, period_ends_at, attempt_id, made_at, found)
+      values (${id}, ${wallet}, ${votesText(votes)}::jsonb, ${power}, ${period_ends_at},
+        ${attempt_id}, ${made_at}, true)`
+  }
+}
+
+/** (found) -> claiming */
+export function insertFoundClaims(tx: Tx, found: readonly FoundClaim[]): void {
+  for (const { id, wallet, attempt_id, reward_sun, made_at } of found)
+    tx.send`
+      insert into reward_claim (id, wallet, expected_sun, attempt_id, made_at, found)
+      values (${id}, ${wallet}, ${reward_sun}, ${attempt_id}, ${made_at}, true)`
 }
 
 /** casting -> cast | failed. True when any was moved. */
