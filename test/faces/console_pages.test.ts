@@ -2,6 +2,7 @@
 // role and name, and these pages in each language, theme and width.
 
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { startDevchain } from 'penstock-devchain'
 import { person } from 'penstock-devchain/scene.ts'
@@ -31,6 +32,7 @@ test('an operator makes a customer, and looks at the pool and the chain', {
     { name: 'Ada', role: 'owner' },
     { name: 'Finn', role: 'finance' },
   ])
+  await takeCopyAndErase(page, sql, customer)
   const actions = await sql`select distinct made_by, reason from operator_action`
   assert.deepEqual(actions, [{ made_by: 'olga', reason: 'a test' }])
 
@@ -42,6 +44,7 @@ test('an operator makes a customer, and looks at the pool and the chain', {
     '/pool',
     `/pool/${person('poor').address}`,
     '/chain',
+    '/month',
     '/customers',
     `/customers/${customer}`,
   ]
@@ -83,6 +86,32 @@ async function suspendAndInvite(page: Page): Promise<void> {
   await page.getByRole('dialog').getByLabel('Role').selectOption('finance')
   await sayWhy(page)
   await page.getByText('Link for Finn').waitFor()
+}
+
+/** All that is kept of a customer, as a file; then, closed, it is erased, with who was in it. */
+async function takeCopyAndErase(page: Page, sql: Sql, customer: string): Promise<void> {
+  const personal = page.locator('section.panel').filter({ hasText: 'Personal data' })
+  const downloading = page.waitForEvent('download')
+  await personal.getByRole('button', { name: 'Copy' }).click()
+  await sayWhy(page)
+  const download = await downloading
+  assert.equal(download.suggestedFilename(), `customer-${customer}.json`)
+  const copy = JSON.parse(await readFile(await download.path(), 'utf8'))
+  assert.deepEqual([copy.of, copy.data.customer[0].name], [`customer:${customer}`, 'Example Ltd'])
+  assert.equal(await personal.getByRole('button', { name: 'Erase' }).count(), 0)
+  await sql`update customer set state = 'closed' where id = ${customer}`
+  await page.reload()
+  await personal.getByRole('button', { name: 'Erase' }).click()
+  await page.getByText('It cannot be taken back.').waitFor()
+  await page.getByRole('dialog').getByLabel('Reason').fill('a test')
+  await page.getByRole('dialog').locator('button[type=submit]').click()
+  await page.getByRole('dialog', { name: 'Erased, but for this' }).waitFor()
+  await page.getByText('they are the books').waitFor()
+  await page.getByRole('dialog').getByRole('button').click()
+  const [erased] = await sql`select name from customer where id = ${customer}`
+  assert.deepEqual(erased, { name: 'erased' })
+  const users = await sql`select name from service_user where customer_id = ${customer}`
+  assert.deepEqual(users, [{ name: 'erased' }, { name: 'erased' }])
 }
 
 /** A chain that is followed, a wallet that can pay and one that cannot, and a transaction on its

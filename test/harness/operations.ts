@@ -143,6 +143,7 @@ export async function runMostOperations(
     ['approvals', 'show'],
     ['approvals', 'operations'],
     ['invoices', 'list', '--month', '2026-10'],
+    ['accounts', 'show', '2026-05'],
     ['accounts', 'export', '--month', '2026-05'],
     ['invoices', 'reissue', '--dry-run', ...reason],
     ['keys', 'list', anna.id],

@@ -82,6 +82,13 @@ export const pages: readonly PageRow[] = [
     load: () => import('./finance/money.tsx'),
   }),
   page({
+    path: '/console/month',
+    title: 'month',
+    section: 'section.finance',
+    icon: 'receipt-text',
+    load: () => import('./finance/month.tsx'),
+  }),
+  page({
     path: '/console/prices',
     title: 'prices',
     section: 'section.finance',

@@ -154,6 +154,47 @@ test('what names a person goes when it is asked for, but where the answer says',
   assert.deepEqual(await booksFindings(at), [])
 })
 
+test('who is to get an invoice is erased after it, and that has its name', async (t) => {
+  const world = await makeWorld(t)
+  const { firm: customer } = await firm(world)
+  const at = await worldOperator(world)
+  await customer.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  await at.json('customers', 'close', customer.id)
+  await at.json('customers', 'debit', customer.id, '97.07', '--reason', 'paid out')
+  const { code, err } = await at.type('customers', 'erase', customer.id)
+  assert.notEqual(code, 0)
+  assert.match(err, /The invoice of 2026-05 is not issued yet, and would have no name/)
+  await world.advance(35 * 86_400)
+  await world.drain()
+  await at.json('customers', 'erase', customer.id)
+  const invoices = await world.sql<{ document: string }>`
+    select document from invoice where customer_id = ${customer.id}`
+  assert.deepEqual(
+    invoices.map(({ document }) => JSON.parse(document).customer.name),
+    [FIRM],
+  )
+})
+
+test('who would rather not wait for the invoice gets one without a name', async (t) => {
+  const world = await makeWorld(t)
+  const { firm: customer } = await firm(world)
+  const at = await worldOperator(world)
+  await customer.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  await at.json('customers', 'close', customer.id)
+  await at.json('customers', 'debit', customer.id, '97.07', '--reason', 'paid out')
+  await at.json('customers', 'erase', customer.id, '--nameless-invoice')
+  await world.advance(35 * 86_400)
+  await world.drain()
+  const invoices = await world.sql<{ document: string }>`
+    select document from invoice where customer_id = ${customer.id}`
+  assert.deepEqual(
+    invoices.map(({ document }) => JSON.parse(document).customer),
+    [{ id: customer.id, name: 'erased', billing: [] }],
+  )
+})
+
 test('a user who was removed is erased alone', async (t) => {
   const world = await makeWorld(t)
   const { firm: customer, user_id } = await firm(world)

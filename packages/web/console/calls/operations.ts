@@ -75,6 +75,11 @@ export type Operations = {
     spendable_sun: number }; lines: { made_at: string; id: string; kind: string; service: string;
     external_id: string | null; amount_sun: number; held_sun: number; balance_sun: number;
     spendable_sun: number }[]; closing: { balance_sun: number; spendable_sun: number } } }
+  'customers export': { body: { customer: string; reason: string }; reply: { of: string;
+    made_at: string; truncated: string[]; left_out: string[]; data: object } }
+  'customers erase': { body: { customer: string; nameless_invoice?: boolean; reason: string };
+    reply: { id: string; users: number; sessions: number; sign_ins: number; keys: number;
+    webhooks: number; watches: number; stays: { what: string; why: string }[] } }
   'approvals show': { body: object; reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
   'approvals set': { body: { second: 'none' | 'name' | 'role'; from_sun?: number; reason: string };
     reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
@@ -188,6 +193,9 @@ export type Operations = {
     token?: string | null; token_amount?: number | null; state: string; way: string;
     sent_by: string | null; sent_to: string | null; sent_amount: number | null;
     sent_block: number | null; customer_id: string | null } }
+  'accounts show': { body: { month: string }; reply: { month: string; first_day: string;
+    last_day: string; accounts: { account: string; opening_sun: number; change_sun: number;
+    closing_sun: number }[]; revenue: { day: string; service: string; sun: number }[] } }
   'attempts list': { body: { state?: 'new' | 'signed' | 'sent' | 'included' | 'solid' | 'dead';
     open?: boolean; subject?: string; limit?: number; before?: string }; reply: { id: string;
     made_at: string; state: string; subject: string; sends: number; answer: string | null;
@@ -375,6 +383,11 @@ export type Operations = {
     ended_at: string | null }[] }
   'users invite': { body: { customer: string; name: string; role?: 'owner' | 'developer' | 'finance'
     | 'reader'; reason: string }; reply: { id: string; link: string; ends_at: string } }
+  'users export': { body: { user: string; reason: string }; reply: { of: string; made_at: string;
+    truncated: string[]; left_out: string[]; data: object } }
+  'users erase': { body: { user: string; reason: string }; reply: { id: string; users: number;
+    sessions: number; sign_ins: number; keys: number; webhooks: number; watches: number; stays: {
+    what: string; why: string }[] } }
   'operators list': { body: { limit?: number; before?: string }; reply: { id: string;
     customer_id: string | null; name: string; role: string; sign_in_name: string | null;
     passkeys: number; totp: boolean; invited_at: string; joined_at: string | null;

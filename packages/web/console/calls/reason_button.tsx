@@ -11,6 +11,8 @@ export type ReasonButtonProps<W extends Words> = Change<W> & {
   /** Whom or what it is about, for those who hear the button without its row. */
   about?: string
   for_admins?: boolean
+  /** It cannot be taken back. */
+  is_danger?: boolean
   /** Why it cannot be done yet. */
   off?: string | undefined
   onDone?: (result: Reply<W>) => void
@@ -20,6 +22,7 @@ export type ReasonButtonProps<W extends Words> = Change<W> & {
 
 export function ReasonButton<W extends Words>(props: ReasonButtonProps<W>) {
   const { text, about, words, body, for_admins = false, off, onDone, children } = props
+  const { is_danger = false } = props
   const is_open = useSignal(false)
   const may = for_admins ? isAdmin() : mayChange()
   const why_not = for_admins ? say('operators.admin_needed') : say('role.needed')
@@ -43,6 +46,7 @@ export function ReasonButton<W extends Words>(props: ReasonButtonProps<W>) {
           words={words}
           body={body}
           off={off}
+          is_danger={is_danger}
           {...(onDone && { onDone })}
           onClose={() => {
             is_open.value = false

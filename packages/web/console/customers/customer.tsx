@@ -15,6 +15,7 @@ import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
 import { mayChange, type Reply, run, trx, useRun } from '../calls/calls.ts'
 import { Reason } from '../calls/reason.tsx'
+import { PersonalData } from './personal.tsx'
 import { Users } from './users.tsx'
 
 type Key = Customer['keys'][number]
@@ -41,6 +42,11 @@ export default function OneCustomer({ params }: PageProps) {
             <OrdersByState {...shown} />
             <Keys {...shown} />
             <Users customer={id} is_closed={shown.state === 'closed'} />
+            <PersonalData
+              customer={id}
+              is_closed={shown.state === 'closed'}
+              onDone={() => void customer.again()}
+            />
           </div>
         )}
       </Answer>

@@ -7,6 +7,7 @@ import { type Body, mayChange, run, useRun } from '../calls/calls.ts'
 import { Invite, InviteLink, type UserInvite } from '../calls/invite.tsx'
 import { personColumns } from '../calls/people.tsx'
 import { Rows } from '../calls/rows.tsx'
+import { UserData } from './personal.tsx'
 
 /** A customer's first user is its owner. */
 const ROLES = CUSTOMER_ROLES.toReversed()
@@ -23,7 +24,21 @@ export function Users({ customer, is_closed }: { customer: string; is_closed: bo
         caption={say('customer.users')}
         caption_shown
         keyOf={({ id }) => id}
-        columns={personColumns()}
+        columns={[
+          ...personColumns(),
+          {
+            title: say('personal'),
+            is_actions: true,
+            cell: ({ id, name, ended_at }) => (
+              <UserData
+                user={id}
+                name={name}
+                is_out={ended_at !== null}
+                onDone={() => void users.again()}
+              />
+            ),
+          },
+        ]}
       />
       {invited.value && <InviteLink {...invited.value} />}
       <p class="actions">

@@ -14,6 +14,7 @@ export const path = {
   customer: (id: string) => `${BASE}/customers/${encodeURIComponent(id)}`,
   prices: `${BASE}/prices`,
   money: `${BASE}/money`,
+  month: `${BASE}/month`,
   record: `${BASE}/record`,
   books: `${BASE}/books`,
   screening: `${BASE}/screening`,

@@ -82,6 +82,7 @@ export const FAMILIES = [
   'fee',
   'hint',
   'kept',
+  'ledger',
   'level',
   'loot',
   'network',

@@ -48,7 +48,7 @@ const WORDS: Record<string, string> = {
   deposits: 'list show resolve recount',
   treasury: 'show collect list file adopt',
   votes: 'show set',
-  accounts: 'export',
+  accounts: 'show export',
   subscriptions: 'list show stop',
   attempts: 'list show',
   pool: 'show forecast stakes costs capital',

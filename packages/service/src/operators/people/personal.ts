@@ -21,8 +21,9 @@ import { reportUsers } from '../../people/users/forms.ts'
 import { erasePlaces } from '../../people/users/sessions.ts'
 import { eraseName, lockUsersOf, removeUser } from '../../people/users/users.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import { Count, ListOf, Moment, Text, text } from '../../platform/wire/schemas.ts'
+import { Count, flag, ListOf, Moment, Text, text } from '../../platform/wire/schemas.ts'
 import { unwatch } from '../../screening/checks/watches.ts'
+import { monthToInvoice } from '../../treasury/invoices/issuing.ts'
 import { change } from '../table/operation.ts'
 
 type Rows = Promise<object[]>
@@ -176,8 +177,9 @@ const MONEY_STAYS = [
   { what: 'screenings and cases', why: 'they must be shown to an authority' },
 ]
 
-/** Throws Refused while the customer could still buy, or has money with us. */
-async function requireOver(tx: Tx, customer_id: string): Promise<void> {
+/** Throws Refused while the customer could still buy, has money with us, or is to get an invoice,
+ *  which is in its name; `nameless`: that may be without one. */
+async function requireOver(tx: Tx, customer_id: string, nameless: boolean): Promise<void> {
   const { state } = await requireLockedCustomer(tx, customer_id)
   if (state !== 'closed')
     throw refusal(`Close it first: penstock-admin customers close ${customer_id}.`)
@@ -185,6 +187,12 @@ async function requireOver(tx: Tx, customer_id: string): Promise<void> {
     select posted_sun, held_sun from account where id = ${customerAccount(customer_id)}`
   if (account && (account.posted_sun !== 0n || account.held_sun !== 0n))
     throw refusal('It has money with us, or something open: first give that back.')
+  const month = nameless ? undefined : await monthToInvoice(tx, customer_id)
+  if (month !== undefined)
+    throw refusal(
+      `The invoice of ${month} is not issued yet, and would have no name: it is issued when the ` +
+        'month is over. Erase it then, or now with --nameless-invoice.',
+    )
 }
 
 const customer = text('CUSTOMER', 'the id of the customer')
@@ -222,12 +230,16 @@ export const customerDataOperations = [
     description:
       'Names become "erased", proofs, links and the lines on invoices to come are deleted, ' +
       'sessions lose network and browser, keys their networks, webhooks are removed without ' +
-      'their addresses, watches end. It cannot be taken back. The answer says what stays, and why.',
-    body: Type.Object({ customer }),
+      'their addresses, watches end. It cannot be taken back. The answer says what stays, and ' +
+      'why. While an invoice of it is still to be issued it is refused: that would have no name.',
+    body: Type.Object({
+      customer,
+      nameless_invoice: flag('now: what is still to be issued is in the name "erased"'),
+    }),
     reply: Erased,
     cli: { operands: ['customer'] },
-    async handle({ tx, at, body: { customer: id } }) {
-      await requireOver(tx, id)
+    async handle({ tx, at, body: { customer: id, nameless_invoice = false } }) {
+      await requireOver(tx, id, nameless_invoice)
       await lockUsersOf(tx, id)
       const users = await reportUsers(tx, { customer_id: id, limit: 100_000 })
       const counts = { sessions: 0, sign_ins: 0 }

@@ -11,6 +11,7 @@ import {
   type PriceTable,
   type Rate,
 } from '../../treasury/accounts/ledger_file.ts'
+import { monthSheet } from '../../treasury/accounts/month_sheet.ts'
 import { look } from '../table/operation.ts'
 
 const FORMATS = ['hledger', 'csv'] as const
@@ -31,7 +32,35 @@ function readRates(given: string, name: string): Rate[] {
     })
 }
 
+const MONTH = text('MONTH', 'like 2026-10')
+
+/** Throws misuse unless it is a month. */
+function requireMonth(month: string): void {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) throw misuse(`${month} is not a month like 2026-10.`)
+}
+
 export const accountOperations = [
+  look({
+    path: '/operator/accounts/show',
+    summary: 'a month of the house on one page: each account, and revenue by day',
+    description:
+      'The journal of accounts export in short, with its sums: debits are above zero, revenue by ' +
+      'day and service is. All customers are one line, `customer`; `held` is set aside for what ' +
+      'is not delivered yet.',
+    body: Type.Object({ month: MONTH }),
+    reply: Type.Object({
+      month: Text,
+      first_day: Text,
+      last_day: Text,
+      accounts: ListOf({ account: Text, opening_sun: Sun, change_sun: Sun, closing_sun: Sun }),
+      revenue: ListOf({ day: Text, service: Text, sun: Sun }),
+    }),
+    cli: { operands: ['month'] },
+    async handle({ sql, body: { month } }) {
+      requireMonth(month)
+      return { value: monthSheet(await houseJournal(sql, month)) }
+    },
+  }),
   look({
     path: '/operator/accounts/export',
     summary: "the house's journal of a month, for a ledger program",
@@ -41,7 +70,7 @@ export const accountOperations = [
       'format hledger asserts every balance at the end of the month, so that hledger itself ' +
       'finds a sum that is wrong. Revenue is earned when it is charged, prepaid packs with it.',
     body: Type.Object({
-      month: text('MONTH', 'like 2026-10'),
+      month: MONTH,
       currency: optional(text('CODE', 'of the rates, like EUR')),
       rates: optional(Rates),
     }),
@@ -70,8 +99,7 @@ export const accountOperations = [
       },
     },
     async handle({ sql, body: { month, currency = 'USD', rates } }) {
-      if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month))
-        throw misuse(`${month} is not a month like 2026-10.`)
+      requireMonth(month)
       if (!/^[A-Z]{3,5}$/.test(currency)) throw misuse(`${currency} is not a currency like EUR.`)
       const journal = await houseJournal(sql, month)
       const pricing: PriceTable | undefined = rates && { currency, rates }

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import { noteEvents } from '../../events/log/notes.ts'
+import { customerAccount, REVENUE } from '../../ledger/accounts/ledger.ts'
 import { type Clock, dayOf, wireTime } from '../../lib/clock.ts'
 import { printJson, trxText } from '../../lib/json.ts'
 import { settingsOf } from '../../people/settings/settings.ts'
@@ -57,6 +58,24 @@ async function issueNext(tx: Tx, needs: Needs): Promise<boolean> {
   const [at, after] = next ? [month, next.customer_id] : [next_month, '']
   await tx`update invoice_progress set month = ${at}::date, customer_id = ${after}`
   return true
+}
+
+/** The first month, `2026-10`, of which the customer is still to get an invoice or a credit note,
+ *  by what was charged and came back; undefined: none. */
+export async function monthToInvoice(tx: Tx, customer_id: string): Promise<string | undefined> {
+  const account = customerAccount(customer_id)
+  const [found] = await tx<{ month: string | null }>`
+    with issued as (
+      select case when customer_id >= ${customer_id} then month + interval '1 month' else month end
+        at time zone 'UTC' as until
+      from invoice_progress
+    )
+    select to_char(min(made_at) at time zone 'UTC', 'YYYY-MM') as month from transfer
+    where kind in ('capture', 'move')
+      and (debit = ${account} and credit = ${REVENUE}
+        or credit = ${account} and debit = ${REVENUE})
+      and made_at >= coalesce((select until from issued), '-infinity')`
+  return found?.month ?? undefined
 }
 
 /** What a customer gets of a month; nothing when nothing was charged and nothing came back. What an
