@@ -7,6 +7,8 @@
 //              [--runs N] [--seed N] [--only TEXT]
 //   kill       SIGKILL of every role under load; then each worker is paused
 //              [--cycles N] [--pause-seconds N] [--seed TEXT]
+//   collecting SIGKILL of the operator's program while it collects, at every point
+//              [--addresses N] [--with-token N] [--kills N]
 //   failover   the machine of the database is lost under load, and a standby is promoted
 //              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover|crash|returns]
 //              [--manager own|patroni] [--seed TEXT]
@@ -54,6 +56,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   sim,
   mutants,
   kill: async (args) => (await import('./kill.ts')).run(args),
+  collecting: async (args) => (await import('./collecting.ts')).run(args),
   failover: async (args) => (await import('./failover.ts')).run(args),
   restore: async (args) => (await import('./restore.ts')).run(args),
   upgrade: async (args) => (await import('./upgrade.ts')).run(args),
