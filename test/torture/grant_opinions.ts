@@ -71,7 +71,9 @@ const OPINIONS: readonly Opinion[] = [
       'them with entries, outflows and the chain.',
     tables: {
       collection_transfer: {
-        worker: 'update of state due_at moved fee_sun block_number ended_at',
+        worker:
+          'update of state due_at moved fee_sun block_number ended_at energy_by energy_due_at ' +
+          'energy_amount energy_order energy_said',
       },
       reward_claim: { worker: 'insert, update of state reward_sun ended_at' },
       vote: { worker: 'insert, update of state ended_at' },

@@ -554,15 +554,24 @@ create table collection_transfer (
   fee_sun bigint,
   block_number bigint,
   ended_at timestamptz,
+  energy_by text,
+  energy_at timestamptz,
+  energy_due_at timestamptz,
+  energy_amount bigint,
+  energy_order text,
+  energy_said text,
   constraint collection_transfer_pkey primary key (tx_id),
   constraint collection_transfer_place unique (collection_id, "position"),
+  constraint collection_transfer_energy_by foreign key (energy_by) references customer(id),
   constraint collection_transfer_of_collection foreign key (collection_id) references collection(id),
   constraint collection_transfer_amount check (amount > 0::numeric and (energy is null) = (token is null)),
   constraint collection_transfer_end check ((state = 'made') = (ended_at is null) and (state in ('collected', 'failed')) = (block_number is not null) and (block_number is null) = (moved is null) and (block_number is null) = (fee_sun is null) and (state <> 'collected' or moved > 0::numeric) and (state <> 'failed' or moved = 0::numeric)),
+  constraint collection_transfer_energy check ((energy_by is null or token is not null and energy_at is not null) and (energy_order is null or energy_amount > 0)),
   constraint collection_transfer_state check (state in ('made', 'collected', 'failed', 'dead'))
 );
 create index collection_transfer_of_address on collection_transfer (address);
 create unique index collection_transfer_one_alive on collection_transfer (address, coalesce(token, '')) where (state = 'made');
+create index collection_transfer_to_energize on collection_transfer (energy_due_at) where ((energy_by is not null) and (energy_order is null) and (state = 'made'));
 create index collection_transfer_to_judge on collection_transfer (due_at) where (state = 'made');
 
 create table correction (

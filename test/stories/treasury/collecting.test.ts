@@ -136,6 +136,78 @@ test('tokens wait for energy, and an address is in no second file meanwhile', as
   assert.equal(await tokensOf(town, town.safe.address), 2_000_000n)
 })
 
+test('a customer of the house buys the energy for tokens, once, from our own pool', async (t) => {
+  const town = await townOf(t, { addresses: 4, with_token: 3 })
+  const { world, at, paid } = town
+  const made = await collect(town, '--token', USDT)
+  assert.equal((await sign(town)).code, 0)
+  assert.deepEqual((await broadcast(town)).waiting, 3)
+  type Energy = Record<'transfers' | 'burning_sun' | 'pool_cost_sun' | 'buying_sun', number> & {
+    least: string
+    asked: number
+  }
+  const energy = (...more: string[]) =>
+    at.json<Energy>('treasury', 'energy', made.id, ...NODE, ...more)
+  const looked = await energy()
+  assert.deepEqual([looked.transfers, looked.least, looked.asked], [3, 'pool', 0])
+  assert.ok(looked.burning_sun > looked.pool_cost_sun && looked.buying_sun > 0)
+  const house = await world.customer({ trx: 500 })
+  paid.push({ address: house.deposit_address, sun: 500n * TRX, tokens: 0n })
+  const why = ['--customer', house.id, '--reason', 'to collect']
+  const asked = await energy(...why)
+  assert.equal(asked.asked, 3)
+  assert.equal((await energy(...why)).asked, 0, 'twice is once')
+  // Killed after the order was placed and before that was noted: it is the same order.
+  const energize = world.app.steps.find(({ name }) => name === 'energize')!
+  while (await energize.run()) {}
+  await world.sql`update collection_transfer set energy_order = null where token is not null`
+  await world.settle()
+  const orders = await world.sql<{ state: string; name: string }>`
+    select state, split_part(external_id, ':', 1) as name from orders
+    where customer_id = ${house.id}`
+  assert.deepEqual([...orders], Array(3).fill({ state: 'success', name: 'collect' }))
+  const noted = await world.sql`
+    select 1 from collection_transfer as t join orders as o on o.id = t.energy_order
+    where o.address = t.address`
+  assert.equal(noted.length, 3)
+  const sent = await broadcast(town)
+  assert.deepEqual([sent.sent, sent.there, sent.waiting], [3, 4, 0])
+  await count(town)
+  const shown = await assertExact(town)
+  assert.deepEqual(shown.tokens, [])
+  for (const { address, tokens } of paid)
+    if (tokens > 0n) assert.equal(await tokensOf(town, address), 0n)
+  const spent = await world.sql<{ sun: bigint }>`
+    select sum(amount_sun)::bigint as sun from orders where customer_id = ${house.id}`
+  assert.equal(Number(spent[0]!.sun), looked.buying_sun)
+  assert.deepEqual(await booksFindings(at), [])
+})
+
+test('who cannot buy the energy is told why, and nothing is ordered', async (t) => {
+  const town = await townOf(t, { addresses: 1, with_token: 1 })
+  const { world, at } = town
+  const made = await collect(town, '--token', USDT)
+  const poor = await world.customer()
+  const type = (collection: string, customer: string) =>
+    at.type('treasury', 'energy', collection, ...NODE, '--customer', customer, '--reason', 'a test')
+  assert.match((await type('nothing', poor.id)).err, /There is no collection nothing/)
+  assert.match((await type(made.id, 'nobody')).err, /There is no active customer nobody/)
+  assert.equal((await type(made.id, poor.id)).code, 0)
+  await world.drain()
+  const said = async () => {
+    const [row] = await world.sql<{ by: string | null; said: string }>`
+      select energy_by as by, energy_said as said from collection_transfer
+      where token is not null`
+    return row!
+  }
+  assert.equal((await said()).by, poor.id)
+  await world.advance(700)
+  await world.drain()
+  assert.equal((await said()).by, null, 'given up after ten minutes')
+  assert.match((await said()).said, /wallet|balance|money|funds/i)
+  assert.equal((await world.sql`select 1 from orders`).length, 0)
+})
+
 test('what has expired and no chain has is dead, and is in another file', async (t) => {
   const town = await townOf(t, { addresses: 6, with_token: 0 })
   const { world, at, file } = town

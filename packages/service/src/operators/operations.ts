@@ -52,6 +52,7 @@ import { watchOperations } from './screening/watches.ts'
 import type { Operation } from './table/operation.ts'
 import { accountOperations } from './treasury/accounts.ts'
 import { collectingOperations } from './treasury/collecting.ts'
+import { collectionEnergyOperations } from './treasury/collection_energy.ts'
 import { approvalOperations, correctionOperations } from './treasury/corrections.ts'
 import { depositWalletOperations } from './treasury/deposit_wallet.ts'
 import { depositOperations } from './treasury/deposits.ts'
@@ -85,6 +86,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...delegationOperations,
   ...depositOperations,
   ...collectingOperations,
+  ...collectionEnergyOperations,
   ...voteOperations,
   ...accountOperations,
   ...subscriptionOperations,

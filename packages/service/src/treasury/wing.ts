@@ -9,6 +9,7 @@ import type { Common } from '../platform/wing.ts'
 import type { HeldSenders } from '../screening/engine/barred.ts'
 import type { Issuers } from '../screening/engine/issuers.ts'
 import type { MoneyReader } from '../screening/engine/money.ts'
+import { energizeStep } from './collecting/energy.ts'
 import { collectedStep, expireStep } from './collecting/settling.ts'
 import { routes as correctionRoutes } from './corrections/routes.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
@@ -53,6 +54,7 @@ export const TREASURY_STEPS = {
   screen_deposits: 'Looks at where the money of deposits came from',
   collected: 'Books what was collected from deposit addresses',
   expire_collections: 'Notes which transfers of collections can never get into a block any more',
+  energize: 'Orders energy of our pool for tokens that are to be collected',
   recharge: 'Places the orders of direct recharges, or sends them back',
   recharged: 'Notes which direct recharges were delivered',
   refund: 'Asks for the transactions that send recharges back',
@@ -93,6 +95,7 @@ export function treasuryWing({ sql, steps_sql, api_sql, dust_sun = DUST_SUN, ...
       screenDepositsStep(deposits),
       collectedStep(deposits),
       expireStep(deposits),
+      energizeStep(deposits),
       rechargeStep(recharges),
       rechargedStep(recharges),
       refundStep(recharges),

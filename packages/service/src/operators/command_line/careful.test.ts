@@ -12,7 +12,7 @@ const CAREFUL = `
   customers credit, customers debit, invoices reissue, deposits resolve, deposits recount
   approvals set, approvals give, approvals allow, treasury collect, treasury adopt, votes set
   keys issue, keys change, keys rotate, keys reseal, receipts rotate
-  pool capital, price-rules set
+  pool capital, price-rules set, treasury energy
   prices set, prices remove, fees set, plans set, plans remove, services on, signer go
   lists update, lists import, lists revert, lists make, lists schedule, aml publish
   aml allow, aml withdraw
