@@ -123,7 +123,10 @@ portal.job('an address is screened, and the reason is seen', 3, async (hands) =>
   await heading('Screening check').waitFor()
   await portal.page.getByText('low risk').first().waitFor()
   await rows('Sources of funds').filter({ hasText: 'Exchange (licensed)' }).waitFor()
-  await portal.page.getByRole('img', { name: 'Exchange (licensed): Example Exchange' }).waitFor()
+  await portal.page.getByText('100.00 % of its money is from: Exchange (licensed).').waitFor()
+  const drawing = portal.page.getByRole('img', { name: /^The way of the money, from Example Exch/ })
+  await drawing.getByText('25 TRX').waitFor()
+  await portal.page.getByRole('heading', { name: 'Transfers one by one' }).click()
   const way = rows('Transfers of Exchange (licensed)')
   await way
     .filter({ hasText: account(0) })
@@ -174,6 +177,7 @@ portal.test(
     const { id } = (await allChecks()).find(({ address }) => address === SCREENED)!
     await portal.visit(`/portal/screening/${id}`)
     await portal.page.getByRole('heading', { name: 'What this does not say' }).waitFor()
+    await portal.page.getByRole('heading', { name: 'Evidence' }).click()
     await rows('Lists that were asked').filter({ hasText: 'Loaded' }).waitFor()
     const saving = portal.page.waitForEvent('download')
     await button('Save evidence').click()
@@ -194,6 +198,25 @@ portal.test(
       assert.deepEqual(await barriers(paper), [], `${width}`)
     }
     assert.equal(await paper.locator('script, [style]').count(), 0)
+    // What is folded on the screen is open on paper.
+    const folded = paper.getByRole('columnheader', { name: 'Transaction' })
+    assert.equal(await folded.isVisible(), false)
+    await paper.emulateMedia({ media: 'print' })
+    await folded.waitFor()
+    await paper.emulateMedia({ media: 'screen' })
+    for (const [value, heading] of [
+      ['ru', 'Что не рассматривалось'],
+      ['zh', '未涵盖的内容'],
+    ] as const) {
+      const language = { name: 'penstock-language', url: portal.origin }
+      await portal.context.addCookies([{ ...language, value }])
+      await paper.reload()
+      await paper.getByRole('heading', { name: heading }).waitFor()
+      await paper.setViewportSize({ width: 375, height: 740 })
+      assert.equal(await isTooWide(paper), false, value)
+      assert.deepEqual(await barriers(paper), [], value)
+      await portal.context.addCookies([{ ...language, value: 'en' }])
+    }
     const answer = await paper.reload()
     const policy = answer!.headers()['content-security-policy']!
     assert.match(policy, /^default-src 'none'; style-src 'sha256-/)

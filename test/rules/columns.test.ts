@@ -32,7 +32,7 @@ const NOT_OURS = [
   /\.(png|webp|svg)$/,
   // A sentence is a line.
   /^packages\/web\/shared\/languages\//,
-  /^packages\/service\/src\/health\/status\/(en|ru|zh)\.json$/,
+  /^packages\/service\/src\/(health\/status|screening\/reports)\/(en|ru|zh)\.json$/,
 ]
 
 /** Migrations up to this one have been applied somewhere, and one that has changed is refused. */

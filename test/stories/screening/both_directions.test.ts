@@ -99,8 +99,8 @@ test('what was sent is followed to where it ended, and can be done again', async
   assert.ok(floors.some(({ rule }) => rule === 'destination_indirect'))
   const kept = (await readEvidence(world.sql, check.id))!
   const page = reportPage(kept, await readReportContext(world.sql, kept))
-  assert.match(page, /What of it is new.*exchange licensed<\/td><td>100\.00 %/s)
-  assert.match(page, /has ended<\/h2>.*sanctions<\/td><td>50\.00 %<\/td><td>9000\.00/s)
+  assert.match(page, /What of it is new.*Exchange \(licensed\)<\/td><td[^>]*>100\.00 %/s)
+  assert.match(page, /has ended<\/h2>.*Sanctions<\/td><td[^>]*>50\.00 %<\/td><td[^>]*>9000\.00/s)
   world.send(payer, sdn, 1n * TRX)
   await world.publish('operator', [{ address: exchange.address, category: 'exchange_licensed' }])
   await world.settle()

@@ -219,7 +219,7 @@ test('money is followed through others; deposits and withdrawals are judged apar
   )
   const html = (await operator.type('aml', 'report', deposit.id)).out
   assert.ok(
-    html.includes('class="path"') &&
+    html.includes('class="flow"') &&
       html.includes(first) &&
       html.includes('Spinner') &&
       !html.includes('<script'),

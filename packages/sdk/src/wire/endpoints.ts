@@ -1168,6 +1168,11 @@ export type Endpoints = {
       supersedes: string | null
       /** The check that came after this one */
       superseded_by: string | null
+      /** The scores from which the risk is medium, and high; null: not kept */
+      levels: {
+        medium_from: number
+        high_from: number
+      } | null
     }
   }
   /** The addresses that are screened again whenever what is known changes */

@@ -2,7 +2,8 @@
 // money.
 
 import './report_words.ts'
-import type { VNode } from 'preact'
+import type { Result } from 'penstock-sdk'
+import type { ComponentChildren, VNode } from 'preact'
 import { ask } from '../../shared/calls/ask.ts'
 import { useQuestion } from '../../shared/calls/question.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
@@ -16,10 +17,11 @@ import { Facts, Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { named, nameIfKnown, say } from '../../shared/words/words.ts'
-import { Basis } from './basis.tsx'
-import { type Evidence, percentText, readEvidence } from './evidence.ts'
+import { Limits, ListsAsked } from './basis.tsx'
+import { type Evidence, type Factor, percentText, readEvidence } from './evidence.ts'
 import { type Check, CheckOutcome } from './level.tsx'
-import { MoneyWay } from './way.tsx'
+import { Verdict } from './verdict.tsx'
+import { MoneyFlow, type NamedFactor, WayTable } from './way.tsx'
 
 export default function OneCheck({ params }: PageProps) {
   const id = params.id!
@@ -37,25 +39,18 @@ export default function OneCheck({ params }: PageProps) {
       <Answer question={question} lines={12}>
         {(check) => (
           <div class="stack">
-            <p class="outcome" role="status">
-              <CheckOutcome check={check} />
-            </p>
-            {check.status === 'failed' && <p class="note warn">{say('check.failed')}</p>}
-            <section class="panel">
-              <CheckFacts check={check} />
-              {check.network === 'TRX' && <WatchIt address={check.address} />}
-            </section>
-            {check.status === 'completed' && (
+            {check.status === 'completed' ? (
+              <Report check={check} />
+            ) : (
               <>
-                <Shares
-                  title={say('check.shares')}
-                  none={say('check.no_shares')}
-                  factors={check.risk_factors}
-                />
-                {check.sent_factors.length > 0 && (
-                  <Shares title={say('check.sent_shares')} factors={check.sent_factors} />
-                )}
-                <Report check={check} />
+                <p class="outcome" role="status">
+                  <CheckOutcome check={check} />
+                </p>
+                {check.status === 'failed' && <p class="note warn">{say('check.failed')}</p>}
+                <section class="panel">
+                  <CheckFacts check={check} />
+                  {check.network === 'TRX' && <WatchIt address={check.address} />}
+                </section>
               </>
             )}
           </div>
@@ -156,42 +151,115 @@ const ShareBar = ({ share, group }: { share: number; group: string }) => (
   </svg>
 )
 
+/** Where the evidence is not kept any more, what the check itself says stays. */
 function Report({ check }: { check: Check }) {
   const question = useQuestion('/v1/aml-check/report', { id: check.id })
   return (
-    <Answer question={question} lines={8}>
-      {({ evidence, sha256, supersedes, superseded_by }) => (
+    <>
+      <Answer question={question} lines={8}>
+        {(report) => <Document check={check} report={report} />}
+      </Answer>
+      {question.fault.value && (
         <>
-          <p class="actions">
-            <a class="button" href={path.paperOfCheck(check.id)} target="_blank" rel="noopener">
-              {say('print')}
-            </a>
-            <button
-              type="button"
-              onClick={() => saveFile(`evidence-${check.id}.json`, 'application/json', evidence)}
-            >
-              {say('check.save_evidence')}
-            </button>
+          <p class="outcome">
+            <CheckOutcome check={check} />
           </p>
-          <Ways check={check} evidence={readEvidence(evidence)} />
-          <section class="panel">
-            <h2>{say('check.evidence')}</h2>
-            <Facts
-              facts={[
-                [say('check.as_of'), readEvidence(evidence).index.last_block],
-                [say('check.reasons'), reasonsText(readEvidence(evidence))],
-                ['SHA-256', <LongText key="sha256" text={sha256} what="SHA-256" />],
-                ...linkTo(say('check.supersedes'), supersedes),
-                ...linkTo(say('check.superseded_by'), superseded_by),
-              ]}
-            />
-          </section>
-          <Basis {...readEvidence(evidence)} />
+          <SharesOfCheck check={check} />
+          <CheckFacts check={check} />
         </>
       )}
-    </Answer>
+    </>
   )
 }
+
+type ReportOfCheck = Result<'/v1/aml-check/report'>
+
+function Document({ check, report }: { check: Check; report: ReportOfCheck }) {
+  const evidence = readEvidence(report.evidence)
+  const save = () => saveFile(`evidence-${check.id}.json`, 'application/json', report.evidence)
+  const followed = evidence.factors
+    .filter(({ path }) => path.length > 0)
+    .map((factor) => nameFactor(factor, check))
+  return (
+    <>
+      <Verdict check={check} evidence={evidence} levels={report.levels}>
+        <p class="actions">
+          <a class="button" href={path.paperOfCheck(check.id)} target="_blank" rel="noopener">
+            {say('print')}
+          </a>
+          <button type="button" onClick={save}>
+            {say('check.save_evidence')}
+          </button>
+        </p>
+      </Verdict>
+      <section class="panel">
+        <h2>{say('way')}</h2>
+        {followed.length === 0 ? <p>{say('way.none')}</p> : <MoneyFlow factors={followed} />}
+      </section>
+      <SharesOfCheck check={check} />
+      <section class="panel">
+        <CheckFacts check={check} />
+        {check.network === 'TRX' && <WatchIt address={check.address} />}
+      </section>
+      {followed.length > 0 && (
+        <Folded title={say('check.transfers')}>
+          {followed.map((factor) => (
+            <WayTable key={factor.category} factor={factor} />
+          ))}
+        </Folded>
+      )}
+      <Folded title={say('check.evidence')}>
+        <EvidenceFacts evidence={evidence} report={report} />
+        <ListsAsked {...evidence} />
+      </Folded>
+      <Limits {...evidence} />
+    </>
+  )
+}
+
+const nameFactor = (factor: Factor, { risk_factors }: Check): NamedFactor => {
+  const { category } = factor
+  const { label = category, group = '' } = risk_factors.find(({ name }) => name === category) ?? {}
+  return { ...factor, label: labelText(category, label), group }
+}
+
+const Folded = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <section class="panel">
+    <details>
+      <summary>
+        <h2>{title}</h2>
+      </summary>
+      <div class="stack">{children}</div>
+    </details>
+  </section>
+)
+
+const SharesOfCheck = ({ check }: { check: Check }) => (
+  <>
+    <Shares
+      title={say('check.shares')}
+      none={say('check.no_shares')}
+      factors={check.risk_factors}
+    />
+    {check.sent_factors.length > 0 && (
+      <Shares title={say('check.sent_shares')} factors={check.sent_factors} />
+    )}
+  </>
+)
+
+type EvidenceProps = { evidence: Evidence; report: ReportOfCheck }
+
+const EvidenceFacts = ({ evidence, report }: EvidenceProps) => (
+  <Facts
+    facts={[
+      [say('check.as_of'), evidence.index.last_block],
+      [say('check.reasons'), reasonsText(evidence)],
+      ['SHA-256', <LongText key="sha256" text={report.sha256} what="SHA-256" />],
+      ...linkTo(say('check.supersedes'), report.supersedes),
+      ...linkTo(say('check.superseded_by'), report.superseded_by),
+    ]}
+  />
+)
 
 const linkTo = (name: string, id: string | null): [string, VNode][] =>
   id === null
@@ -214,27 +282,4 @@ function reasonsText({ blacklisted_by, floors }: Evidence): string {
       : say('check.rule', { ...named_rule, category: labelText(category, category) })
   })
   return [...blacklisted_by.map((one) => named('barred', one)), ...rules].join('; ') || say('none')
-}
-
-function Ways({ check, evidence }: { check: Check; evidence: Evidence }) {
-  const followed = evidence.factors.filter(({ path }) => path.length > 0)
-  return (
-    <section class="panel">
-      <h2>{say('way')}</h2>
-      {followed.length === 0 ? (
-        <p>{say('way.none')}</p>
-      ) : (
-        <>
-          <p class="quiet">{say('way.explained')}</p>
-          {followed.map((factor) => {
-            const { category } = factor
-            const known = check.risk_factors.find(({ name }) => name === category)
-            const { label = category, group = '' } = known ?? {}
-            const text = labelText(category, label)
-            return <MoneyWay key={category} factor={factor} label={text} group={group} />
-          })}
-        </>
-      )}
-    </section>
-  )
 }

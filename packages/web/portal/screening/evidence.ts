@@ -1,6 +1,7 @@
 // What the result of a check rests on, as far as its page shows it. The evidence is JSON with all
 // figures as text; where providers were asked, the facts of our own engine stand within.
 
+import type { VerdictFacts } from '../../shared/reports/verdict.ts'
 import { say } from '../../shared/words/words.ts'
 
 /** A transfer of the way back. `carried`: how much of the category it brought, if that is kept.
@@ -35,6 +36,8 @@ export type Evidence = {
   /** The lists that were asked, as they were then. */
   lists: { list: string; title: string; entries: string; loaded_at: string; sha256: string }[]
   asked: { network: string }
+  screened?: VerdictFacts['screened']
+  result: VerdictFacts['result']
 }
 
 const NOTHING: Evidence = {
@@ -45,6 +48,7 @@ const NOTHING: Evidence = {
   index: { first_block: '', last_block: '', last_block_time: null },
   lists: [],
   asked: { network: '' },
+  result: { risk_score: '', risk_factors: [] },
 }
 
 /** Reads the text that `/v1/aml-check/report` answers with. */
@@ -62,12 +66,23 @@ const DECIMALS = 6
 const IN_MILLIONTHS = ['TRX', 'USDT']
 
 /** `16 177.957533 TRX`. */
-export function amountText(units: string, asset: string): string {
-  if (!IN_MILLIONTHS.includes(asset) || !/^\d+$/.test(units))
-    return say('way.units', { units, asset })
+export const amountText = (units: string, asset: string): string => printed(units, asset, DECIMALS)
+
+/** The same for where there is little room: of whole coins no more than two decimals, cut off. */
+export function shortAmount(units: string, asset: string): string {
+  const symbol = asset.slice(0, 8)
+  if (!isKnown(units, asset)) return symbol
+  return printed(units, asset, units.length > DECIMALS ? 2 : DECIMALS)
+}
+
+const isKnown = (units: string, asset: string) =>
+  IN_MILLIONTHS.includes(asset) && /^\d+$/.test(units)
+
+function printed(units: string, asset: string, places: number): string {
+  if (!isKnown(units, asset)) return say('way.units', { units, asset })
   const digits = units.padStart(DECIMALS + 1, '0')
   const whole = digits.slice(0, -DECIMALS).replace(/\B(?=(\d{3})+$)/g, THIN_SPACE)
-  const decimals = digits.slice(-DECIMALS).replace(/0+$/, '')
+  const decimals = digits.slice(-DECIMALS).slice(0, places).replace(/0+$/, '')
   return `${whole}${decimals === '' ? '' : `.${decimals}`} ${asset}`
 }
 

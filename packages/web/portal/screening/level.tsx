@@ -15,13 +15,13 @@ const Level = ({ level }: { level: string }) => (
   </span>
 )
 
-/** Its level and score, else the state it is in. */
-export function CheckOutcome({ check }: { check: Check }) {
+/** Its level and score, else the state it is in. `has_dial`: the score stands beside it. */
+export function CheckOutcome({ check, has_dial = false }: { check: Check; has_dial?: boolean }) {
   const { status, risk_level, risk_score, blacklist } = check
   if (risk_level === null) return <State state={status} />
   return (
     <>
-      <Level level={risk_level} /> <span class="figure">{risk_score}</span>
+      <Level level={risk_level} /> {!has_dial && <span class="figure">{risk_score}</span>}
       {blacklist && <strong> {say('check.blacklist')}</strong>}
     </>
   )

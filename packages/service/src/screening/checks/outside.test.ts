@@ -90,7 +90,7 @@ test("a provider's answer is the check's, with its bytes and hash", async (t) =>
   assert.deepEqual([kept!.body.toString(), kept!.outcome], ['{"said":1}', 'answered'])
   const evidence = (await readEvidence(world.sql, check.id))!
   const page = reportPage(evidence, await readReportContext(world.sql, evidence))
-  assert.match(page, /other: 42.4, medium/)
+  assert.match(page, /other: 42.4, medium risk/)
   await assert.rejects(replayCheck(world.sql, check.id), /not answered by the embedded engine/)
 })
 
@@ -183,7 +183,7 @@ test('of all that are asked the worst answer counts, and all are in the evidence
   )
   const evidence = (await readEvidence(world.sql, check.id))!
   const page = reportPage(evidence, await readReportContext(world.sql, evidence))
-  for (const part of [/embedded: 10.0, low/, /other: 42.4, medium/, /The way it came/])
+  for (const part of [/embedded: 10.0, low risk/, /other: 42.4, medium risk/, /The way it came/])
     assert.match(page, part)
   assert.equal(other.asked, 1)
 })

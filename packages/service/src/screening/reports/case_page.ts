@@ -3,7 +3,7 @@
 import { wireTime } from '../../lib/clock.ts'
 import { escaped } from '../../lib/html.ts'
 import type { showCase } from '../cases/case_subjects.ts'
-import { STYLE } from './report.ts'
+import { STYLE } from './style.ts'
 
 type WholeCase = Awaited<ReturnType<typeof showCase>>
 

@@ -30,6 +30,8 @@ export type ReportContext = {
   lists: readonly ListSource[] | undefined
   /** Undefined when the policy that the evidence names is not in this database, or is not told. */
   policy: Policy | undefined
+  /** Where medium and high risk begin, of the same policy: customers may know. */
+  levels?: Pick<Policy, 'medium_from' | 'high_from'> | undefined
 }
 
 type EvidenceNames = { label_set?: string; policy?: { version?: string } }
@@ -60,7 +62,18 @@ export async function readReportContext(sql: Sql | Tx, evidence: Evidence): Prom
     decimals: new Map(assets.map(({ symbol, decimals }) => [symbol, decimals])),
     lists,
     policy,
+    levels: policy && levelsOf(policy),
   }
+}
+
+const levelsOf = ({ medium_from, high_from }: Policy) => ({ medium_from, high_from })
+
+/** Where medium and high risk begin by the policy that the evidence names; undefined when it is not
+ *  in this database. */
+export async function readLevels(sql: Sql, evidence: Evidence) {
+  const { version } = namedIn(evidence)
+  const policy = version && (await readPolicy(sql, version).catch(() => undefined))
+  return policy ? levelsOf(policy) : undefined
 }
 
 /** What a customer's own report says of it: not from which files the house reads its lists, nor

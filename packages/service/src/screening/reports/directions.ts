@@ -2,7 +2,8 @@
 // ended. Answers of policies that look at neither do not have it.
 
 import { escaped } from '../../lib/html.ts'
-import { categoryText, percent } from './text.ts'
+import { folded, percent, table } from './text.ts'
+import { categoryName, type Words } from './words.ts'
 
 type ShareFact = Record<string, { share: string; usd: string }>
 
@@ -17,35 +18,36 @@ const largestFirst = (facts: ShareFact) =>
   Object.entries(facts).sort(([, a], [, b]) => Number(b.share) - Number(a.share))
 
 /** The new part of what was received, which the score goes by, and what of that is recent. */
-export function countedPart({ counted = {} }: DirectionFacts): string {
+export function countedPart({ counted = {} }: DirectionFacts, words: Words): string {
   const { net_new = {}, recent = {} } = counted
   const rows = largestFirst(net_new).map(([category, { share, usd }]) => {
     const lately = recent[category]
-    return `<tr><td>${categoryText(category)}</td><td>${percent(share)}</td>
-<td>${escaped(usd)}</td><td>${lately ? percent(lately.share) : ''}</td>
-<td>${escaped(lately?.usd ?? '')}</td></tr>`
+    return [
+      categoryName(words, category),
+      percent(share),
+      escaped(usd),
+      lately ? percent(lately.share) : '',
+      escaped(lately?.usd ?? ''),
+    ]
   })
   if (rows.length === 0) return ''
-  return `<section><h2>What of it is new</h2>
-<p>Money that had been here before and came back does not count again.</p>
-<table><thead><tr><th>Category</th><th>Share</th><th>USD</th><th>Share of what is recent</th>
-<th>USD</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
+  const { say } = words
+  const columns = [say('category'), say('share'), 'USD', say('new.recent'), 'USD']
+  return folded(say('new'), `<p>${say('new.sentence')}</p>${table(columns, rows)}`)
 }
 
 /** Where what was sent has ended, straight or through others. */
-export function sentPart({ sent }: DirectionFacts): string {
+export function sentPart({ sent }: DirectionFacts, words: Words): string {
   if (!sent) return ''
-  const rows = largestFirst(sent.ended).map(
-    ([category, { share, usd }]) =>
-      `<tr><td>${categoryText(category)}</td><td>${percent(share)}</td><td>${escaped(usd)}</td>
-<td>${escaped(sent.direct[category]?.usd ?? '')}</td></tr>`,
-  )
-  const table =
-    rows.length === 0
-      ? '<p>Nothing was sent by then.</p>'
-      : `<table><thead><tr><th>Category</th><th>Share</th><th>USD</th>
-<th>USD sent there straight</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
-  return `<section><h2>Where what it sent has ended</h2>
-<p>As of block ${escaped(sent.last_block)}; what was passed on to nobody is unidentified.</p>
-${table}</section>`
+  const { say } = words
+  const rows = largestFirst(sent.ended).map(([category, { share, usd }]) => [
+    categoryName(words, category),
+    percent(share),
+    escaped(usd),
+    escaped(sent.direct[category]?.usd ?? ''),
+  ])
+  const columns = [say('category'), say('share'), 'USD', say('sent.straight')]
+  const figures = rows.length === 0 ? `<p>${say('sent.none')}</p>` : table(columns, rows)
+  const as_of = say('sent.sentence', { block: escaped(sent.last_block) })
+  return folded(say('sent'), `<p>${as_of}</p>${figures}`)
 }

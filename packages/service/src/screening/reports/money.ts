@@ -1,127 +1,152 @@
-// Where the money came from, as a report shows it: shares on a scale, a table of categories, and
-// for each the way back over the transfer that brought most of it.
+// Where the money came from, as a report shows it: shares on a scale, the figures of each category,
+// the ways back as one drawing, and their transfers one by one.
 
+import { FLOW_BOX, flowOf } from 'penstock-web/shared/reports/flow.ts'
 import { escaped } from '../../lib/html.ts'
 import {
   amountText,
-  categoryText,
+  type Edition,
   type FactorFact,
+  folded,
   type PathFact,
   percent,
   percentOf,
   said,
   short,
+  shortAmount,
+  table,
 } from './text.ts'
+import { categoryName, type Words } from './words.ts'
 
-type Decimals = ReadonlyMap<string, number>
-type RiskFactor = { name: string; label: string; group: string; score: string }
+export type RiskFactor = { name: string; label: string; group: string; score: string }
 
 const SCALE = [0, 25, 50, 75, 100]
 
 /** A bar for each share, on a scale from 0 to 100 %, with the counterparty it is traced to. */
-export function bars(risk_factors: readonly RiskFactor[], factors: readonly FactorFact[]): string {
+export function bars(
+  risk_factors: readonly RiskFactor[],
+  factors: readonly FactorFact[],
+  { say, nameOf }: Words,
+): string {
   const origins = new Map(factors.map(({ category, origins }) => [category, origins[0]?.entity]))
   const rows = risk_factors.map(({ name, label, group, score }) => {
     const width = Math.min(100, Math.max(0.3, Number(score) * 100)).toFixed(2)
     const from = origins.get(name)
-    return `<div class="row"><div class="name">${escaped(label)}</div>
+    return `<div class="row"><div class="name">${escaped(nameOf('category', name) ?? label)}</div>
 <svg class="track" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
 <rect class="bar ${escaped(group)}" width="${width}" height="10"/></svg>
 <div class="share">${percent(score)}</div>
 <div class="from">${from ? escaped(from) : ''}</div></div>`
   })
   const ticks = SCALE.map((at) => `<span class="at-${at}">${at} %</span>`).join('')
-  return `<div class="bars" role="img" aria-label="Shares of the money by category">
-<div class="row head"><div class="name">Category</div><div class="track ticks">${ticks}</div>
-<div class="share">Share</div><div class="from">Traced to</div></div>${rows.join('')}</div>`
+  return `<div class="bars" role="img" aria-label="${say('shares.label')}">
+<div class="row head"><div class="name">${say('category')}</div>
+<div class="track ticks">${ticks}</div>
+<div class="share">${say('share')}</div><div class="from">${say('traced')}</div></div>
+${rows.join('')}</div>`
 }
 
-export function factorTable(factors: readonly FactorFact[], decimals: Decimals): string {
-  if (factors.length === 0)
-    return '<p>Nothing is known here of where money of this address came from.</p>'
+export function factorPart(factors: readonly FactorFact[], edition: Edition): string {
+  const { words } = edition
+  const { say } = words
+  if (factors.length === 0) return `<section><p>${say('nothing_known')}</p></section>`
   const rows = factors.map(({ category, share, usd, direct_usd, mean_hops, units }) => {
-    const amounts = Object.entries(units).map(([asset, one]) => amountText(one, asset, decimals))
-    return `<tr><td>${categoryText(category)}</td><td>${percent(share)}</td><td>${escaped(usd)}</td>
-<td>${escaped(direct_usd)}</td><td>${mean_hops ? escaped(mean_hops) : ''}</td>
-<td>${amounts.join('<br>')}</td></tr>`
+    const amounts = Object.entries(units).map(([asset, one]) => amountText(one, asset, edition))
+    const [name, hops] = [categoryName(words, category), mean_hops ? escaped(mean_hops) : '']
+    return [name, percent(share), escaped(usd), escaped(direct_usd), hops, amounts.join('<br>')]
   })
-  return `<table><thead><tr><th>Category</th><th>Share</th><th>USD</th><th>of that direct</th>
-<th>Mean hops</th><th>Amounts</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+  const columns = [say('category'), say('share'), 'USD', say('direct'), say('hops'), say('amounts')]
+  return folded(say('figures'), table(columns, rows))
 }
 
-/** The ways back, one for each category that can be followed. */
-export function pathPart(factors: readonly FactorFact[], decimals: Decimals): string {
+/** The ways back of the categories that can be followed: one drawing, and each as a table. */
+export function pathPart(factors: readonly FactorFact[], edition: Edition): string {
   const followed = factors.filter(({ path }) => path.length > 0)
   if (followed.length === 0) return ''
+  const { words } = edition
+  const { say } = words
   const parts = followed.map((factor) => {
     const { category, origins, path } = factor
     const origin = origins[0]
     const named = origin ? `: ${escaped(origin.entity)} (${said(origin)})` : ''
-    return `<h3>${categoryText(category)}${named}</h3>${explained(factor, decimals)}
-${pathGraph(path)}
-${pathTable(path, decimals)}`
+    return `<h3>${categoryName(words, category)}${named}</h3>
+<p>${explained(factor, edition)}</p>${pathTable(path, edition)}`
   })
-  return `<section><h2>The way it came</h2><p>From the end backwards, always over the transfer that
-brought most of the category. Other transfers may have brought more of it.</p>${parts.join('')}
-</section>`
+  return `<section><h2>${say('way')}</h2><p>${say('way.sentence')}</p>
+${moneyGraph(followed, edition)}</section>${folded(say('way.table'), parts.join(''))}`
 }
 
 /** How much of the category came by the last transfer of the way. */
-function explained({ path, units, category }: FactorFact, decimals: Decimals): string {
+function explained({ path, units, category }: FactorFact, edition: Edition): string {
+  const { words } = edition
   const { asset, carried } = path[0]!
-  if (carried === null) return '<p>How much of it this transfer brought is not kept any more.</p>'
+  if (carried === null) return words.say('way.lost')
   const whole = units[asset] ?? '0'
   const part = percentOf(BigInt(carried), BigInt(whole))
-  const share = part === undefined ? '' : `, which is ${part} of it in ${escaped(asset)}`
-  return `<p>The transfer that is followed brought ${amountText(carried, asset, decimals)} of the
-${amountText(whole, asset, decimals)} of ${categoryText(category)}${share}.</p>`
-}
-
-const NODE_WIDTH = 132
-const NODE_GAP = 52
-
-/** Addresses from the origin on the left to the end on the right; an arrow for each transfer. */
-function pathGraph(path: readonly PathFact[]): string {
-  const forward = path.toReversed()
-  const addresses = [forward[0]!.from, ...forward.map(({ to }) => to)]
-  const place = (i: number) => i * (NODE_WIDTH + NODE_GAP)
-  const nodes = addresses.map(
-    (address, i) =>
-      `<rect class="node" x="${place(i)}" y="20" width="${NODE_WIDTH}" height="30" rx="4"/>
-<text class="mid" x="${place(i) + NODE_WIDTH / 2}" y="39">${escaped(short(address))}</text>`,
-  )
-  const arrows = forward.map(({ tx_id, asset }, i) => {
-    const x = place(i) + NODE_WIDTH
-    const line = `M${x + 3} 35H${x + NODE_GAP - 8}`
-    return `<path class="arrow" d="${line}" marker-end="url(#tip)">
-<title>${escaped(tx_id)}</title></path>
-<text class="mid small" x="${x + NODE_GAP / 2}" y="28">${escaped(asset.slice(0, 8))}</text>`
+  return words.say('way.explained', {
+    carried: amountText(carried, asset, edition),
+    whole: amountText(whole, asset, edition),
+    category: categoryName(words, category),
+    share: part === undefined ? '' : words.say('way.share', { part, asset: escaped(asset) }),
   })
-  const width = place(addresses.length - 1) + NODE_WIDTH
-  return `<svg class="path" viewBox="0 0 ${width} 60" width="${width}" role="img"
-aria-label="The way of the money"><defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4"
-markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>
-${nodes.join('')}${arrows.join('')}</svg>`
 }
 
-function pathTable(path: readonly PathFact[], decimals: Decimals): string {
-  const rows = path.map(
-    ({ tx_id, block, from, asset, amount, carried }) =>
-      `<tr><td class="hash">${escaped(tx_id)}</td><td>${escaped(block)}</td>
-<td class="hash">${escaped(from)}</td><td>${amountText(amount, asset, decimals)}</td>
-<td>${carriedText(carried, { amount, asset }, decimals)}</td></tr>`,
-  )
-  return `<table class="way"><thead><tr><th>Transaction</th><th>Block</th><th>From</th>
-<th>Amount</th><th>of that category</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+const MIDDLE = FLOW_BOX.width / 2
+
+/** From the origins on the left to the end on the right; on each arrow what went over it. */
+function moneyGraph(factors: readonly FactorFact[], edition: Edition): string {
+  const { words } = edition
+  const { width, height, boxes, arrows } = flowOf(factors)
+  const nameOf = (factor: FactorFact) =>
+    factor.origins[0]?.entity || words.nameOf('category', factor.category) || factor.category
+  const drawn = boxes.map(({ address, x, y, is_end, way }) => {
+    const factor = way === undefined ? undefined : factors[way]
+    const name = is_end ? words.say('way.end') : factor && cut(nameOf(factor))
+    const [first, second] = name ? [y + 19, y + 36] : [0, y + 28]
+    return `<rect class="node${is_end ? ' end' : ''}" x="${x}" y="${y}"
+width="${FLOW_BOX.width}" height="${FLOW_BOX.height}" rx="6"/>
+${name ? `<text class="mid strong" x="${x + MIDDLE}" y="${first}">${escaped(name)}</text>` : ''}
+<text class="mid small" x="${x + MIDDLE}" y="${second}">${escaped(short(address))}</text>`
+  })
+  const ways = arrows.map(({ d, x, y, sums }) => {
+    const [[asset, units] = ['', ''], ...others] = sums
+    const more = others.length === 0 ? '' : ` ${words.say('way.more', { n: `${others.length}` })}`
+    return `<path class="arrow" d="${d}"/>
+<text class="mid small" x="${x}" y="${y}">${shortAmount(units, asset, edition)}${more}</text>`
+  })
+  const origins = factors.map((one) => escaped(nameOf(one))).join(', ')
+  const end = escaped(short(factors[0]!.path[0]!.to))
+  const label = words.say('way.label', { origins, end })
+  const frame = `tabindex="0" role="region" aria-label="${words.say('way')}"`
+  return `<div class="flow" ${frame}>
+<svg viewBox="0 0 ${width} ${height}" width="${width}" role="img"
+aria-label="${label}">${ways.join('')}${drawn.join('')}</svg></div>`
+}
+
+const NAME_MAX = 18
+/** As much of a name as a box holds. */
+const cut = (name: string) => (name.length > NAME_MAX ? `${name.slice(0, NAME_MAX - 1)}…` : name)
+
+function pathTable(path: readonly PathFact[], edition: Edition): string {
+  const { say } = edition.words
+  const rows = path.map(({ tx_id, block, from, asset, amount, carried }) => [
+    `<span class="hash">${escaped(tx_id)}</span>`,
+    escaped(block),
+    `<span class="hash">${escaped(from)}</span>`,
+    amountText(amount, asset, edition),
+    carriedText(carried, { amount, asset }, edition),
+  ])
+  const columns = [say('transaction'), say('block'), say('from'), say('amount')]
+  return table([...columns, say('amount.carried')], rows)
 }
 
 /** What of a transfer was of the category, and how much of the transfer that is. */
 function carriedText(
   carried: string | null,
   { amount, asset }: { amount: string; asset: string },
-  decimals: Decimals,
+  edition: Edition,
 ): string {
-  if (carried === null) return 'not kept'
+  if (carried === null) return edition.words.say('amount.not_kept')
   const part = percentOf(BigInt(carried), BigInt(amount))
-  return `${amountText(carried, asset, decimals)}${part === undefined ? '' : ` (${part})`}`
+  return `${amountText(carried, asset, edition)}${part === undefined ? '' : ` (${part})`}`
 }

@@ -3,10 +3,12 @@
 import { type Needs as OfPapers, paperPage } from '../../people/users/papers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Page } from '../../platform/http/pages.ts'
+import { visitorOf } from '../../web/visitor.ts'
 import { findCheck } from '../checks/checks.ts'
 import { readEvidence } from '../engine/evidence.ts'
 import { forCustomers, readReportContext } from './context.ts'
-import { reportPage, STYLE } from './report.ts'
+import { reportPage } from './report.ts'
+import { STYLE } from './style.ts'
 
 export type Needs = OfPapers & { sql: Sql }
 
@@ -17,11 +19,12 @@ export const reportPages = (needs: Needs): Page[] => [
     scope: 'aml',
     page: (id) => `/portal/screening/${encodeURIComponent(id)}`,
     style: STYLE,
-    async print({ customer_id, id }) {
+    async print({ customer_id, id, headers }) {
       const check = await findCheck(needs.sql, { id, customer_id })
       const evidence = check && (await readEvidence(needs.sql, id))
       if (!evidence) return undefined
-      return reportPage(evidence, forCustomers(await readReportContext(needs.sql, evidence)))
+      const context = forCustomers(await readReportContext(needs.sql, evidence))
+      return reportPage(evidence, context, visitorOf(headers).language)
     },
   }),
 ]

@@ -29,6 +29,7 @@ import { type CheckPlacement, checkPrices, type NewCheck } from '../checks/placi
 import { readEvidence } from '../engine/evidence.ts'
 import { NETWORKS } from '../engine/networks.ts'
 import { currentPolicy } from '../engine/policy.ts'
+import { readLevels } from './context.ts'
 import { watchRoutes } from './watch_routes.ts'
 
 const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
@@ -281,6 +282,10 @@ const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
       superseded_by: Type.Union([Type.String(), Type.Null()], {
         description: 'The check that came after this one',
       }),
+      levels: Type.Union(
+        [Type.Object({ medium_from: Type.Number(), high_from: Type.Number() }), Type.Null()],
+        { description: 'The scores from which the risk is medium, and high; null: not kept' },
+      ),
     }),
     faults: [
       refuses(InvalidParams, '`id` is missing or is not text', 'id'),
@@ -298,6 +303,7 @@ const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
         sha256: evidence.sha256,
         supersedes: found.supersedes,
         superseded_by: await supersedingCheck(sql, id),
+        levels: (await readLevels(sql, evidence)) ?? null,
       }
     },
   })

@@ -2,64 +2,77 @@
 
 import { escaped } from '../../lib/html.ts'
 import type { Floor, Policy } from '../engine/policy.ts'
-import { categoryText } from './text.ts'
+import { folded } from './text.ts'
+import { categoryName, type Words } from './words.ts'
 
 /** `of`: what is counted, where that is not all that was received. */
 export type ActedFact = { rule: string; category: string | null; points: string; of?: string }
 
-const COUNTED: Readonly<Record<string, string>> = {
-  net_new: ', of what is new',
-  recent: ', of what is recent',
+/** Rules that act by the money. */
+const RULES = [
+  'direct',
+  'indirect',
+  'combined',
+  'direct_amount',
+  'indirect_amount',
+  'destination',
+  'destination_indirect',
+] as const
+const NAMED = [...RULES, 'own_label'] as const
+
+/** The sentence of a rule; the code of a rule that is not known here. HTML. */
+export function ruleWords({ say }: Words, rule: string): string {
+  const name = NAMED.find((one) => one === rule)
+  return name === undefined ? escaped(rule) : say(`rule.${name}`)
 }
 
-/** What the money did for a rule to apply. */
-const RULES = {
-  direct: 'came straight from one severe category',
-  indirect: 'came from one severe category through others',
-  combined: 'came from severe categories together',
-  direct_amount: 'came straight from one severe category, whatever the share',
-  indirect_amount: 'came from one severe category through others, whatever the share',
-  destination: 'was sent by the address to one severe category',
-  destination_indirect: 'was sent by the address and ended, through others, in one severe category',
-} as const
-
-const OWN_LABEL = 'the address itself has a label of a high-risk category'
+/** The category of a rule, in brackets; nothing where it is of several together. */
+export const ruleCategory = (words: Words, category: string | null): string =>
+  category === null ? '' : ` (${categoryName(words, category)})`
 
 /** The rules that acted, and all rules of the policy with their thresholds. */
-export function rulesPart(acted: readonly ActedFact[], policy: Policy | undefined): string {
+export function rulesPart(
+  acted: readonly ActedFact[],
+  policy: Policy | undefined,
+  words: Words,
+): string {
+  const { say } = words
   const raised = acted.map(({ rule, category, points, of }) => {
-    const words = Object.hasOwn(RULES, rule) ? `money ${RULES[rule as keyof typeof RULES]}` : rule
-    const sentence = rule === 'own_label' ? OWN_LABEL : words
-    const named = category === null ? '' : ` (${categoryText(category)})`
-    const counted = COUNTED[of ?? ''] ?? ''
-    return `<li>At least ${escaped(points)} points: ${escaped(sentence)}${named}${counted}</li>`
+    const counted = of === 'net_new' || of === 'recent' ? say(`rule.${of}`) : ''
+    return `<li>${say('rule.acted', {
+      points: escaped(points),
+      words: ruleWords(words, rule),
+      category: ruleCategory(words, category),
+      counted,
+    })}</li>`
   })
   const part =
     raised.length === 0
       ? ''
-      : `<section><h2>Rules that raise the score</h2><ul>${raised.join('')}</ul></section>`
-  return part + (policy === undefined ? '' : policyPart(policy))
+      : `<section><h2>${say('rules')}</h2><ul>${raised.join('')}</ul></section>`
+  return part + (policy === undefined ? '' : policyPart(policy, words))
 }
 
-function policyPart(policy: Policy): string {
-  const rules = (Object.keys(RULES) as (keyof typeof RULES)[]).flatMap((name) =>
-    policy[name].map((floor) => `<li>${ruleText(floor, RULES[name])}</li>`),
+function policyPart(policy: Policy, words: Words): string {
+  const { say } = words
+  const rules = RULES.flatMap((name) =>
+    policy[name].map((floor) => `<li>${ruleText(floor, ruleWords(words, name), words)}</li>`),
   )
   const { medium_from, high_from, full_confidence, severe } = policy
-  return `<section><h2>What the rules are</h2>
-<p>The score is the mean of the categories' weights, weighted by their shares of the money, and is
-raised to the highest rule below that applies. Medium risk begins at ${medium_from} points and high
-risk at ${high_from}. A match with an official list, a token issuer's freeze list or a deny entry
-makes it 100.</p>
-<ul>${rules.join('')}<li>The weight of the category: ${escaped(OWN_LABEL)}, in full from a
-confidence of ${full_confidence} on</li></ul>
-<p>Severe categories: ${severe.map(categoryText).join(', ')}.</p></section>`
+  const own = { words: say('rule.own_label'), confidence: String(full_confidence) }
+  const categories = severe.map((one) => categoryName(words, one)).join(', ')
+  return folded(
+    say('policy'),
+    `<p>${say('policy.sentence', { medium: String(medium_from), high: String(high_from) })}</p>
+<ul>${rules.join('')}<li>${say('policy.own', own)}</li></ul>
+<p>${say('policy.severe', { categories })}</p>`,
+  )
 }
 
-function ruleText({ share_bp, usd, points }: Floor, words: string): string {
-  const share = share_bp === 0 ? '' : `${(share_bp / 100).toFixed(2)} % `
-  const both = share !== '' && usd > 0 ? 'and ' : ''
-  const amount = usd === 0 ? '' : `${usd.toLocaleString('en')} USD `
-  const least = `${share}${both}${amount}`
-  return `At least ${points} points: at least ${least}of the money ${escaped(words)}`
+function ruleText({ share_bp, usd, points }: Floor, rule: string, { say, language }: Words) {
+  const share = share_bp === 0 ? '' : `${(share_bp / 100).toFixed(2)} %`
+  const amount = usd === 0 ? '' : `${usd.toLocaleString(language)} USD`
+  const both = share !== '' && amount !== ''
+  const least = both ? say('rule.least_both', { share, amount }) : `${share}${amount} `
+  return say('rule.least', { points: String(points), least, words: rule })
 }
