@@ -33,8 +33,12 @@ test('an operator makes a customer, and looks at the pool and the chain', {
     { name: 'Finn', role: 'finance' },
   ])
   await takeCopyAndErase(page, sql, customer)
-  const actions = await sql`select distinct made_by, reason from operator_action`
-  assert.deepEqual(actions, [{ made_by: 'olga', reason: 'a test' }])
+  const actions = await sql`select made_by, reason from operator_action group by made_by, reason
+    order by reason collate "C"`
+  assert.deepEqual(actions, [
+    { made_by: 'olga', reason: 'Notes' },
+    { made_by: 'olga', reason: 'a test' },
+  ])
 
   await fillPool(sql)
   await lookAtPool(page)
@@ -78,6 +82,11 @@ async function makeCustomer(page: Page): Promise<string> {
 }
 
 async function suspendAndInvite(page: Page): Promise<void> {
+  await page.getByText('Spent, 30 days').waitFor()
+  await page.getByText('No notes yet.').waitFor()
+  await page.getByLabel('New note').fill('Pays by the month.')
+  await page.getByRole('button', { name: 'Add note' }).click()
+  await page.getByText('Pays by the month.').waitFor()
   await page.getByRole('button', { name: 'Suspend' }).click()
   await sayWhy(page)
   await page.getByRole('button', { name: 'Resume' }).waitFor()

@@ -22,7 +22,7 @@ const TABLES: Record<string, string> = {
   'people/refusals': 'refusal refusal_day',
   'treasury/invoices': 'invoice invoice_progress',
   'ledger/statements': 'summary summary_progress',
-  'people/customers': 'customer api_key_cap api_key_spending',
+  'people/customers': 'customer customer_note api_key_cap api_key_spending',
   'people/keys': 'api_key api_key_nonce',
   'screening/tracing':
     'flow_asset flow_block flow_carried flow_carried_from flow_checkpoint flow_checkpoint_part ' +

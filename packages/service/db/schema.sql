@@ -657,6 +657,18 @@ create index customer_action_by_actor on customer_action (customer_id, made_by, 
 create index customer_action_by_subject on customer_action (customer_id, subject text_pattern_ops, number);
 create index customer_action_by_time on customer_action (customer_id, made_at);
 
+create table customer_note (
+  id text not null,
+  customer_id text not null,
+  at timestamptz not null,
+  made_by text not null,
+  text text not null,
+  constraint customer_note_pkey primary key (id),
+  constraint customer_note_of_customer foreign key (customer_id) references customer(id),
+  constraint customer_note_text check (char_length(text) >= 1 and char_length(text) <= 2000)
+);
+create index customer_note_in_order on customer_note (customer_id, id);
+
 create table customer_setting (
   customer_id text not null,
   balance_low_sun bigint,

@@ -77,6 +77,10 @@ test('the activity of customers is theirs, of the hours that are summarised', as
   )
   assert.equal(sumOf(bought.map(({ spent_sun }) => spent_sun)), await revenueOf(world))
   assert.ok(bought.every(({ last_seen_at }) => last_seen_at !== null))
+  const [one] = await world.sql<{ id: string }>`
+    select customer_id as id from orders order by id limit 1`
+  const alone = await operator.json<Row[]>('customers', 'activity', '--customer', one!.id)
+  assert.deepEqual(alone, [rows.find((row) => 'customer_id' in row && row.customer_id === one!.id)])
 })
 
 test('earnings are charges less what was given back, by day and service', async (t) => {

@@ -59,7 +59,9 @@ test('whoever asks gets all that is kept, and no secret with it', async (t) => {
   const world = await makeWorld(t)
   const { firm: customer, user_id } = await firm(world)
   const at = await worldOperator(world)
+  await at.json('customers', 'note', customer.id, `${WOMAN} prefers to be called`)
   const copy = await at.json<Copy>('customers', 'export', customer.id)
+  assert.equal(copy.data.notes![0]!.text, `${WOMAN} prefers to be called`)
   assert.equal(copy.of, `customer:${customer.id}`)
   assert.deepEqual(copy.truncated, [])
   assert.equal(copy.data.customer![0]!.name, FIRM)
@@ -98,8 +100,8 @@ test('whoever asks gets all that is kept, and no secret with it', async (t) => {
 })
 
 const IN_THE_COPY = (
-  'aml_check aml_watch api_key correction customer_action customer_setting deposit event invoice ' +
-  'orders pairing refusal service_user subscription webhook'
+  'aml_check aml_watch api_key correction customer_action customer_note customer_setting deposit ' +
+  'event invoice orders pairing refusal service_user subscription webhook'
 ).split(' ')
 /** Cases and the house's own entries; counts; and what becomes one of the others, or is over in a
  *  minute. */
@@ -117,6 +119,7 @@ test('what names a person goes when it is asked for, but where the answer says',
   await world.sql`
     update user_session set ip = '192.0.2.77', browser = ${`Browser of ${WOMAN}`}
     where user_id = ${user_id}`
+  await at.json('customers', 'note', customer.id, `${WOMAN} prefers to be called`)
   const refused = async (...words: string[]) => {
     const { code, err } = await at.type(...words)
     assert.notEqual(code, 0)
@@ -139,7 +142,8 @@ test('what names a person goes when it is asked for, but where the answer says',
     'paid out',
   )
   const erased = await at.json<Erasure>('customers', 'erase', customer.id)
-  assert.deepEqual([erased.users, erased.keys, erased.webhooks], [1, 2, 1])
+  const { users, keys, webhooks, notes } = erased
+  assert.deepEqual([users, keys, webhooks, notes], [1, 2, 1, 1])
   assert.ok(erased.sessions! > 0 && erased.sign_ins! > 0 && erased.stays.length > 3)
   const left = await tablesWith(world, names)
   assert.deepEqual(

@@ -36,6 +36,7 @@ import { receiptOperations } from './market/receipts.ts'
 import { customerOperations, limitOperations } from './people/customers.ts'
 import { findOperations } from './people/find.ts'
 import { keyOperations } from './people/keys.ts'
+import { noteOperations } from './people/notes.ts'
 import { customerDataOperations, userDataOperations } from './people/personal.ts'
 import { operatorOperations, sessionOperations, userOperations } from './people/users.ts'
 import { caseOperations } from './screening/cases.ts'
@@ -72,6 +73,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...customerOperations,
   ...correctionOperations,
   ...limitOperations,
+  ...noteOperations,
   ...customerDataOperations,
   ...keyOperations,
   ...approvalOperations,

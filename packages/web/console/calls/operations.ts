@@ -53,9 +53,9 @@ export type Operations = {
   'customers list': { body: { limit?: number; after?: string }; reply: { id: string; name: string;
     created_at: string; deposit_address: string; state: string; spendable_sun: number | null;
     held_sun: number | null }[] }
-  'customers activity': { body: { limit?: number; after?: string; days?: number }; reply: {
-    customer_id: string; orders: number; failed: number; spent_sun: number;
-    last_seen_at: string | null }[] }
+  'customers activity': { body: { limit?: number; after?: string; days?: number;
+    customer?: string }; reply: { customer_id: string; orders: number; failed: number;
+    spent_sun: number; last_seen_at: string | null }[] }
   'customers show': { body: { customer: string }; reply: { id: string; name: string;
     created_at: string; deposit_address: string; state: string; spendable_sun: number;
     held_sun: number; subscriptions_limit: number; open_orders_limit: number; keys: { id: string;
@@ -80,6 +80,10 @@ export type Operations = {
   'customers erase': { body: { customer: string; nameless_invoice?: boolean; reason: string };
     reply: { id: string; users: number; sessions: number; sign_ins: number; keys: number;
     webhooks: number; watches: number; stays: { what: string; why: string }[] } }
+  'customers note': { body: { customer: string; text: string; reason: string }; reply: {
+    customer_id: string; id: string } }
+  'customers notes': { body: { customer: string; limit?: number; before?: string }; reply: {
+    id: string; at: string; made_by: string; text: string }[] }
   'approvals show': { body: object; reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
   'approvals set': { body: { second: 'none' | 'name' | 'role'; from_sun?: number; reason: string };
     reply: { second: 'none' | 'name' | 'role'; from_sun: number } }

@@ -15,6 +15,7 @@ import { path } from '../../shared/paths/console.ts'
 import { count, named, say } from '../../shared/words/words.ts'
 import { mayChange, type Reply, run, trx, useRun } from '../calls/calls.ts'
 import { Reason } from '../calls/reason.tsx'
+import { Notes } from './notes.tsx'
 import { PersonalData } from './personal.tsx'
 import { Users } from './users.tsx'
 
@@ -38,6 +39,8 @@ export default function OneCustomer({ params }: PageProps) {
         {(shown) => (
           <div class="stack">
             <Facts facts={factsOf(shown)} />
+            <Lately customer={id} />
+            <Notes customer={id} />
             <Statement customer={id} />
             <OrdersByState {...shown} />
             <Keys {...shown} />
@@ -51,6 +54,30 @@ export default function OneCustomer({ params }: PageProps) {
         )}
       </Answer>
     </>
+  )
+}
+
+const DAYS = 30
+
+/** Orders, failures and money of 30 days, and when somebody of it was there. */
+function Lately({ customer }: { customer: string }) {
+  const activity = useRun('customers activity', { customer, days: DAYS })
+  return (
+    <Answer question={activity} lines={3}>
+      {([lately]) => (
+        <Facts
+          facts={[
+            [say('customer.spent'), <Money key="spent" trx={trx(lately?.spent_sun ?? 0)} />],
+            [say('customer.orders'), count(lately?.orders ?? 0)],
+            [say('customer.failed'), count(lately?.failed ?? 0)],
+            [
+              say('customer.last_seen'),
+              lately?.last_seen_at ? <Time at={lately.last_seen_at} relative /> : say('never'),
+            ],
+          ]}
+        />
+      )}
+    </Answer>
   )
 }
 

@@ -31,7 +31,7 @@ const WORDS: Record<string, string> = {
   alerts: 'list seen',
   customers:
     'create list activity show suspend resume close statement credit debit corrections limits ' +
-    'export erase',
+    'note notes export erase',
   keys: 'issue list change rotate revoke reseal',
   approvals: 'show set list give operations allow',
   invoices: 'list show reissue',

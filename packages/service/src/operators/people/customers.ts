@@ -238,6 +238,7 @@ export const customerOperations = [
       limit,
       after: optional(text('CUSTOMER', 'only those created after this one: the next page')),
       days: optional(whole('N', 'of so many days (30)', { max: 400 })),
+      customer: optional(text('CUSTOMER', 'only of this one')),
     }),
     reply: ListOf({
       customer_id: Text,
@@ -246,8 +247,11 @@ export const customerOperations = [
       spent_sun: Sun,
       last_seen_at: OrNull(Moment),
     }),
-    async handle({ sql, clock, body: { after, limit = LIMIT, days = 30 } }) {
-      const customers = await listCustomers(sql, { limit, ...(after !== undefined && { after }) })
+    async handle({ sql, clock, body: { after, limit = LIMIT, days = 30, customer } }) {
+      const customers =
+        customer === undefined
+          ? await listCustomers(sql, { limit, ...(after !== undefined && { after }) })
+          : [await requireCustomer(sql, customer)]
       const customer_ids = customers.map(({ id }) => id)
       const since = later(clock, -DAY_MS * days)
       const seen = new Map(

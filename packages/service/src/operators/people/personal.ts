@@ -13,6 +13,7 @@ import {
   requireCustomer,
   requireLockedCustomer,
 } from '../../people/customers/customers.ts'
+import { eraseNotes } from '../../people/customers/notes.ts'
 import { eraseKeyNames } from '../../people/keys/user_keys.ts'
 import { eraseBilling } from '../../people/settings/settings.ts'
 import { forgetProofs } from '../../people/sign_in/joining.ts'
@@ -88,6 +89,9 @@ const OF_CUSTOMER: Readonly<Record<string, Source>> = {
   deposits: (sql, { id, limit }): Rows => sql`
     select tx_id, from_address, amount_sun, token, block_time, state from deposit
     where customer_id = ${id} order by block_number desc limit ${limit}`,
+  notes: (sql, { id, limit }): Rows => sql`
+    select id, at, made_by, text from customer_note
+    where customer_id = ${id} order by id desc limit ${limit}`,
   invoices: (sql, { id, limit }): Rows => sql`
     select number, kind, issued_at, total_sun, document from invoice
     where customer_id = ${id} order by number desc limit ${limit}`,
@@ -156,6 +160,7 @@ const Erased = Type.Object({
   keys: Count,
   webhooks: Count,
   watches: Count,
+  notes: Count,
   stays: ListOf({ what: Text, why: Text }),
 })
 
@@ -230,8 +235,8 @@ export const customerDataOperations = [
     description:
       'Names become "erased", proofs, links and the lines on invoices to come are deleted, ' +
       'sessions lose network and browser, keys their networks, webhooks are removed without ' +
-      'their addresses, watches end. It cannot be taken back. The answer says what stays, and ' +
-      'why. While an invoice of it is still to be issued it is refused: that would have no name.',
+      'their addresses, watches end, notes are deleted. It cannot be taken back. The answer says ' +
+      'what stays, and why. While an invoice of it is still to be issued it is refused: that would have no name.',
     body: Type.Object({
       customer,
       nameless_invoice: flag('now: what is still to be issued is in the name "erased"'),
@@ -258,6 +263,7 @@ export const customerDataOperations = [
         keys: await eraseKeyNames(tx, { customer_id: id }),
         webhooks: await eraseWebhooks(tx, id),
         watches: await unwatch(tx, { customer_id: id }),
+        notes: await eraseNotes(tx, id),
         stays: [...MONEY_STAYS, RECORD_STAYS, EVENTS_STAY, REFUSALS_STAY],
       }
       const { stays: _, ...after } = value
@@ -301,7 +307,7 @@ export const userDataOperations = [
       if (found.ended_at === null)
         throw refusal(`Remove that user first: penstock-admin ${noun} remove ${id}.`)
       const counts = await eraseUser(tx, id)
-      const none = { keys: 0, webhooks: 0, watches: 0 }
+      const none = { keys: 0, webhooks: 0, watches: 0, notes: 0 }
       const value = { id, users: 1, ...counts, ...none, stays: [RECORD_STAYS, EVENTS_STAY] }
       const action = { subject: `user:${id}`, before: null, after: { name: ERASED, ...counts } }
       return { result: { value }, actions: [action] }
