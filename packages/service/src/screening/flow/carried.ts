@@ -18,7 +18,7 @@ export class Carried {
   readonly hops: Float64Array = new Float64Array(CATEGORY_COUNT)
   /** The transfer that had brought the sender most of this category; 0: none, the money begins
    *  there. */
-  readonly prior: Uint32Array = new Uint32Array(CATEGORY_COUNT)
+  readonly prior: Float64Array = new Float64Array(CATEGORY_COUNT)
 
   begin(): void {
     this.mask = 0

@@ -31,7 +31,6 @@ import {
   NEW,
   NEW_AT_PERIOD,
   NEW_AT_PERIOD_BEFORE,
-  PAGE_BITS,
   placeOf,
   SENT,
   SLOT,
@@ -161,7 +160,7 @@ function hasMoved({ memory: { slots } }: FlowIndex, slot: number): boolean {
 }
 
 function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
-  const { slots, slot_doubles, pages, visits } = memory
+  const { slots, slot_doubles, visits } = memory
   const base = slot * SLOT
   out.byte(slots[base + ASSET]! & 255)
   out.address(slots, slot)
@@ -172,11 +171,11 @@ function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
   const mask = slots[base + MASK]!
   out.number(mask)
   const first = slots[base + CELLS]!
-  const { words, doubles } = pages[first >>> PAGE_BITS]!
+  const { words, doubles } = memory.pageOf(slot)
   const end = placeOf(first) + bitCount(mask) * CELL
   for (let place = placeOf(first); place < end; place += CELL) {
     for (let field = HELD; field <= DESTINATION; field++) out.number(doubles[place + field]!)
-    out.number(words[2 * place + WITNESS]!)
+    out.number(doubles[place + WITNESS]!)
     out.double(doubles[place + HOPS]!)
     out.double(doubles[place + WITNESS_AMOUNT]!)
     out.number(doubles[place + NEW]!)
@@ -286,11 +285,11 @@ function readInto(index: FlowIndex, input: Input): void {
   const mask = input.number()
   memory.ensureCells(slot, mask)
   const first = memory.slots[base + CELLS]!
-  const { words, doubles } = memory.pages[first >>> PAGE_BITS]!
+  const { words, doubles } = memory.pageOf(slot)
   const end = placeOf(first) + bitCount(mask) * CELL
   for (let place = placeOf(first); place < end; place += CELL) {
     for (let field = HELD; field <= DESTINATION; field++) doubles[place + field] = input.number()
-    words[2 * place + WITNESS] = input.number()
+    doubles[place + WITNESS] = input.number()
     doubles[place + HOPS] = input.double()
     doubles[place + WITNESS_AMOUNT] = input.double()
     doubles[place + NEW] = input.number()

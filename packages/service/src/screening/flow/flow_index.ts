@@ -33,7 +33,6 @@ import {
   NEW_AT_PERIOD,
   NEW_AT_PERIOD_BEFORE,
   NEW_SUM,
-  PAGE_BITS,
   placeOf,
   RECEIVED,
   SENT,
@@ -81,6 +80,8 @@ export const periodOf = (block_number: number) => Math.floor(block_number / PERI
 const WORD = 2 ** 32
 /** Amounts of this many words times 2^32 and more are bigint. */
 const BIG_WORDS = BIG / WORD
+/** Counts of an address stop here. */
+const COUNT_MAX = WORD - 1
 const TERMINAL_BIT = 1 << 13
 const LABELS_AT_ONCE = 2_000
 
@@ -269,9 +270,9 @@ export class FlowIndex {
   }
 
   private empty(slot: number): void {
-    const { slots, slot_doubles, pages, big } = this.memory
+    const { slots, slot_doubles, big } = this.memory
     const first = slots[slot * SLOT + CELLS]!
-    const { doubles } = pages[first >>> PAGE_BITS]!
+    const { doubles } = this.memory.pageOf(slot)
     const end = placeOf(first) + bitCount(slots[slot * SLOT + MASK]!) * CELL
     for (let place = placeOf(first); place < end; place += CELL) doubles[place + HELD] = 0
     slot_doubles[slot * SLOT_DOUBLES + BALANCE] = 0
@@ -359,7 +360,7 @@ export class FlowIndex {
     const { counterparties } = this
     const { slots } = this.memory
     const base = slot * SLOT
-    slots[base + count]! += 1
+    if (slots[base + count]! < COUNT_MAX) slots[base + count]! += 1
     if (slots[base + LAST_BLOCK] === 0) slots[base + FIRST_BLOCK] = this.block_number
     slots[base + LAST_BLOCK] = this.block_number
     if (slots[base + COUNT_IN]! + slots[base + COUNT_OUT]! > counterparties.transfers_before)
@@ -369,12 +370,12 @@ export class FlowIndex {
   /** With the first transfer of a period: notes what was new until then. */
   private beginPeriod(slot: number): void {
     const { memory, period } = this
-    const { slots, pages } = memory
+    const { slots } = memory
     const base = slot * SLOT
     const last = periodOf(slots[base + LAST_BLOCK]!)
     if (last === period || slots[base + LAST_BLOCK] === 0) return
     const first = slots[base + CELLS]!
-    const { doubles, floats } = pages[first >>> PAGE_BITS]!
+    const { doubles, floats } = memory.pageOf(slot)
     let place = placeOf(first)
     for (let rest = slots[base + MASK]!; rest !== 0; place += CELL) {
       const category = 31 - Math.clz32(rest & -rest)
@@ -472,14 +473,14 @@ export class FlowIndex {
   private addTo(slot: number, category: number, field: number, q: number): void {
     const { memory } = this
     const cell = this.cellOf(slot, category)
-    const { doubles } = memory.pages[cell >>> PAGE_BITS]!
+    const { doubles } = memory.pageOf(slot)
     if (addSum(doubles, placeOf(cell) + field, q)) memory.giveAway(slot, category, field)
   }
 
   private addNew(slot: number, category: number, q: number): void {
     const { memory } = this
     const cell = this.cellOf(slot, category)
-    const { doubles } = memory.pages[cell >>> PAGE_BITS]!
+    const { doubles } = memory.pageOf(slot)
     if (addSum(doubles, placeOf(cell) + NEW, q)) memory.giveAway(slot, category, NEW_SUM)
   }
 
@@ -496,7 +497,7 @@ export class FlowIndex {
     this.dilutesVisits(slot, missing)
     memory.ensureCells(slot, 1 << UNIDENTIFIED)
     const cell = this.cellOf(slot, UNIDENTIFIED)
-    const { doubles } = memory.pages[cell >>> PAGE_BITS]!
+    const { doubles } = memory.pageOf(slot)
     doubles[placeOf(cell) + HELD]! += missing
     if (addSum(doubles, placeOf(cell) + NEW, missing)) memory.giveAway(slot, UNIDENTIFIED, NEW_SUM)
     memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE]! += missing
@@ -506,9 +507,9 @@ export class FlowIndex {
   /** Takes q from the slot's holding. */
   private carryFast(slot: number, q: number, label: number): void {
     const { memory, carried, held, categories, places, parts } = this
-    const { slots, slot_doubles, pages } = memory
+    const { slots, slot_doubles } = memory
     const first = slots[slot * SLOT + CELLS]!
-    const { words, doubles } = pages[first >>> PAGE_BITS]!
+    const { doubles } = memory.pageOf(slot)
     const balance = slot_doubles[slot * SLOT_DOUBLES + BALANCE]!
     let count = 0
     let place = placeOf(first)
@@ -543,7 +544,7 @@ export class FlowIndex {
         ? Number(memory.wholeSum(kept, { slot, category, field: RECEIVED }))
         : kept
       carried.hops[category] = 1 + doubles[at + HOPS]! / received
-      carried.prior[category] = words[2 * at + WITNESS]!
+      carried.prior[category] = doubles[at + WITNESS]!
     }
     if (turned > 0) carried.addOrigin(categoryOf(label), turned)
   }
@@ -569,7 +570,7 @@ export class FlowIndex {
     const mask = slots[base + MASK]!
     const first = slots[base + CELLS]!
     const first_place = placeOf(first)
-    const { words, doubles } = memory.pages[first >>> PAGE_BITS]!
+    const { doubles } = memory.pageOf(to)
     for (let rest = carried.mask; rest !== 0; ) {
       const bit = rest & -rest
       rest ^= bit
@@ -591,7 +592,7 @@ export class FlowIndex {
       doubles[place + HOPS]! += amount * hops[category]!
       if (amount > doubles[place + WITNESS_AMOUNT]!) {
         doubles[place + WITNESS_AMOUNT] = amount
-        words[2 * place + WITNESS] = sequence
+        doubles[place + WITNESS] = sequence
       }
     }
   }
@@ -635,12 +636,12 @@ export class FlowIndex {
 
   /** What a slot holds by category. */
   heldOf(slot: number): bigint[] {
-    const { slots, pages, big } = this.memory
+    const { slots, big } = this.memory
     const known = big.get(slot)
     if (known) return known.slice()
     const held = Array<bigint>(CATEGORY_COUNT).fill(0n)
     const first = slots[slot * SLOT + CELLS]!
-    const { doubles } = pages[first >>> PAGE_BITS]!
+    const { doubles } = this.memory.pageOf(slot)
     let place = placeOf(first)
     for (let category = 0; category < CATEGORY_COUNT; category++) {
       if (((slots[slot * SLOT + MASK]! >>> category) & 1) === 0) continue
@@ -663,7 +664,7 @@ export class FlowIndex {
     for (const [category, amount] of held.entries()) {
       if (((memory.slots[slot * SLOT + MASK]! >>> category) & 1) === 0) continue
       const cell = this.cellOf(slot, category)
-      memory.pages[cell >>> PAGE_BITS]!.doubles[placeOf(cell) + HELD] = is_big ? 0 : Number(amount)
+      memory.pageOf(slot).doubles[placeOf(cell) + HELD] = is_big ? 0 : Number(amount)
     }
   }
 
@@ -689,7 +690,7 @@ export class FlowIndex {
     for (const [category, part] of parts.entries()) {
       if (part === 0n) continue
       const cell = this.cellOf(slot, category)
-      const { words, doubles } = memory.pages[cell >>> PAGE_BITS]!
+      const { doubles } = memory.pageOf(slot)
       const place = placeOf(cell)
       const received = memory.wholeSum(doubles[place + RECEIVED]!, {
         slot,
@@ -699,7 +700,7 @@ export class FlowIndex {
       carried.mask |= 1 << category
       carried.big[category] = part
       carried.hops[category] = 1 + doubles[place + HOPS]! / Number(received)
-      carried.prior[category] = words[2 * place + WITNESS]!
+      carried.prior[category] = doubles[place + WITNESS]!
     }
     if (turned > 0n) carried.addOriginBig(categoryOf(label), turned)
   }
@@ -711,7 +712,7 @@ export class FlowIndex {
     { amount, held }: { amount: bigint; held: bigint },
   ): bigint {
     const cell = this.cellOf(slot, category)
-    const kept = this.memory.pages[cell >>> PAGE_BITS]!.doubles[placeOf(cell) + NEW]!
+    const kept = this.memory.pageOf(slot).doubles[placeOf(cell) + NEW]!
     const away = this.memory.wholeSum(kept, { slot, category, field: NEW_SUM }) - held
     const part = BigInt(Math.ceil(Number(amount) * this.returning))
     const most = part < amount ? part : amount
@@ -734,12 +735,12 @@ export class FlowIndex {
       held[category]! += amount
       this.addBig(to, category, RECEIVED, amount)
       const cell = this.cellOf(to, category)
-      const { words, doubles } = memory.pages[cell >>> PAGE_BITS]!
+      const { doubles } = memory.pageOf(to)
       const place = placeOf(cell)
       doubles[place + HOPS]! += Number(amount) * carried.hops[category]!
       if (Number(amount) > doubles[place + WITNESS_AMOUNT]!) {
         doubles[place + WITNESS_AMOUNT] = Number(amount)
-        words[2 * place + WITNESS] = sequence
+        doubles[place + WITNESS] = sequence
       }
     }
     if (keeps) this.setHeld(to, held)

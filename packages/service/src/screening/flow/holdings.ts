@@ -18,7 +18,6 @@ import {
   NEW_AT_PERIOD,
   NEW_AT_PERIOD_BEFORE,
   NEW_SUM,
-  PAGE_BITS,
   placeOf,
   RECEIVED,
   SENT,
@@ -74,13 +73,13 @@ export function readHolding(
 
 export function readSlot(index: FlowIndex, slot: number): Holding {
   const { memory } = index
-  const { slots, slot_doubles, pages } = memory
+  const { slots, slot_doubles } = memory
   const base = slot * SLOT
   const mask = slots[base + MASK]!
   const held = index.heldOf(slot)
   const portions: Portion[] = []
   const first = slots[base + CELLS]!
-  const { words, doubles, floats } = pages[first >>> PAGE_BITS]!
+  const { doubles, floats } = memory.pageOf(slot)
   const periods_ago = index.period - periodOf(slots[base + LAST_BLOCK]!)
   let place = placeOf(first)
   for (let category = 0; category < CATEGORY_COUNT; category++) {
@@ -100,7 +99,7 @@ export function readSlot(index: FlowIndex, slot: number): Holding {
       recent: recent > 0n ? recent : 0n,
       destination: sum(DESTINATION),
       hops: received === 0n ? 0 : doubles[at + HOPS]! / Number(received),
-      witness: words[2 * at + WITNESS]!,
+      witness: doubles[at + WITNESS]!,
     })
     place += CELL
   }

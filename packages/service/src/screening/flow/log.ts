@@ -157,8 +157,9 @@ function slotOf(
     : index.slot(asset, words, at)
 }
 
-/** What one transfer can take: a count, and 28 times category, amount and prior. */
-const CARRIED_BYTES_MAX = 1 + 28 * 16
+/** What one transfer can take: a count, and 28 times category, amount (64 bits, seven a byte) and
+ *  prior (53 bits). */
+const CARRIED_BYTES_MAX = 1 + 28 * (1 + 10 + 8)
 
 /** Writes what the transfers of a block carried. */
 export class CarriedWriter {

@@ -9,7 +9,7 @@
 // no address ever gets there.
 
 /** Words (32 bits) of a slot and what they hold. ASSET is the asset, the capacity for cells << 8,
- *  and the label << 16. */
+ *  what the number of its first cell has beyond 32 bits << 13, and the label << 16. */
 export const SLOT = 16
 export const ASSET = 5
 export const CELLS = 8
@@ -24,18 +24,18 @@ export const BALANCE = 3
 export const SENT = 5
 
 /** Doubles of a cell: held, received, received from terminals directly, sent to terminals directly,
- *  the sum of amount times hops, what its witness brought, and what was received less what came
- *  back. WITNESS, a word, is the transfer that brought most. NEW_AT_PERIOD is a float: what NEW was
- *  when the period of the slot's last transfer began; NEW_AT_PERIOD_BEFORE, the period before. */
+ *  the transfer that brought most (its witness), the sum of amount times hops, what the witness
+ *  brought, and what was received less what came back. NEW_AT_PERIOD is a float: what NEW was when
+ *  the period of the slot's last transfer began; NEW_AT_PERIOD_BEFORE, the period before. */
 export const CELL = 9
 export const HELD = 0
 export const RECEIVED = 1
 export const DIRECT = 2
 export const DESTINATION = 3
+export const WITNESS = 4
 export const HOPS = 5
 export const WITNESS_AMOUNT = 6
 export const NEW = 7
-export const WITNESS = 8
 export const NEW_AT_PERIOD = 16
 export const NEW_AT_PERIOD_BEFORE = 17
 /** In place of a field of a cell: what the slot has sent, and what is new of its cell. */
@@ -47,8 +47,14 @@ export const NEW_SUM = 4
 export const VISITS = 16
 
 /** A cell's number is its page and, in these bits, its place there. */
-export const PAGE_BITS = 19
+const PAGE_BITS = 19
 const PAGE_CELLS = 2 ** PAGE_BITS
+/** There are 35 bits for the number of a cell: 32 in CELLS, three in ASSET. */
+const CELLS_MAX = 2 ** 35
+const HIGH_AT = 13
+const CAPACITY_MASK = 31
+/** The table keeps one more than a slot's number, in 32 bits. */
+const SLOTS_MAX = 2 ** 32 - 1
 
 /** Cells. All arrays are of the same bytes. */
 export type Page = { words: Uint32Array; doubles: Float64Array; floats: Float32Array }
@@ -62,12 +68,19 @@ function makePage(cells: number): Page {
   return { words: new Uint32Array(buffer), doubles, floats: new Float32Array(buffer) }
 }
 
-/** Where in its page's doubles a cell begins; its words begin at twice that. */
+/** Where in its page's doubles a cell begins; its words begin at twice that. The lowest 32 bits of
+ *  its number say that, too. */
 export const placeOf = (cell: number) => (cell & (PAGE_CELLS - 1)) * CELL
+
+/** The page of the cells of the slot whose words begin at `base`. */
+const pageNumber = (slots: Uint32Array, base: number) =>
+  (slots[base + CELLS]! >>> PAGE_BITS) |
+  (((slots[base + ASSET]! >>> HIGH_AT) & 7) << (32 - PAGE_BITS))
 
 /** The asset of slots that only carry an address's label. */
 export const LABEL_ASSET = 255
 
+const WORD = 2 ** 32
 /** Holdings from here on are kept in bigint. */
 export const BIG = 2 ** 52
 const SUM_MAX = 2 ** 53
@@ -106,12 +119,24 @@ export class Memory {
    *  is looked at in vain. */
   private table: Uint32Array
 
-  constructor(slots_expected: number, { with_visits }: { with_visits: boolean }) {
+  /** `cells_before`: cells that count as given out already. Tests begin where numbers no longer
+   *  fit into 32 bits. */
+  constructor(
+    slots_expected: number,
+    { with_visits, cells_before = 0 }: { with_visits: boolean; cells_before?: number },
+  ) {
     const count = Math.max(16, slots_expected)
     this.visits = new Float32Array(with_visits ? count * VISITS : 0)
     this.slots = slotWords(count)
     this.slot_doubles = doublesOf(this.slots)
     this.pages = [makePage(Math.min(PAGE_CELLS, count))]
+    const pages_before = Math.floor(cells_before / PAGE_CELLS)
+    if (pages_before > 0) {
+      const empty = makePage(0)
+      for (let i = 1; i < pages_before; i++) this.pages.push(empty)
+      this.pages.push(makePage(PAGE_CELLS))
+      this.cell_end = cells_before
+    }
     this.table = new Uint32Array(2 * 2 ** Math.ceil(Math.log2(count * 1.5)))
   }
 
@@ -131,8 +156,8 @@ export class Memory {
   guess(asset: number, words: Uint32Array, at: number): number {
     const { table } = this
     const hash = hashOf(asset, words[at]!, words[at + 1]!)
-    const last = table.length - 1
-    for (let place = (hash << 1) & last; ; place = (place + 2) & last) {
+    const { length } = table
+    for (let place = homeOf(hash, length); ; place = placeAfter(place, length)) {
       if (table[place] === hash || table[place + 1] === 0) return table[place + 1]!
     }
   }
@@ -141,18 +166,21 @@ export class Memory {
    *  branches, so that no read waits for another. The result says nothing: it keeps the reads
    *  alive. */
   fetch(guesses: Uint32Array, count: number): number {
-    const { slots, pages } = this
+    const { slots } = this
     let read = 0
     for (let i = 0; i < count; i++) {
       const base = (Math.max(guesses[i]!, 1) - 1) * SLOT
       read ^= slots[base]!
       ahead[i] = base
     }
-    for (let i = 0; i < count; i++) ahead[i] = slots[ahead[i]! + CELLS]!
     for (let i = 0; i < count; i++) {
-      const cell = ahead[i]!
-      const { words } = pages[cell >>> PAGE_BITS]!
-      const word = placeOf(cell) * 2
+      const base = ahead[i]!
+      ahead[i] = slots[base + CELLS]!
+      ahead_pages[i] = pageNumber(slots, base)
+    }
+    for (let i = 0; i < count; i++) {
+      const { words } = this.pages[ahead_pages[i]!]!
+      const word = placeOf(ahead[i]!) * 2
       read ^= words[word]! ^ words[word + 16]! ^ words[word + 32]!
     }
     return read
@@ -167,6 +195,7 @@ export class Memory {
 
   private make(asset: number, words: Uint32Array, where: { at: number; place: number }): number {
     const slot = this.slot_count
+    if (slot >= SLOTS_MAX) throw new RangeError('more slots than an index can have')
     if ((slot + 1) * SLOT > this.slots.length) this.widenSlots()
     for (let i = 0; i < 5; i++) this.slots[slot * SLOT + i] = words[where.at + i]!
     this.slots[slot * SLOT + ASSET] = asset
@@ -181,14 +210,18 @@ export class Memory {
   private place(asset: number, words: Uint32Array, at: number): number {
     const { table } = this
     const hash = hashOf(asset, words[at]!, words[at + 1]!)
-    const last = table.length - 1
-    let place = (hash << 1) & last
+    let place = homeOf(hash, table.length)
     for (;;) {
       const found = table[place + 1]!
       if (found === 0 || (table[place] === hash && this.isAt(found - 1, asset, words, at)))
         return place
-      place = (place + 2) & last
+      place = placeAfter(place, table.length)
     }
+  }
+
+  /** The page that all cells of a slot are in. */
+  pageOf(slot: number): Page {
+    return this.pages[pageNumber(this.slots, slot * SLOT)]!
   }
 
   /** Whether a slot is that of an address. */
@@ -221,11 +254,10 @@ export class Memory {
   private widenTable(): void {
     const before = this.table
     const table = new Uint32Array(before.length * 2)
-    const last = table.length - 1
     for (let at = 0; at < before.length; at += 2) {
       if (before[at + 1] === 0) continue
-      let place = (before[at]! << 1) & last
-      while (table[place + 1] !== 0) place = (place + 2) & last
+      let place = homeOf(before[at]!, table.length)
+      while (table[place + 1] !== 0) place = placeAfter(place, table.length)
       table[place] = before[at]!
       table[place + 1] = before[at + 1]!
     }
@@ -240,21 +272,25 @@ export class Memory {
     if (mask === had) return
     const old_count = bitCount(had)
     const count = bitCount(mask)
-    const capacity = (this.slots[base + ASSET]! >>> 8) & 255
-    const from = this.slots[base + CELLS]!
+    const capacity = (this.slots[base + ASSET]! >>> 8) & CAPACITY_MASK
+    const from =
+      pageNumber(this.slots, base) * PAGE_CELLS + (this.slots[base + CELLS]! % PAGE_CELLS)
     let to = from
     if (count > capacity) {
       const larger = capacityFor(count)
       to = this.takeCells(larger)
       if (capacity > 0) this.giveBack(from, capacity)
-      this.slots[base + CELLS] = to
-      this.slots[base + ASSET] = (this.slots[base + ASSET]! & 0xffff00ff) | (larger << 8)
+      this.slots[base + CELLS] = to % WORD
+      this.slots[base + ASSET] =
+        (this.slots[base + ASSET]! & 0xffff00ff) |
+        (larger << 8) |
+        (Math.floor(to / WORD) << HIGH_AT)
     }
     // From the last cell to the first, so that cells can move up within their own block. Word by
     // word: for so few the array's own copy and fill are several times slower, and doubles would
     // not carry every pattern of bits unchanged.
-    const source = this.pages[from >>> PAGE_BITS]!.words
-    const target = this.pages[to >>> PAGE_BITS]!.words
+    const source = this.pages[Math.floor(from / PAGE_CELLS)]!.words
+    const target = this.pages[Math.floor(to / PAGE_CELLS)]!.words
     let read = (placeOf(from) + old_count * CELL) * 2
     let end = (placeOf(to) + count * CELL) * 2
     for (let rest = mask; rest !== 0; ) {
@@ -278,17 +314,22 @@ export class Memory {
 
   /** A block of cells, of undefined content, all in one page. */
   private takeCells(capacity: number): number {
-    this.cells_given += capacity
     const reused = this.free[capacity]!.pop()
-    if (reused !== undefined) return reused
+    if (reused !== undefined) {
+      this.cells_given += capacity
+      return reused
+    }
     const number = this.pages.length - 1
     const place = this.cell_end & (PAGE_CELLS - 1)
-    if (this.cell_end >>> PAGE_BITS > number || place + capacity > PAGE_CELLS) {
+    if (Math.floor(this.cell_end / PAGE_CELLS) > number || place + capacity > PAGE_CELLS) {
+      if ((number + 2) * PAGE_CELLS > CELLS_MAX)
+        throw new RangeError('more cells than an index can have')
       this.pages.push(makePage(PAGE_CELLS))
       this.cell_end = (number + 1) * PAGE_CELLS
     } else if ((place + capacity) * CELL > this.pages[number]!.doubles.length - PAGE_MARGIN)
       this.widenFirstPage(place + capacity)
     const start = this.cell_end
+    this.cells_given += capacity
     this.cell_end += capacity
     return start
   }
@@ -341,7 +382,8 @@ export function visitGroup(slots: Uint32Array, slot: number): number {
 
 /** How many slots can be fetched at once. */
 export const FETCH_MAX = 512
-const ahead = new Uint32Array(FETCH_MAX)
+const ahead = new Float64Array(FETCH_MAX)
+const ahead_pages = new Uint32Array(FETCH_MAX)
 
 /** Adds to a sum of gross flow. True when it gave a 2^53 away. */
 export function addSum(doubles: Float64Array, at: number, amount: number): boolean {
@@ -378,6 +420,15 @@ export function hashOf(asset: number, a: number, b: number): number {
   mixed = Math.imul(mixed ^ (mixed >>> 15) ^ b, 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
+
+/** Where in a table of a power of two of words, two for each place, one begins to look for a hash.
+ *  Bits of 32 are enough for 2^32 words; of more, each place has a bit of the hash of its own. */
+export const homeOf = (hash: number, words: number): number =>
+  words > WORD ? hash * 2 : ((hash << 1) & (words - 1)) >>> 0
+
+/** The next place after one; after the last, the first. */
+export const placeAfter = (place: number, words: number): number =>
+  place + 2 === words ? 0 : place + 2
 
 /** Words for so many slots. Large buffers begin 16 bytes into a cache line: beginning 48 bytes
  *  later, no slot lies on two. */
