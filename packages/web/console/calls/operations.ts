@@ -75,15 +75,15 @@ export type Operations = {
     spendable_sun: number }; lines: { made_at: string; id: string; kind: string; service: string;
     external_id: string | null; amount_sun: number; held_sun: number; balance_sun: number;
     spendable_sun: number }[]; closing: { balance_sun: number; spendable_sun: number } } }
-  'customers export': { body: { customer: string; reason: string }; reply: { of: string;
-    made_at: string; truncated: string[]; left_out: string[]; data: object } }
-  'customers erase': { body: { customer: string; nameless_invoice?: boolean; reason: string };
-    reply: { id: string; users: number; sessions: number; sign_ins: number; keys: number;
-    webhooks: number; watches: number; stays: { what: string; why: string }[] } }
   'customers note': { body: { customer: string; text: string; reason: string }; reply: {
     customer_id: string; id: string } }
   'customers notes': { body: { customer: string; limit?: number; before?: string }; reply: {
     id: string; at: string; made_by: string; text: string }[] }
+  'customers export': { body: { customer: string; reason: string }; reply: { of: string;
+    made_at: string; truncated: string[]; left_out: string[]; data: object } }
+  'customers erase': { body: { customer: string; nameless_invoice?: boolean; reason: string };
+    reply: { id: string; users: number; sessions: number; sign_ins: number; keys: number;
+    webhooks: number; watches: number; notes: number; stays: { what: string; why: string }[] } }
   'approvals show': { body: object; reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
   'approvals set': { body: { second: 'none' | 'name' | 'role'; from_sun?: number; reason: string };
     reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
@@ -390,8 +390,8 @@ export type Operations = {
   'users export': { body: { user: string; reason: string }; reply: { of: string; made_at: string;
     truncated: string[]; left_out: string[]; data: object } }
   'users erase': { body: { user: string; reason: string }; reply: { id: string; users: number;
-    sessions: number; sign_ins: number; keys: number; webhooks: number; watches: number; stays: {
-    what: string; why: string }[] } }
+    sessions: number; sign_ins: number; keys: number; webhooks: number; watches: number;
+    notes: number; stays: { what: string; why: string }[] } }
   'operators list': { body: { limit?: number; before?: string }; reply: { id: string;
     customer_id: string | null; name: string; role: string; sign_in_name: string | null;
     passkeys: number; totp: boolean; invited_at: string; joined_at: string | null;
