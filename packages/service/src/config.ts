@@ -16,6 +16,7 @@ import { readNameServers } from './platform/names/names.ts'
 import { readSealingKeys } from './platform/seal/seal.ts'
 import { PROCESS_ROLES, type ProcessRole } from './run/program/roles.ts'
 import type { ProviderKeys } from './screening/providers/configured.ts'
+import { readCustomProvider } from './screening/providers/custom_file.ts'
 import { type Explorer, readExplorer } from './web/explorer.ts'
 
 export { Misuse }
@@ -205,6 +206,7 @@ export const ENVIRONMENT = {
   PENSTOCK_AMLBOT: 'ACCESS_ID:ACCESS_KEY for AMLBot, if a screening policy names it',
   PENSTOCK_MISTTRACK: 'API key for MistTrack, likewise',
   PENSTOCK_CHAINALYSIS: "API key for Chainalysis' sanctions service, likewise",
+  PENSTOCK_PROVIDER_FILE: 'a file that describes a screening service of your own, likewise',
   PENSTOCK_AML_RETENTION_DAYS: 'for how long the evidence of checks is kept (1830)',
   PENSTOCK_EVENT_DAYS: 'for how long events are kept (30)',
   PENSTOCK_SIGN_IN_DAYS: 'for how long sign-ins and sessions are kept (30)',
@@ -343,6 +345,7 @@ const NO_PROVIDERS: ProviderKeys = {
   amlbot: undefined,
   misttrack: undefined,
   chainalysis: undefined,
+  custom: undefined,
 }
 
 function requireSealingKeys(text: string | undefined): void {
@@ -520,6 +523,7 @@ const lengthsOf = (
 
 function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
   const { PENSTOCK_AMLBOT, PENSTOCK_MISTTRACK, PENSTOCK_CHAINALYSIS } = env
+  const file = env.PENSTOCK_PROVIDER_FILE || undefined
   const [access_id, access_key, ...more] = (PENSTOCK_AMLBOT || undefined)?.split(':') ?? []
   if (PENSTOCK_AMLBOT && (!access_id || !access_key || more.length > 0))
     throw new Misuse('PENSTOCK_AMLBOT is not ACCESS_ID:ACCESS_KEY.')
@@ -527,6 +531,7 @@ function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
     amlbot: access_id && access_key ? { access_id, access_key } : undefined,
     misttrack: PENSTOCK_MISTTRACK || undefined,
     chainalysis: PENSTOCK_CHAINALYSIS || undefined,
+    custom: file === undefined ? undefined : readCustomProvider(file),
   }
 }
 

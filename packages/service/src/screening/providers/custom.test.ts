@@ -1,0 +1,206 @@
+// A provider that a file describes, against a server on this machine, and files that describe none.
+
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Misuse } from '../../lib/fault.ts'
+import { configuredProviders } from './configured.ts'
+import { pointed } from './custom.ts'
+import { readCustomProvider } from './custom_file.ts'
+import { httpExchange } from './guard.ts'
+import { ProviderFailure } from './provider.ts'
+
+const ADDRESS = 'TGVpXaZff9J1CzMfoSheN6swLB1yeRx3p8'
+const QUESTION = { type: 'address', network: 'TRX', address: ADDRESS, hash: null, direction: null }
+const KEY = 'Bearer k-1234567890'
+
+function fileOf(t: TestContext, value: unknown, mode = 0o600): string {
+  const folder = mkdtempSync(join(tmpdir(), 'provider-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'provider.json')
+  writeFileSync(file, typeof value === 'string' ? value : JSON.stringify(value))
+  chmodSync(file, mode)
+  return file
+}
+
+/** A service that answers with what it is given, and keeps what it was asked. */
+async function service(t: TestContext) {
+  const said = { status: 200, body: '' }
+  const asked: { line: string; key: string | undefined; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const part of request) body += part
+    const { method, url, headers } = request
+    asked.push({ line: `${method} ${url}`, key: headers.authorization, body })
+    response.writeHead(said.status, { 'content-type': 'application/json' }).end(said.body)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.after(() => server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, said, asked }
+}
+
+const DESCRIBED = {
+  headers: { authorization: KEY },
+  score: '/data/risk/0',
+  score_max: 10,
+  level: '/data/level',
+  levels: { severe: 'high', fine: 'low' },
+  blacklist: '/data/listed',
+  factors: '/data/exposure',
+  factors_whole: 100,
+  reference: '/id',
+}
+const ANSWER = {
+  id: 7,
+  data: { risk: [8.5], level: 'severe', listed: false, exposure: { mixer: 60, odd_name: 20 } },
+}
+
+function providerOf(file: string) {
+  const keys = { amlbot: undefined, misttrack: undefined, chainalysis: undefined }
+  const [provider] = configuredProviders({ ...keys, custom: readCustomProvider(file) }, {
+    http: httpExchange,
+    wait: (_, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal))),
+    clock: { now: () => new Date() },
+    chance: () => 0.5,
+    tries_max: 1,
+  } as Parameters<typeof configuredProviders>[1])
+  const screen = (question: object = QUESTION) =>
+    provider!.screen(question as never, new AbortController().signal)
+  return { provider: provider!, screen }
+}
+
+test('a provider that a file describes is asked as it says, and read where it says', async (t) => {
+  const { url, said, asked } = await service(t)
+  said.body = JSON.stringify(ANSWER)
+  const by_get = providerOf(fileOf(t, { url: `${url}/v1/{network}/{address}`, ...DESCRIBED }))
+  const { body, ...answer } = await by_get.screen()
+  assert.deepEqual(answer, {
+    score: 85,
+    level: 'high',
+    blacklist: false,
+    shares: [
+      { category: 'mixer', share: 0.6 },
+      { category: 'unidentified', share: 0.2 },
+    ],
+    reference: '7',
+  })
+  assert.equal(Buffer.from(body).toString(), said.body)
+  const question = { find: ['{address}'], on: '{network}', deep: { n: 1, none: null } }
+  const by_post = providerOf(fileOf(t, { url: `${url}/v1`, body: question, ...DESCRIBED }))
+  await by_post.screen()
+  assert.deepEqual(asked, [
+    { line: `GET /v1/TRX/${ADDRESS}`, key: KEY, body: '' },
+    {
+      line: 'POST /v1',
+      key: KEY,
+      body: JSON.stringify({ find: [ADDRESS], on: 'TRX', deep: { n: 1, none: null } }),
+    },
+  ])
+  assert.equal(by_get.provider.covers({ type: 'address', network: 'ETH' }), false)
+  assert.equal(by_get.provider.covers({ type: 'hash', network: 'TRX' }), false)
+  // What would leave the path of the address stays in it.
+  await by_get.screen({ ...QUESTION, address: '../x?y#z' })
+  assert.equal(asked.at(-1)!.line, 'GET /v1/TRX/..%2Fx%3Fy%23z')
+})
+
+test('an answer that is not what the file says is a failure, and never a score', async (t) => {
+  const { url, said } = await service(t)
+  const file = fileOf(t, { url: `${url}/{address}`, ...DESCRIBED })
+  const { data } = ANSWER
+  const wrong: [unknown, RegExp][] = [
+    [{ id: 7, data: { ...data, risk: [11] } }, /no score from 0 to 10/],
+    [{ id: 7, data: { ...data, risk: [-1] } }, /no score/],
+    [{ id: 7, data: { ...data, risk: ['8'] } }, /no score/],
+    [{ id: 7, data: { ...data, risk: null } }, /no score/],
+    [{ id: 7 }, /no score/],
+    [{ id: 7, data: { ...data, level: 'toString' } }, /no level/],
+    [{ id: 7, data: { ...data, level: null } }, /no level/],
+    [{ id: 7, data: { ...data, listed: 'no' } }, /whether it is blacklisted/],
+    [{ id: 7, data: { ...data, exposure: { mixer: 60, scam: 50 } } }, /shares of a whole/],
+    [{ id: 7, data: { ...data, exposure: { mixer: '60' } } }, /shares of a whole/],
+    [{ id: 7, data: { ...data, exposure: [60] } }, /shares of a whole/],
+    [{ data }, /no reference/],
+    [[ANSWER], /not JSON/],
+  ]
+  for (const [answer, sentence] of wrong) {
+    said.body = JSON.stringify(answer)
+    // Each time another: several that fail in a row are left alone.
+    await assert.rejects(providerOf(file).screen(), (thrown) => {
+      assert.ok(thrown instanceof ProviderFailure, String(thrown))
+      assert.match(thrown.message, sentence)
+      return true
+    })
+  }
+  said.status = 401
+  await assert.rejects(providerOf(file).screen(), { kind: 'auth' })
+})
+
+test('what a service repeats of its key is in no failure', async (t) => {
+  const file = fileOf(t, { url: 'http://127.0.0.1:9/{address}', ...DESCRIBED })
+  const keys = { amlbot: undefined, misttrack: undefined, chainalysis: undefined }
+  for (const repeated of [KEY, 'k-1234567890']) {
+    const [provider] = configuredProviders({ ...keys, custom: readCustomProvider(file) }, {
+      http: () => Promise.reject(new Error(`no entry for ${repeated}`)),
+      wait: (_, signal) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal))),
+      clock: { now: () => new Date() },
+      chance: () => 0.5,
+      tries_max: 1,
+    } as Parameters<typeof configuredProviders>[1])
+    await assert.rejects(
+      provider!.screen(QUESTION as never, new AbortController().signal),
+      (thrown: Error) => /no entry for/.test(thrown.message) && !thrown.message.includes('123456'),
+    )
+  }
+})
+
+test('a file that describes no provider is refused by what is wrong, without its values', (t) => {
+  const right = { url: 'https://api.example.com/{address}', ...DESCRIBED }
+  assert.equal(readCustomProvider(fileOf(t, right)).score_max, 10)
+  const wrong: [unknown, RegExp][] = [
+    ['{"url": ', /not JSON/],
+    [[right], /no JSON object/],
+    [{ ...right, secret: 'x' }, /it has secret; it can have url/],
+    [{ ...right, url: 'ftp://api.example.com/{address}' }, /https/],
+    [{ ...right, url: 'http://api.example.com/{address}' }, /https/],
+    [{ ...right, url: 'https://u:p@api.example.com/{address}' }, /user name or a password/],
+    [{ ...right, url: 'https://{address}.example.com/{address}' }, /no address|in its host/],
+    [{ ...right, url: 'https://api.example.com/' }, /neither url nor body has/],
+    [{ ...right, networks: [] }, /networks/],
+    [{ ...right, score: undefined }, /score is missing/],
+    [{ ...right, score: 'data.risk' }, /score is no JSON pointer/],
+    [{ ...right, level: '/a~2' }, /level is no JSON pointer/],
+    [{ ...right, score_max: 0 }, /score_max/],
+    [{ ...right, factors_whole: '1' }, /factors_whole/],
+    [{ ...right, levels: { bad: 'worst' } }, /levels/],
+    [{ ...right, headers: { 'a b': 'x' } }, /headers/],
+    [{ ...right, headers: { a: 1 } }, /headers/],
+  ]
+  for (const [value, sentence] of wrong) {
+    assert.throws(
+      () => readCustomProvider(fileOf(t, value)),
+      (thrown) => {
+        assert.ok(thrown instanceof Misuse)
+        assert.match(thrown.message, sentence)
+        assert.doesNotMatch(thrown.message, /k-1234567890/)
+        return true
+      },
+    )
+  }
+  assert.throws(() => readCustomProvider(fileOf(t, right, 0o644)), /chmod 600/)
+  assert.throws(() => readCustomProvider('/nowhere/at/all'), /cannot be read/)
+})
+
+test('a pointer finds what an answer itself has', () => {
+  const value = { a: [{ 'b/c': { 'd~e': 1 } }] }
+  assert.equal(pointed(value, '/a/0/b~1c/d~0e'), 1)
+  assert.equal(pointed(value, '/a/1'), undefined)
+  assert.equal(pointed(value, '/a/length/x'), undefined)
+  assert.equal(pointed(value, '/constructor/name'), undefined)
+  assert.equal(pointed(value, '/__proto__'), undefined)
+})
