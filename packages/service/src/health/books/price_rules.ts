@@ -4,22 +4,24 @@
 import type { Tx } from '../../platform/database/sql.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
 
-/** Orders that were bought by a quote and are not what that said (C15). */
-export const wrongByQuote = (tx: Tx): Promise<Finding[]> => tx<Finding>`
+/** Orders from the one with the id `first` on that were bought by a quote and are not what that
+ *  said (C15). */
+export const wrongByQuote = (tx: Tx, first: string): Promise<Finding[]> => tx<Finding>`
   select o.id as subject,
     format('%s of %s was quoted at %s sun, %s of it the fee, and cost %s, %s of it the fee',
       q.service, q.address, q.amount_sun, q.fee_sun, o.amount_sun, o.fee_sun) as found
   from orders as o join quote as q on q.id = o.quote_id
-  where o.amount_sun > q.amount_sun or o.fee_sun > q.fee_sun
+  where o.id >= ${first} and (o.amount_sun > q.amount_sun or o.fee_sun > q.fee_sun
     or o.created_at >= q.expires_at or o.created_at < q.made_at
     or (o.customer_id, o.service, o.address, o.energy, o.bandwidth, o.activate)
-      is distinct from (q.customer_id, q.service, q.address, q.energy, q.bandwidth, q.activate)
+      is distinct from (q.customer_id, q.service, q.address, q.energy, q.bandwidth, q.activate))
   order by 1 limit ${FINDINGS_MAX}`
 
-/** Orders that cost less than any price in force when they were made, or when their quote was
- *  (C17). An activation that somebody else's order has paid costs nothing. What so much costs is
- *  the same from one change of the prices to the next, and is worked out once for that time. */
-export const wrongPrices = (tx: Tx): Promise<Finding[]> => tx<Finding>`
+/** Orders from the one with the id `first` on that cost less than any price in force when they were
+ *  made, or when their quote was (C17). An activation that somebody else's order has paid costs
+ *  nothing. What so much costs is the same from one change of the prices to the next, and is worked
+ *  out once for that time. */
+export const wrongPrices = (tx: Tx, first: string): Promise<Finding[]> => tx<Finding>`
   with edge as (
     select array_agg(distinct at order by at) as ats from (
       select since - interval '10 seconds' + interval '1 microsecond' as at from price
@@ -28,7 +30,7 @@ export const wrongPrices = (tx: Tx): Promise<Finding[]> => tx<Finding>`
       union all select until + interval '10 seconds' from fee where until is not null) as change
   ), sold as not materialized (
     select o.*, width_bucket(o.created_at, ats) as time from orders as o, edge
-    where o.customer_id not in ('subscriptions', 'direct_recharge')
+    where o.id >= ${first} and o.customer_id not in ('subscriptions', 'direct_recharge')
   ), cheapest as materialized (
     select energy, bandwidth, time, least_price_sun(energy, bandwidth, min(created_at)) as sun,
       least_fee_sun(min(created_at)) as fee_sun
@@ -50,5 +52,6 @@ export const wrongPrices = (tx: Tx): Promise<Finding[]> => tx<Finding>`
   union all
   select o.id, format('%s energy for %s sun as %s', o.energy, o.amount_sun, o.customer_id)
   from orders as o
-  where o.customer_id in ('subscriptions', 'direct_recharge') and is_priced(o) is not true
+  where o.id >= ${first} and o.customer_id in ('subscriptions', 'direct_recharge')
+    and is_priced(o) is not true
   order by 1 limit ${FINDINGS_MAX}`

@@ -478,13 +478,13 @@ export const ROW_RULES: readonly RowRule[] = [
     rule: 'C15',
     says: 'what was bought by a quote is what that was for, and cost no more than it said',
     stops_selling: true,
-    find: wrongByQuote,
+    find: (tx, _sums, _noted, from) => wrongByQuote(tx, firstOrder(from)),
   },
   {
     rule: 'C17',
     says: 'nothing was sold for less than a price in force when it was bought or quoted',
     stops_selling: true,
-    find: wrongPrices,
+    find: (tx, _sums, _noted, from) => wrongPrices(tx, firstOrder(from)),
   },
   {
     rule: 'C16',

@@ -156,6 +156,46 @@ test('a forged entry before the seal, with sums that fit, is found by a whole lo
   assert.ok((await broken(other, 'continued')).includes(`C2 customer:${olga.id}`))
 })
 
+/** The rules that say something of an order that was sold for less than its price, and of one that
+ *  cost more than its quote said, by a check that goes on from a seal kept `days` later. */
+async function soldWrong(t: TestContext, days: number) {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const order = await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  const quoted = await anna.buyEnergy(world.person('carl', 1).address, 65_000)
+  await world.settle()
+  await sealAll(world)
+  await world.sql`
+    insert into quote (id, customer_id, service, address, energy, bandwidth, activate, amount_sun,
+      fee_sun, made_at, expires_at)
+    select 'quote', customer_id, service, address, energy, bandwidth, activate, amount_sun, fee_sun,
+      created_at, created_at + interval '1 minute' from orders where id = ${quoted.id}`
+  await world.sql`update orders set quote_id = 'quote' where id = ${quoted.id}`
+  const sealed = await world.sql.begin((tx) => sumsAtNewestSeal(tx))
+  const at = new Date(world.now.getTime() + days * DAY_SECONDS * 1_000)
+  await world.sql.begin((tx) => keepSums(tx, sealed!, { took_ms: LONG_MS, at }))
+  const found = async (whole: 'whole' | 'continued') =>
+    (await broken(world, whole)).filter((one) => /^C1[57] /.test(one)).sort()
+  assert.deepEqual([await found('continued'), await found('whole')], [[], []])
+  await withoutTriggers(world.sql, async (tx) => {
+    await tx`update orders set amount_sun = 1 where id = ${order.id}`
+    await tx`update quote set amount_sun = amount_sun - 1`
+  })
+  return { found, wrong: [`C15 ${quoted.id}`, `C17 ${order.id}`] }
+}
+
+test('a price or a quote that an order of the last days was not sold by is found', async (t) => {
+  const { found, wrong } = await soldWrong(t, 1)
+  assert.deepEqual(await found('continued'), wrong)
+  assert.deepEqual(await found('whole'), wrong)
+})
+
+test('of older orders prices and quotes are looked at again by a whole check', async (t) => {
+  const { found, wrong } = await soldWrong(t, 3)
+  assert.deepEqual(await found('continued'), [])
+  assert.deepEqual(await found('whole'), wrong)
+})
+
 test('a long check is whole once a day, and goes on from its seal in between', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
