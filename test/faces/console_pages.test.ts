@@ -40,6 +40,12 @@ test('an operator makes a customer, and looks at the pool and the chain', {
     { made_by: 'olga', reason: 'a test' },
   ])
 
+  await page.getByRole('link', { name: 'Customers' }).click()
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Download CSV' }).click()
+  const lines = (await readFile(await (await saving).path(), 'utf8')).trim().split('\r\n')
+  assert.equal(lines.length, 2)
+  assert.match(lines[1]!, new RegExp(`${customer}.*erased.*closed`))
   await fillPool(sql)
   await lookAtPool(page)
   await lookAtChain(page)

@@ -240,7 +240,8 @@ async function forgedRefunds({
       async rows(tx, attempt) {
         // The first is said to be dead, so that there may be another.
         await tx`
-          update attempt set state = 'dead', block_number = null, block_time = null
+          update attempt set state = 'dead', block_number = null, block_time = null,
+            fee_sun = null, bandwidth = null, energy = null
             where id = ${back.refund_id}`
         await rename(tx, attempt, `refund:${back.tx_id}`)
         return tx`

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
+import { Export } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { Shape, State } from '../../shared/parts/state.tsx'
@@ -10,7 +11,7 @@ import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { nameText } from '../../shared/words/name.ts'
 import { count, say } from '../../shared/words/words.ts'
-import { mayChange, type Row, trx, useRun } from '../calls/calls.ts'
+import { mayChange, type Row, run, trx, useRun } from '../calls/calls.ts'
 import { InviteLink } from '../calls/invite.tsx'
 import { Rows } from '../calls/rows.tsx'
 import { NewCustomer, type NewCustomerInvite } from './new_customer.tsx'
@@ -18,6 +19,16 @@ import { NewCustomer, type NewCustomerInvite } from './new_customer.tsx'
 type Customer = Row<'customers list'>
 
 const LIMIT = 25
+
+/** All of them, page after page. */
+async function* pagesOfCustomers(limit: number): AsyncIterable<readonly Customer[]> {
+  let last: Customer | undefined
+  do {
+    const page = await run('customers list', { limit, ...(last && { after: last.id }) })
+    yield page
+    last = page.length === limit ? page.at(-1) : undefined
+  } while (last)
+}
 
 export default function Customers() {
   const { after } = useLocation().query
@@ -30,6 +41,7 @@ export default function Customers() {
   return (
     <>
       <Title title={say('customers')}>
+        <Export name="customers" pages={pagesOfCustomers} />
         <button
           type="button"
           class="main"

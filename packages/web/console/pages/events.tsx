@@ -2,12 +2,13 @@
 
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
+import { Export } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../../shared/parts/field.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, say } from '../../shared/words/words.ts'
-import { type Row, useRun } from '../calls/calls.ts'
+import { type Row, run, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
 type HouseEvent = Row<'events list'>
@@ -41,7 +42,9 @@ export default function Events() {
   const rows = events.answer.value ?? []
   return (
     <>
-      <Title title={say('events')} />
+      <Title title={say('events')}>
+        <Export name="events" pages={(limit) => pagesOfEvents(filter, limit)} />
+      </Title>
       <Filter key={`${type} ${subject}`} type={type} subject={subject} />
       <Rows
         question={events}
@@ -59,6 +62,19 @@ export default function Events() {
       )}
     </>
   )
+}
+
+type EventFilter = { type?: string[]; subject?: string }
+
+/** Those of the filter, page after page. */
+async function* pagesOfEvents(filter: EventFilter, limit: number) {
+  let last: HouseEvent | undefined
+  do {
+    const before = last && { before: last.number }
+    const page = await run('events list', { customer: 'house', ...filter, limit, ...before })
+    yield page
+    last = page.length === limit ? page.at(-1) : undefined
+  } while (last)
 }
 
 const COLUMNS = () => [

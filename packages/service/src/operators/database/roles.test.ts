@@ -282,14 +282,14 @@ const unreadable = (sql: Sql) => sql<{ role: string; name: string }>`
 
 test('the migration of a table says what each part of the service may do with it', async (t) => {
   const { sql } = await freshDatabase(t)
-  const of_people = ['pairing', 'passkey', 'recovery_code', 'user_link']
+  const of_people = ['customer_note', 'pairing', 'passkey', 'recovery_code', 'user_link']
   const of_officers = ['aml_case', 'aml_case_alert', 'aml_case_entry', 'aml_case_subject']
   const of_books = ['sealed_sum', 'sums_seal']
   const meant = [
-    ...[...of_officers, 'operator_action', ...of_books].map((name) => ({
-      role: 'penstock_api',
-      name,
-    })),
+    ...[
+      ...[...of_officers, 'capital', 'customer_note', 'operator_action', 'price_rule'],
+      ...of_books,
+    ].map((name) => ({ role: 'penstock_api', name })),
     ...of_people.map((name) => ({ role: 'penstock_worker', name })),
   ]
   assert.deepEqual(await unreadable(sql), meant, 'a table without rights: see db/0056_roles.sql')

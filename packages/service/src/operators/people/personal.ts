@@ -236,7 +236,8 @@ export const customerDataOperations = [
       'Names become "erased", proofs, links and the lines on invoices to come are deleted, ' +
       'sessions lose network and browser, keys their networks, webhooks are removed without ' +
       'their addresses, watches end, notes are deleted. It cannot be taken back. The answer says ' +
-      'what stays, and why. While an invoice of it is still to be issued it is refused: that would have no name.',
+      'what stays, and why. While an invoice of it is still to be issued it is refused: that ' +
+      'would have no name.',
     body: Type.Object({
       customer,
       nameless_invoice: flag('now: what is still to be issued is in the name "erased"'),

@@ -1,4 +1,4 @@
-// Who tried to sign in, from where, and what came of it: kept for half a year, and what makes those
+// Who tried to sign in, from where, and what came of it: kept for 30 days, and what makes those
 // wait who guess. A try is noted before it is judged, so that many at once count as many. What was
 // typed as a name is kept as its sum, known or not, so that both are the same work.
 //
