@@ -52,11 +52,7 @@ test('an operator takes off sale, changes a price, reads the record', {
   await page.getByRole('link', { name: 'Prices' }).click()
   await page.getByRole('button', { name: 'Change' }).first().click()
   await page.getByLabel('New price, TRX').fill('0.09')
-  await page
-    .locator('form')
-    .filter({ hasText: 'New price, TRX' })
-    .getByRole('button', { name: 'Preview' })
-    .click()
+  await page.getByRole('button', { name: 'Preview', exact: true }).click()
   await page.getByLabel('Reason').fill('a test')
   await page.getByRole('button', { name: 'Put in force' }).click()
   await page.getByRole('button', { name: 'Put in force' }).waitFor({ state: 'detached' })

@@ -163,7 +163,7 @@ function NewRule({ onDone }: { onDone: () => void }) {
           is_busy={submission.is_busy.value}
           off={wanted === undefined ? say('price_rules.needed') : undefined}
         >
-          {say('prices.preview')}
+          {say('price_rules.preview')}
         </Submit>
       </Form>
       {looked.value && (
