@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
-import { Export } from '../../shared/files/export.tsx'
+import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { Shape, State } from '../../shared/parts/state.tsx'
@@ -21,14 +21,10 @@ type Customer = Row<'customers list'>
 const LIMIT = 25
 
 /** All of them, page after page. */
-async function* pagesOfCustomers(limit: number): AsyncIterable<readonly Customer[]> {
-  let last: Customer | undefined
-  do {
-    const page = await run('customers list', { limit, ...(last && { after: last.id }) })
-    yield page
-    last = page.length === limit ? page.at(-1) : undefined
-  } while (last)
-}
+const pagesOfCustomers = (limit: number) =>
+  pagesAfter<Customer>(limit, (last) =>
+    run('customers list', { limit, ...(last && { after: last.id }) }),
+  )
 
 export default function Customers() {
   const { after } = useLocation().query

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
-import { Export } from '../../shared/files/export.tsx'
+import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../../shared/parts/field.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -67,15 +67,11 @@ export default function Events() {
 type EventFilter = { type?: string[]; subject?: string }
 
 /** Those of the filter, page after page. */
-async function* pagesOfEvents(filter: EventFilter, limit: number) {
-  let last: HouseEvent | undefined
-  do {
+const pagesOfEvents = (filter: EventFilter, limit: number) =>
+  pagesAfter<HouseEvent>(limit, (last) => {
     const before = last && { before: last.number }
-    const page = await run('events list', { customer: 'house', ...filter, limit, ...before })
-    yield page
-    last = page.length === limit ? page.at(-1) : undefined
-  } while (last)
-}
+    return run('events list', { customer: 'house', ...filter, limit, ...before })
+  })
 
 const COLUMNS = () => [
   { title: say('number'), is_figure: true, cell: ({ number }: HouseEvent) => count(number) },

@@ -1,7 +1,7 @@
 // Orders of all customers, newest first.
 
 import { useLocation } from 'preact-iso/router'
-import { Export } from '../../shared/files/export.tsx'
+import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
@@ -90,14 +90,10 @@ export default function Orders() {
 }
 
 /** Those of the filter, page after page. */
-async function* pagesOfOrders({ before: _, ...wanted }: Body<'orders list'>, limit: number) {
-  let last: Order | undefined
-  do {
-    const page = await run('orders list', { ...wanted, ...(last && { before: last.id }), limit })
-    yield page
-    last = page.length === limit ? page.at(-1) : undefined
-  } while (last)
-}
+const pagesOfOrders = ({ before: _, ...wanted }: Body<'orders list'>, limit: number) =>
+  pagesAfter<Order>(limit, (last) =>
+    run('orders list', { ...wanted, ...(last && { before: last.id }), limit }),
+  )
 
 const COLUMNS = () => [
   { title: say('time'), cell: ({ created_at }: Order) => <Time at={created_at} /> },

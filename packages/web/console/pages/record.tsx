@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { Export } from '../../shared/files/export.tsx'
+import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
 import { Change } from '../../shared/parts/change.tsx'
@@ -78,18 +78,10 @@ export default function Record() {
 }
 
 /** Those of the filter, page after page. */
-async function* pagesOfActions(filter: Body<'actions list'>, limit: number) {
-  let last: Action | undefined
-  do {
-    const page = await run('actions list', {
-      ...filter,
-      limit,
-      ...(last && { before: last.number }),
-    })
-    yield page
-    last = page.length === limit ? page.at(-1) : undefined
-  } while (last)
-}
+const pagesOfActions = (filter: Body<'actions list'>, limit: number) =>
+  pagesAfter<Action>(limit, (last) =>
+    run('actions list', { ...filter, limit, ...(last && { before: last.number }) }),
+  )
 
 const COLUMNS = () => [
   { title: say('number'), cell: ({ number }: Action) => count(number), is_figure: true },

@@ -64,3 +64,17 @@ export async function* pagesOfList<Row>(
     before = page.next
   } while (before !== null)
 }
+
+/** The pages of a list that is asked for what comes after a row: after the last one of each page,
+ *  until one is not full. */
+export async function* pagesAfter<Row>(
+  limit: number,
+  ask: (last: Row | undefined) => Promise<readonly Row[]>,
+): AsyncIterable<readonly Row[]> {
+  let last: Row | undefined
+  do {
+    const page = await ask(last)
+    yield page
+    last = page.length === limit ? page.at(-1) : undefined
+  } while (last)
+}
