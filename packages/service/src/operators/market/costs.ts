@@ -103,7 +103,7 @@ export const costOperations = [
     path: '/operator/pool/capital',
     careful: true,
     summary: 'say what the stake should earn in a year, in percent',
-    description: 'It counts as a cost in `pool costs`, and in a floor of `prices rules`.',
+    description: 'It counts as a cost in `pool costs`, and in the floor of `price-rules`.',
     body: Type.Object({ percent: text('PERCENT', 'a year, like 12 or 7.5; 0: none') }),
     reply: Type.Object({ percent: Text }),
     cli: { operands: ['percent'] },
