@@ -38,6 +38,7 @@ import { type BenchNode, startNode } from './parts/node.ts'
 import type { LoadFigures, Task } from './parts/order_load.ts'
 import { findPgbench, pgbenchRun, SECONDS } from './parts/pgbench.ts'
 import {
+  distinctOverOne,
   type LoadOutcome,
   measureReceivers,
   type ReceiverFigures,
@@ -427,9 +428,9 @@ async function measured(
 /** The load alone, in a process of its own. */
 async function loadOf(
   { port, folder }: { port: number; folder: string },
-  { seconds, ...sent }: ReceiverLoad,
+  { seconds, warm_up_ms = WARM_UP_MS, ...sent }: ReceiverLoad,
 ): Promise<LoadFigures> {
-  const times = { warm_up_ms: WARM_UP_MS, measure_ms: 1_000 * seconds }
+  const times = { warm_up_ms, measure_ms: 1_000 * seconds }
   const task: Task = { ...sent, ...times, port }
   const file = join(folder, 'task.json')
   await writeFile(file, JSON.stringify(task))
@@ -459,6 +460,7 @@ function print(json: boolean, figures: Figures): void {
     ratio_slow_spread: ratio(slow_spread.ours, slow_spread.pgbench),
     ratio_slow_hot: ratio(slow_hot.ours, slow_hot.pgbench),
     hot_over_one_call: ratio(hot.ours, one_call_hot),
+    ratio_distinct: distinctOverOne(figures.receivers),
     ratio_events: ratio(figures.with_events, figures.without_events),
   }
   if (json) {

@@ -3,9 +3,12 @@
 // of the last seconds; while somebody waits because of the pace it grows a little every second, so
 // it follows a node that allows more again, and whoever asks little is never held up.
 
-/** So many of the last seconds are looked back on. */
-const SECONDS = 10
 const SECOND_MS = 1_000
+/** Answers are counted by parts of a second, so many of which are looked back on: the best second
+ *  may begin with any of them. */
+const PARTS_OF_SECOND = 10
+const PARTS = 10 * PARTS_OF_SECOND
+const PART_MS = SECOND_MS / PARTS_OF_SECOND
 /** How long nobody asks after a refusal; twice as long after each that follows without an answer
  *  between. */
 const HOLD_MS = 100
@@ -24,8 +27,8 @@ export class Pace {
   readonly most: number
   /** Nobody asks before. */
   held_until_ms = Number.NEGATIVE_INFINITY
-  /** By the second, in a ring: which second it was, and how many answers came. */
-  private readonly seconds = Array.from({ length: SECONDS }, () => ({ second: -1, answers: 0 }))
+  /** By the part of a second, in a ring: which part it was, and how many answers came. */
+  private readonly parts = Array.from({ length: PARTS }, () => ({ part: -1, answers: 0 }))
   private refusals = 0
   private grown_ms = Number.NEGATIVE_INFINITY
   private lowered_ms = Number.NEGATIVE_INFINITY
@@ -43,9 +46,9 @@ export class Pace {
   }
 
   answered(now_ms: number): void {
-    const second = Math.floor(now_ms / SECOND_MS)
-    const one = this.seconds[second % SECONDS]!
-    if (one.second !== second) Object.assign(one, { second, answers: 0 })
+    const part = Math.floor(now_ms / PART_MS)
+    const one = this.parts[part % PARTS]!
+    if (one.part !== part) Object.assign(one, { part, answers: 0 })
     one.answers += 1
     this.refusals = 0
     const changed_ms = Math.max(this.grown_ms, this.refused_ms + QUIET_MS - SECOND_MS)
@@ -65,11 +68,26 @@ export class Pace {
     }
     this.refused_ms = now_ms
     if (now_ms - this.lowered_ms < SECOND_MS) return
-    const oldest = Math.floor(now_ms / SECOND_MS) - SECONDS
-    const counts = this.seconds.map(({ second, answers }) => (second > oldest ? answers : 0))
-    const lower = Math.min(BELOW_ANSWERED * Math.max(...counts), BELOW_PACE * this.per_second)
+    const lower = Math.min(BELOW_ANSWERED * this.bestSecond(now_ms), BELOW_PACE * this.per_second)
     this.per_second = Math.max(1, Math.floor(lower))
     this.lowered_ms = now_ms
     this.is_wanted = false
+  }
+
+  /** How many were answered in the best of the last seconds, wherever it begins. */
+  private bestSecond(now_ms: number): number {
+    const newest = Math.floor(now_ms / PART_MS)
+    let best = 0
+    let in_second = 0
+    const answersIn = (part: number) => {
+      const one = part < 0 ? undefined : this.parts[part % PARTS]
+      return one?.part === part ? one.answers : 0
+    }
+    for (let part = newest - PARTS + 1; part <= newest; part++) {
+      in_second += answersIn(part)
+      if (part - PARTS_OF_SECOND > newest - PARTS) in_second -= answersIn(part - PARTS_OF_SECOND)
+      best = Math.max(best, in_second)
+    }
+    return best
   }
 }

@@ -46,6 +46,8 @@ export type ReadBudget = {
 export type Timer = { now_ms(): number; wait(ms: number): Promise<unknown> }
 
 const SECOND_MS = 1_000
+/** How often is looked whether somebody's turn has come, while somebody waits. */
+const LOOK_MS = 10
 /** Beyond this many customers those who have asked nothing lately are forgotten. */
 const CUSTOMERS_MAX = 1_000
 
@@ -165,7 +167,7 @@ class Budget implements ReadBudget {
   private readonly all: Window
   private readonly pace: Pace
   private readonly lanes: Record<Lane, Queue>
-  private looks_at_ms = Number.POSITIVE_INFINITY
+  private is_looking = false
 
   constructor(limits: ReadLimits, timer: Timer) {
     this.timer = timer
@@ -228,22 +230,32 @@ class Budget implements ReadBudget {
     })
   }
 
-  /** Lets those go whose turn it is, refuses those who have waited too long, and comes back when
-   *  more can be done. */
+  /** Lets those go whose turn it is, and looks again while somebody waits. */
   private pump(): void {
     const now_ms = this.timer.now_ms()
-    for (const lane of LANES) {
-      const queue = this.lanes[lane]
-      if (queue.turns.length === 0) continue
-      queue.turns = queue.turns.filter((turn) => !isOver(turn, now_ms))
-      if (this.pace.held_until_ms <= now_ms) this.pumpLane(queue, now_ms)
-    }
-    this.lookAgain(now_ms)
+    if (this.pace.held_until_ms <= now_ms)
+      for (const lane of LANES) this.pumpLane(this.lanes[lane], now_ms)
+    if (!this.is_looking && LANES.some((lane) => this.lanes[lane].turns.length > 0)) this.look()
+  }
+
+  /** What has become ready, or has waited too long, is seen with the next look: to know the moment
+   *  would cost more than to look. */
+  private look(): void {
+    this.is_looking = true
+    void this.timer.wait(LOOK_MS).then(() => {
+      this.is_looking = false
+      const now_ms = this.timer.now_ms()
+      for (const lane of LANES) {
+        const queue = this.lanes[lane]
+        queue.turns = queue.turns.filter((turn) => !isOver(turn, now_ms))
+      }
+      this.pump()
+    })
   }
 
   private pumpLane(queue: Queue, now_ms: number): void {
     const { at_once, at_once_of_one } = queue.limits
-    const { per_second } = this.pace
+    const { per_second, most } = this.pace
     const isReady = (turn: Turn, pace: number) =>
       turn.share.under_way < at_once_of_one && this.ready_at_ms(queue, turn, pace) <= now_ms
     while (queue.under_way < at_once) {
@@ -251,10 +263,10 @@ class Budget implements ReadBudget {
       const turn = queue.turns[next]
       if (!turn) break
       queue.turns.splice(next, 1)
+      if (isOver(turn, now_ms)) continue
       this.start(queue, turn, now_ms)
       if (!isOver(turn, now_ms)) queue.turns.push(turn)
     }
-    const { most } = this.pace
     if (per_second < most && queue.turns.some((turn) => isReady(turn, most))) this.pace.wanted()
   }
 
@@ -270,25 +282,6 @@ class Budget implements ReadBudget {
     share.under_way += 1
     queue.under_way += 1
     go()
-  }
-
-  private lookAgain(now_ms: number): void {
-    let next_ms = Number.POSITIVE_INFINITY
-    const { per_second, held_until_ms } = this.pace
-    for (const queue of Object.values(this.lanes)) {
-      for (const turn of queue.turns) {
-        const { until_ms } = turn.waiting[0]!
-        const ready_ms = Math.max(held_until_ms, this.ready_at_ms(queue, turn, per_second))
-        // Ready, and only waiting for an answer: the answer pumps.
-        next_ms = Math.min(next_ms, until_ms, ready_ms > now_ms ? ready_ms : until_ms)
-      }
-    }
-    if (next_ms >= this.looks_at_ms || next_ms === Number.POSITIVE_INFINITY) return
-    this.looks_at_ms = next_ms
-    void this.timer.wait(Math.max(1, Math.ceil(next_ms - now_ms))).then(() => {
-      if (this.looks_at_ms === next_ms) this.looks_at_ms = Number.POSITIVE_INFINITY
-      this.pump()
-    })
   }
 }
 
