@@ -62,8 +62,6 @@ test('a step names only steps of its own floor or of floors below', async (t) =>
 const RUNS_AT_EACH_LOOK = [
   // The node tells whether there is another block.
   'follow',
-  // Compares what is delegated with what it was at its last look.
-  'survey',
 ]
 const OFTEN_MS = 3_000
 

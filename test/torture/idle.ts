@@ -88,8 +88,8 @@ async function databaseCounter(url: string) {
     async read() {
       const [row] = await sql<{ transactions: bigint; statements: bigint }>`
         select xact_commit + xact_rollback as transactions, (
-          select coalesce(sum(calls), 0)::bigint from pg_stat_statements where dbid = datid
-        ) as statements
+          select coalesce(sum(calls), 0)::bigint from pg_stat_statements
+          where dbid = datid and query not like '%by the rig%') as statements
         from pg_stat_database where datname = ${name}`
       return {
         transactions: Number(row!.transactions),
@@ -101,6 +101,7 @@ async function databaseCounter(url: string) {
     often: (count: number) => sql<{ calls: bigint; query: string }>`
       select calls, query from pg_stat_statements
       where dbid = (select oid from pg_database where datname = ${name})
+        and query not like '%by the rig%'
       order by calls desc limit ${count}`,
     reset: () => sql`select pg_stat_statements_reset()`,
     close: () => sql.close(),

@@ -457,9 +457,8 @@ export class Rig {
   private async readFollowed(): Promise<void> {
     if (this.reading) return
     this.reading = true
-    const rows = await this.sql<{ head_number: bigint }>`select head_number from chain`.catch(
-      () => [],
-    )
+    const rows = await this.sql<{ head_number: bigint }>`
+      select /* by the rig */ head_number from chain`.catch(() => [])
     this.followed = Number(rows[0]?.head_number ?? this.followed)
     this.reading = false
   }

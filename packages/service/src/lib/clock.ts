@@ -5,6 +5,9 @@
 
 export type Clock = { now(): Date }
 
+/** Of UTC: every day has as many. */
+export const DAY_MS = 86_400_000
+
 export const systemClock: Clock = { now: () => new Date() }
 
 /** A clock that goes as another one does: that of the database, by which processes on different
@@ -57,3 +60,5 @@ export function readMoment(given: string): Date | undefined {
 export function wireTime(at: Date): string {
   return `${at.toISOString().slice(0, 19)}Z`
 }
+
+export const timeOrNull = (at: Date | null): string | null => (at === null ? null : wireTime(at))

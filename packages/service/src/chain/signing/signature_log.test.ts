@@ -8,11 +8,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
+import { DAY_MS } from '../../lib/clock.ts'
 import { Misuse } from '../../lib/fault.ts'
 import { idMaker } from '../../lib/ids.ts'
 import { fileLog, type SignatureRecord } from './signature_log.ts'
-
-const DAY_MS = 86_400_000
 
 async function folderOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-signed-'))

@@ -11,7 +11,7 @@ import { hash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Address } from 'penstock-tron/address.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, DAY_MS } from '../../lib/clock.ts'
 import { Misuse } from '../../lib/fault.ts'
 import { requireWritable, syncFolder } from '../../lib/files.ts'
 import type { NewId } from '../../lib/ids.ts'
@@ -41,7 +41,6 @@ export type SignatureLog = {
   close(): Promise<void>
 }
 
-const DAY_MS = 24 * 3_600_000
 /** Longer than the longest time that sums go over, by the clocks of two processes. */
 export const KEPT_MS = 2 * DAY_MS
 /** A deposit must not go back twice: that is remembered for longer. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { DAY_MS } from '../../lib/clock.ts'
 import { drain } from '../../platform/steps/step.ts'
 import { pruneEventsStep } from './prune.ts'
 
-const DAY_MS = 86_400_000
 const now = new Date(Date.UTC(2026, 10, 22))
 
 test('what is old goes from the beginning on: what is kept has no gaps', async (t) => {

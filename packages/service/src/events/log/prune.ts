@@ -1,6 +1,6 @@
 // Events are kept for a while: anyone who reads the log is told where it begins (code 76).
 
-import { type Clock, later } from '../../lib/clock.ts'
+import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 
@@ -8,7 +8,6 @@ import type { Step } from '../../platform/steps/step.ts'
 export const EVENT_DAYS = 30
 
 const AT_ONCE = 5_000
-const DAY_MS = 86_400_000
 
 /** Deletes events that happened longer ago than they are to be kept, of each customer from the
  *  beginning of its log on: times are not in the order of numbers, and whoever reads the log must

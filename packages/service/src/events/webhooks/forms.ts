@@ -1,15 +1,14 @@
 // The forms in which webhooks, notices and calls go over the wire.
 
 import { type Static, Type } from 'typebox'
-import { wireTime } from '../../lib/clock.ts'
-import { InvalidParams, NotFound, refuses } from '../../platform/wire/endpoint.ts'
+import { timeOrNull, wireTime } from '../../lib/clock.ts'
+import { InvalidParams, invalid, NotFound, refuses } from '../../platform/wire/endpoint.ts'
 import { word } from '../../platform/wire/schemas.ts'
 import { type EventKind, eventKind } from '../log/kinds.ts'
 import type { CallRow, NoticeReport } from './notices.ts'
 import { URL_LENGTH_MAX } from './targets.ts'
 import type { Webhook, WebhookReport } from './webhooks.ts'
 
-const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
   Type.Union([schema, Type.Null()])
 
@@ -147,8 +146,6 @@ export function readFields<
     ...(per_second !== undefined && { per_second: per_second > 0 ? per_second : null }),
   }
 }
-
-const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 export function printWebhook(webhook: WebhookReport): Static<typeof WebhookForm> {
   const { id, url, description, types, state, reason, at_once, per_second } = webhook

@@ -5,7 +5,7 @@
 //   due -> delivered | dead (the schedule is used up) | passed (the webhook is off, or removed)
 //    ^-------'------------'    (replayed; what is due later is due now)
 
-import { type Clock, later } from '../../lib/clock.ts'
+import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import type { Fragment, WriteFragment } from '../../platform/database/fragments.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
@@ -379,7 +379,6 @@ export async function retryNotice(
 
 export const CALL_DAYS = 14
 const PRUNED_AT_ONCE = 5_000
-const DAY_MS = 86_400_000
 
 /** Deletes calls that were made long ago, and notices of events that are not kept any more. */
 export function pruneNoticesStep(

@@ -67,6 +67,9 @@ export function watchBooksStep(needs: Needs): Step {
   return {
     name: 'watch_books',
     rest_ms: LOOK_AGAIN_MS,
+    due: (sql) => sql`
+      select from (values (1)) as one left join books_check on true
+      where ${first !== undefined}::boolean or due_at is null or due_at <= ${clock.now()}`,
     before: ['publish'],
     async run() {
       const began_at = clock.now()

@@ -3,6 +3,7 @@
 
 import { EVENT_DAYS } from '../../events/log/prune.ts'
 import { CALL_DAYS } from '../../events/webhooks/notices.ts'
+import { DAY_MS } from '../../lib/clock.ts'
 import { REFUSAL_DAYS } from '../../people/refusals/refusals.ts'
 import { SIGN_IN_DAYS } from '../../people/sign_in/tries.ts'
 import type { Sql } from '../../platform/database/sql.ts'
@@ -21,7 +22,6 @@ type Rule = {
 }
 
 const DAY_BLOCKS = 28_800
-const DAY_MS = 86_400_000
 
 const RULES: readonly Rule[] = [
   {

@@ -43,14 +43,20 @@ export function measureMinutesStep({ sql, clock }: { sql: Sql; clock: Clock }): 
   return {
     name: 'measure_minutes',
     rest_ms: 10_000,
+    due: (sql) => sql`
+      select from (values (1)) as one left join metric_progress on true
+      where until is null or until < ${measurableUntil(clock)}`,
     duty: 'upkeep',
     run: () => sql.begin((tx) => measureNext(tx, clock)),
   }
 }
 
+/** Up to where minutes are over, and what happened in them is written. */
+const measurableUntil = (clock: Clock): Date => floorTo('minute', later(clock, -SETTLED_MS))
+
 /** Measures the minutes that are over, the oldest first. True when there are more. */
 async function measureNext(tx: Tx, clock: Clock): Promise<boolean> {
-  const now = floorTo('minute', later(clock, -SETTLED_MS))
+  const now = measurableUntil(clock)
   const progress = await takeProgress(tx, ceilTo('minute', clock.now()))
   if (!progress || progress.until >= now) return false
   const until = await measureFrom(tx, progress, now)

@@ -1,7 +1,7 @@
 // What processes count of themselves while they are there: that they are, and, those with an API,
 // how long purchases took. It is written every five seconds, so what dies loses no more than that.
 
-import { chainState, isAgreed } from '../../chain/follow/progress.ts'
+import { CHAIN_COLUMNS, type ChainRow, chainOf, isAgreed } from '../../chain/follow/progress.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { CallTiming } from '../../platform/http/calls.ts'
@@ -41,11 +41,9 @@ const CODE_BUG = 500
 
 /** Whether anything at all can be bought, as far as the service itself has to do with it. */
 async function isSelling({ sql, clock }: Needs): Promise<boolean> {
-  const [chain, [offered]] = await Promise.all([
-    chainState(sql),
-    sql`select 1 from service where on_sale limit 1`,
-  ])
-  return offered !== undefined && isAgreed(chain, clock)
+  const [row] = await sql<ChainRow>`
+    select ${CHAIN_COLUMNS} from chain where exists (select from service where on_sale)`
+  return isAgreed(row && chainOf(row), clock)
 }
 
 /** Counts purchases in this process, and says every five seconds that it is there and can sell. */

@@ -5,6 +5,7 @@
 // The database locks the record of a customer until the transaction ends: a record is the last that
 // a transaction writes, after everything else is locked.
 
+import { DAY_MS } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import { printJson } from '../../lib/json.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
@@ -35,7 +36,6 @@ const ENDING = new RegExp(`/(${ENDING_VERBS.join('|')})$|^session/(totp|recovery
 
 /** What a key or a user may change in a day beside that: records are kept for ever. */
 const ACTIONS_A_DAY = 10_000
-const DAY_MS = 86_400_000
 const AGAIN_SECONDS = 60
 
 /** Records a change, unless nothing has changed by it. Throws TooManyRequests when there were too

@@ -5,12 +5,13 @@ import { NoticeForm, printNotice } from '../../events/webhooks/forms.ts'
 import { listNotices } from '../../events/webhooks/notices.ts'
 import { figuresBefore, linesOfHold, withFigures } from '../../ledger/statements/entries.ts'
 import { EntryForm, printEntry } from '../../ledger/statements/routes.ts'
-import { type Clock, wireTime } from '../../lib/clock.ts'
+import { type Clock, timeOrNull } from '../../lib/clock.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import {
   type Endpoint,
   endpoint,
   InvalidParams,
+  invalid,
   refuses,
   unchecked,
 } from '../../platform/wire/endpoint.ts'
@@ -41,7 +42,6 @@ export type Needs = { sql: Sql; clock: Clock }
 
 const TimeOrNull = (description: string) =>
   Type.Union([Type.String(), Type.Null()], { description })
-const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 const ListedTransaction = Type.Object({
   ...Transaction.properties,
@@ -58,8 +58,6 @@ const printListed = (order: ListedOrder): Static<typeof ListedTransaction> => ({
   ended_at: timeOrNull(order.ended_at),
   delivered_ms: order.delivered_ms,
 })
-
-const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
 const ListBody = Type.Object({
   status: Type.Optional(Type.Enum([...ORDER_STATES], invalid('status'))),

@@ -9,11 +9,11 @@
 import type { Resource } from '../../chain/node/node.ts'
 import type { Action, Change } from '../../ledger/accounts/actions.ts'
 import { REVENUE } from '../../ledger/accounts/ledger.ts'
+import { DAY_MS } from '../../lib/clock.ts'
 import { firstIdAt } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** The days over which the income of votes is averaged: claims come once a day at most. */
 const VOTES_DAYS = 30n
 const DAYS_OF_YEAR = 365n

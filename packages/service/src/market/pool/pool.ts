@@ -11,10 +11,15 @@
 // transactions, with bandwidth that it has left or by burning TRX: it is asked for no delegation
 // whose reclaim it could not pay for. Locks are taken in the order: order, account, wallet, pool.
 
-import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'penstock-tron/address.ts'
 import type { AccountState, BlockHead, Node, Resource } from '../../chain/node/node.ts'
 import { DELEGATION_MAX_SUN } from '../../chain/signing/signer.ts'
+import {
+  type Fragment,
+  joinFragments,
+  type WriteFragment,
+  writeFragment,
+} from '../../platform/database/fragments.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { type ActivationWallet, noteActivationFloat, payableActivations } from './activations.ts'
@@ -153,32 +158,37 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
 /** It is asked again after ten blocks, by their times, although nothing of ours has moved. */
 const SURVEY_MS = 30_000
 
-/** `live`: how many delegations each wallet has to take back, counted before anything is locked,
- *  since there may be very many. `due`: the pool may be otherwise than it was at that block: a
- *  transaction of ours came later, the branch is another, or it is long ago. */
-async function lookAtPool(
-  sql: Sql,
-  last: BlockHead | undefined,
-): Promise<{ live: Map<Address, bigint>; due: boolean }> {
-  const due_at = last && new Date(last.time.getTime() + SURVEY_MS)
-  const { number = -1, id = '' } = last ?? {}
-  const [row] = await sql<{ live: Record<Address, number> | null; due: boolean | null }>`
-    select (
-      select jsonb_object_agg(wallet, count) from (
-        select wallet, count(*) from delegation where state = 'active' group by wallet
-      ) as counted) as live,
-      (select head_time >= ${due_at ?? null}
-          -- What came later may be solid by now.
-          or confirmed_number > ${number}
-          or exists (select 1 from block where number = ${number} and id <> ${id})
-          or exists (
-            select 1 from attempt where state = 'included' and block_number > ${number})
-        from chain) as due`
-  const counts = Object.entries(row!.live ?? {}) as [Address, number][]
-  return {
-    live: new Map(counts.map(([wallet, count]) => [wallet, BigInt(count)])),
-    due: last === undefined || (row!.due ?? true),
-  }
+/** A survey: the head before it, and how many delegations each wallet had to take back. */
+type LastSurvey = { head: BlockHead; live: ReadonlyMap<Address, bigint> }
+
+/** Finds a row when the pool may be otherwise than the last survey saw it: there was none, a
+ *  transaction of ours came later, the branch is another, another number of delegations is to be
+ *  taken back, or it is long ago. */
+function mayDiffer(sql: WriteFragment, last: LastSurvey | undefined): Fragment {
+  const { number = -1, id = '', time } = last?.head ?? {}
+  const due_at = time && new Date(time.getTime() + SURVEY_MS)
+  const live = JSON.stringify(Object.fromEntries(last?.live ?? []), (_, value) =>
+    typeof value === 'bigint' ? Number(value) : value,
+  )
+  return sql`
+    select from (values (1)) as one left join chain on true
+    where head_number is null or head_time >= ${due_at ?? new Date(0)}
+      -- What came later may be solid by now.
+      or confirmed_number > ${number}
+      or exists (select 1 from block where number = ${number} and id <> ${id})
+      or exists (select 1 from attempt where state = 'included' and block_number > ${number})
+      or ${live}::jsonb <> (
+        select coalesce(jsonb_object_agg(wallet, count), '{}') from (
+          select wallet, count(*) from delegation where state = 'active' group by wallet
+        ) as counted)`
+}
+
+/** How many delegations each wallet has to take back, counted before anything is locked, since
+ *  there may be very many. */
+async function countLive(sql: Sql): Promise<Map<Address, bigint>> {
+  const rows = await sql<{ wallet: Address; count: bigint }>`
+    select wallet, count(*) from delegation where state = 'active' group by wallet`
+  return new Map(rows.map(({ wallet, count }) => [wallet, count]))
 }
 
 /** Asks the chain about every wallet, that of the activations included, after each block that may
@@ -194,15 +204,17 @@ export function surveyStep({
   pool: readonly Address[]
   activation_wallet: ActivationWallet
 }): Step {
-  let last: { head: BlockHead; live: ReadonlyMap<Address, bigint> } | undefined
+  let last: LastSurvey | undefined
   return {
     name: 'survey',
     rest_ms: 3_000,
+    due: (sql) => mayDiffer(sql, last),
     duty: 'chain',
     after: ['follow', 'reclaimed'],
     async run() {
-      const { live, due } = await lookAtPool(sql, last?.head)
-      if (last && isDeepStrictEqual(live, last.live) && !due) return false
+      const live = await countLive(sql)
+      const [differs] = await sql(...joinFragments([mayDiffer(writeFragment, last)]))
+      if (!differs) return false
       const head = await node.head()
       const parameters = await node.parameters()
       const price_sun = parameters.get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN

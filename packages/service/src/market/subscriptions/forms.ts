@@ -3,7 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import { type EventKind, eventKind } from '../../events/log/kinds.ts'
-import { wireTime } from '../../lib/clock.ts'
+import { timeOrNull, wireTime } from '../../lib/clock.ts'
 import { type Money as MoneyOnWire, money } from '../../lib/json.ts'
 import { columnsOf } from '../../platform/database/columns.ts'
 import type { Tx } from '../../platform/database/sql.ts'
@@ -145,8 +145,6 @@ export function heldOf(one: Subscription): { held?: MoneyOnWire } {
   const held_sun = next_sun + (isStartHeld(one) ? one.total_sun : 0n)
   return hasEnded(one) && held_sun > 0n ? { held: money(held_sun) } : {}
 }
-
-export const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 export function common(subscription: Subscription) {
   const { id, plan_key, created_at, state, external_id, address, duration, transactions_limit } =

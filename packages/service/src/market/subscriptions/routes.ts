@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { InsufficientFunds, WalletNotFound } from '../../ledger/accounts/ledger.ts'
-import { wireTime } from '../../lib/clock.ts'
+import { timeOrNull, wireTime } from '../../lib/clock.ts'
 import { type Json, money } from '../../lib/json.ts'
 import { RECEIVER_REFUSED, refuseBuyer } from '../../people/customers/purse.ts'
 import { cappedKey } from '../../people/customers/spending.ts'
@@ -51,7 +51,6 @@ import {
   reasonOf,
   Started,
   Time,
-  timeOrNull,
 } from './forms.ts'
 import { listPlans } from './plans.ts'
 import { type Needs, startSubscription } from './starting.ts'

@@ -5,7 +5,7 @@ import { chainState, isAgreed } from '../../chain/follow/progress.ts'
 import { purchaseReader } from '../../chain/reads/reads.ts'
 import { chainSilent, type Receiver, type ReceiverReader } from '../../chain/receivers/receivers.ts'
 import { type Actor, recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, DAY_MS } from '../../lib/clock.ts'
 import { Fault } from '../../lib/fault.ts'
 import type { NewId } from '../../lib/ids.ts'
 import {
@@ -58,8 +58,6 @@ export type Needs = {
   told?: ((name: string) => void) | undefined
   wake: (step: StepName) => void
 }
-
-const DAY_MS = 24 * 3_600_000
 
 /** Starts a subscription; the same external id with the same meaning returns the one that is
  *  there. */

@@ -11,7 +11,7 @@
 
 import type { Node } from '../../chain/node/node.ts'
 import { customerAccount, lockAccounts } from '../../ledger/accounts/ledger.ts'
-import { type Clock, dayOf, later } from '../../lib/clock.ts'
+import { type Clock, DAY_MS, dayOf, later } from '../../lib/clock.ts'
 import { Fault, is } from '../../lib/fault.ts'
 import type { CustomerState } from '../../people/customers/customers.ts'
 import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
@@ -50,7 +50,6 @@ const START_MS_MAX = 600_000
 /** What would be renewed so shortly before the address is to rest is not renewed. */
 const REST_EARLY_MS = 900_000
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 /** A transaction that takes less than this share more than the energy of one, by the margin of its
  *  stake, is one. */
 const TOLERANCE = 0.1

@@ -10,7 +10,7 @@ import type { Action, Change } from '../../ledger/accounts/actions.ts'
 import { customerAccount } from '../../ledger/accounts/ledger.ts'
 import { statementCsv, statementOf } from '../../ledger/statements/statements.ts'
 import { activityOf } from '../../ledger/statements/summaries.ts'
-import { later } from '../../lib/clock.ts'
+import { DAY_MS, later } from '../../lib/clock.ts'
 import { misuse, refusal } from '../../lib/fault.ts'
 import { OPEN_ORDERS_MAX } from '../../market/orders/open_orders.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
@@ -56,8 +56,6 @@ async function requireSameAddresses(tx: Sql | Tx, deposit_address: DepositAddres
     'The deposit addresses of this database are not from the public key that is configured here.',
   )
 }
-
-const DAY_MS = 86_400_000
 
 const lastSeen = (sql: Sql, customer_ids: readonly string[]) =>
   sql<{ customer_id: string; last_seen_at: Date | null }>`

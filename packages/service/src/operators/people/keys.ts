@@ -7,7 +7,7 @@ import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import { resealWebhookSecrets } from '../../events/webhooks/webhooks.ts'
 import type { Change } from '../../ledger/accounts/actions.ts'
-import { readMoment } from '../../lib/clock.ts'
+import { DAY_MS, readMoment } from '../../lib/clock.ts'
 import { Fault, misuse, refusal } from '../../lib/fault.ts'
 import { resealSigningKey } from '../../market/receipts/signing_keys.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
@@ -164,8 +164,6 @@ function either(yes = false, no = false, names: string): boolean | undefined {
   if (yes && no) throw misuse(`${names} exclude one another.`)
   return yes ? true : no ? false : undefined
 }
-
-const DAY_MS = 86_400_000
 
 /** `never`, a day or time that is still to come, or `90d`. */
 function readExpiry(given: string, at: Date): Date | null {

@@ -2,11 +2,11 @@
 
 import { Type } from 'typebox'
 import { earningsOf } from '../../ledger/statements/earnings.ts'
+import { DAY_MS } from '../../lib/clock.ts'
 import { Count, ListOf, optional, Sun, Text, whole } from '../../platform/wire/schemas.ts'
 import { look } from '../table/operation.ts'
 
 const DAYS = 7
-const DAY_MS = 86_400_000
 
 export const earningOperations = [
   look({

@@ -3,12 +3,13 @@
 import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import { type EventKind, eventKind } from '../../events/log/kinds.ts'
-import { dayOf, readMoment, wireTime } from '../../lib/clock.ts'
+import { dayOf, readMoment, timeOrNull, wireTime } from '../../lib/clock.ts'
 import { type Json, money } from '../../lib/json.ts'
 import { isNetwork } from '../../lib/networks.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import {
   InvalidParams,
+  invalid,
   Money,
   refuses,
   SCOPES,
@@ -47,8 +48,6 @@ export type KeyRow = RowOf<typeof Key>
 
 const NETWORKS_MAX = 100
 const RECEIVERS_MAX = 100
-
-const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
 export const IdField = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
 
@@ -245,8 +244,6 @@ export async function reportKeys(
       and (case when ${ids}::text[] is null then user_id is null else id = any(${ids}) end)
     order by id desc limit ${limit}`
 }
-
-const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 /** A key in the wire's form. `at`: when it is looked at. */
 export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {

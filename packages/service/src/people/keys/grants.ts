@@ -5,7 +5,7 @@
 // its request was let in.
 
 import { recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
-import { later } from '../../lib/clock.ts'
+import { DAY_MS, later } from '../../lib/clock.ts'
 import { isWithin } from '../../lib/networks.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import {
@@ -36,7 +36,6 @@ import {
 export const KEYS_MAX = 100
 /** What a customer may make in a day: a revoked one stays as a row. */
 export const KEYS_A_DAY = 500
-const DAY_MS = 86_400_000
 
 export const WIDER = refuses(
   Forbidden,

@@ -10,9 +10,11 @@ import { firstIdAt, type NewId, type Random } from '../../lib/ids.ts'
 import { isNetwork } from '../../lib/networks.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
+import { wakeAtCommit } from '../../platform/steps/wake.ts'
 import { Conflict, InvalidParams, type Scope } from '../../platform/wire/endpoint.ts'
 import type { CustomerState } from '../customers/customers.ts'
 import { Key, type KeyRow, keyForms } from './forms.ts'
+import { READ_TOKENS } from './known_tokens.ts'
 
 export type { KeyRow } from './forms.ts'
 
@@ -105,6 +107,7 @@ export async function issueKey(
       ${daily_cap_sun === null ? null : dayOf(now)}, ${require_v2}, ${require_external_id},
       ${now}, ${expires_at}, ${made_by_key}, ${spends_from})`
   await noteKeys(tx, 'key.created', [{ id: key_id, customer_id }], now)
+  wakeAtCommit(tx, READ_TOKENS)
   return { key_id, token, secret }
 }
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { idMaker, systemRandom } from '../../lib/ids.ts'
+import type { Sql } from '../../platform/database/sql.ts'
 import { sealWith } from '../../platform/seal/seal.ts'
+import { listenForWakes } from '../../platform/steps/wake.ts'
 import { issueKey, revokeKey, tokenHash } from './keys.ts'
 import { KnownTokens, readTokensStep } from './known_tokens.ts'
 
@@ -41,3 +44,36 @@ test("all keys' tokens are known from the first reading, new ones from the next"
     [true, false, 2],
   )
 })
+
+test('whoever makes a key wakes those who read tokens, once it is there', async (t) => {
+  const { sql, url } = await freshDatabase(t)
+  const clock = { now: () => new Date() }
+  const needs = { clock, random: systemRandom, new_id: idMaker(clock, systemRandom), seal }
+  const customer_id = needs.new_id()
+  await sql`
+    insert into customer (id, name, deposit_index, deposit_address, created_at)
+    values (${customer_id}, 'Somebody', 0, ${'T'.repeat(34)}, ${clock.now()})`
+  const known = new KnownTokens()
+  const step = readTokensStep({ sql, clock }, known)
+  const read = Promise.withResolvers<void>()
+  const listening = listenForWakes(url, (name) => {
+    if (name === step.name) void step.run().then(() => read.resolve())
+  })
+  t.after(() => listening.stop())
+  await listens(sql)
+  const { token } = await sql.begin((tx) => issueKey(tx, needs, { customer_id, name: 'key' }))
+  await read.promise
+  assert.ok(known.has(tokenHash(token)))
+})
+
+/** Waits until somebody listens. */
+async function listens(sql: Sql): Promise<void> {
+  for (;;) {
+    const [one] = await sql`
+      select 1 from pg_stat_activity
+      where application_name = 'penstock wake' and query = 'listen penstock_wake'
+        and state = 'idle' and datname = current_database()`
+    if (one) return
+    await delay(20)
+  }
+}

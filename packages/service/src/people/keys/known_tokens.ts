@@ -8,6 +8,8 @@ import { firstIdAt } from '../../lib/ids.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 
+/** The step: whoever makes a key wakes it in all processes. */
+export const READ_TOKENS = 'read_tokens'
 /** Hexadecimal characters of a hash. */
 const KEPT_CHARACTERS = 16
 /** Clocks of the processes that make keys may differ, and a transaction takes a while. */
@@ -38,7 +40,7 @@ export function readTokensStep(
   let read_until_ms: number | undefined
   return {
     name: 'read_tokens',
-    rest_ms: 2_000,
+    rest_ms: 10_000,
     async run() {
       const now_ms = clock.now().getTime()
       const from_id =

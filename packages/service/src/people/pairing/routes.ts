@@ -11,6 +11,7 @@ import {
   type Endpoint,
   endpoint,
   InvalidParams,
+  invalid,
   LimitReached,
   NotFound,
   refuses,
@@ -46,8 +47,6 @@ export type Needs = PairingNeeds & { wake(step: StepName): void; public_url: str
  *  code of somebody else's program, whose key would then be of the wrong customer. */
 const TRIES = { burst: 20, per_second: 0.1 }
 const POLL_SECONDS = 2
-
-const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
 const CodeField = Type.String({
   minLength: 1,

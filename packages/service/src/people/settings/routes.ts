@@ -9,6 +9,7 @@ import {
   type Endpoint,
   endpoint,
   InvalidParams,
+  invalid,
   lacksScope,
   Money,
   mayDo,
@@ -54,8 +55,6 @@ const settings = ({ sql }: Needs): Endpoint =>
       return printSettings(await settingsOf(sql, customer.customer_id))
     },
   })
-
-const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
 const ChangeBody = Type.Object({
   ending_minutes: Type.Optional(

@@ -5,6 +5,7 @@ import { type Clock, dayOf, wireTime } from '../../lib/clock.ts'
 import { money } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Endpoint, endpoint, Money, UNNAMED_SCOPES } from '../../platform/wire/endpoint.ts'
+import { OrNull } from '../../platform/wire/schemas.ts'
 
 /** What does not change while a process runs. `network`: the name of the chain that it sells on, or
  *  undefined while no node has said. */
@@ -25,9 +26,6 @@ type KeyFacts = {
   spent_sun: bigint | null
   head_time: Date | null
 }
-
-const OrNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
-  Type.Union([schema, Type.Null()])
 
 const WhoForm = Type.Object({
   customer: Type.Object({ id: Type.String(), name: Type.String() }),

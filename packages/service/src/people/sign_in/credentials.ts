@@ -3,7 +3,7 @@
 
 import { Type } from 'typebox'
 import { recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
-import { wireTime } from '../../lib/clock.ts'
+import { timeOrNull, wireTime } from '../../lib/clock.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import {
   Conflict,
@@ -37,7 +37,6 @@ import {
 } from './passkeys.ts'
 import { CodeField, type Needs, NewPassword } from './proofs.ts'
 
-const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 const invalid = (name: string) => ({ fault: () => InvalidParams(name, `Invalid ${name}`) })
 const CredentialForm = Type.Object({
   passkeys: Type.Array(

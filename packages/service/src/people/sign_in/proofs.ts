@@ -9,6 +9,7 @@ import {
   endpoint,
   Forbidden,
   InvalidParams,
+  invalid,
   refuses,
   Unauthenticated,
   type User,
@@ -50,8 +51,6 @@ import { beginTry, endTry, noteTry, type Try } from './tries.ts'
 
 export type Needs = BeginNeeds &
   ChallengeNeeds & { passwords: Passwords; totp_codes: TotpCodes; wake(step: StepName): void }
-
-const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
 export const SignInName = Type.String({
   pattern: '^[a-z0-9._@+-]{3,64}$',

@@ -10,7 +10,7 @@
 //   trying -> done | failed | too_soon
 
 import { hash } from 'node:crypto'
-import { type Clock, later } from '../../lib/clock.ts'
+import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import { firstIdAt, type NewId } from '../../lib/ids.ts'
 import { networkOf, wideNetworkOf } from '../../lib/networks.ts'
@@ -34,7 +34,6 @@ const NOTED_MAX = 60
 const NOTED_MS = 60_000
 /** For how long networks and browsers of sign-ins are kept unless the operator says otherwise. */
 export const SIGN_IN_DAYS = 30
-const DAY_MS = 24 * 3_600_000
 const PRUNED_AT_ONCE = 1_000
 
 export type Attempt = { face: 'portal' | 'console'; way: Way; place: Place }

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { type EventKind, eventKind } from '../../events/log/kinds.ts'
-import { wireTime } from '../../lib/clock.ts'
+import { timeOrNull, wireTime } from '../../lib/clock.ts'
 import { money } from '../../lib/json.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { Money } from '../../platform/wire/endpoint.ts'
@@ -49,8 +49,6 @@ export const UserForm = Type.Object({
   joined_at: OrNull(Type.String()),
   ended_at: OrNull(Type.String()),
 })
-
-const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 export function printUser(user: UserReport): Static<typeof UserForm> {
   const { id, name, sign_in_name, role, daily_cap_sun, receivers, passkeys, totp } = user

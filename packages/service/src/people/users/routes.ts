@@ -14,6 +14,7 @@ import {
   Forbidden,
   type HandlerInput,
   InvalidParams,
+  invalid,
   LimitReached,
   NotFound,
   refuses,
@@ -52,8 +53,6 @@ export type Needs = ManagingNeeds &
     face: Face
     wake(step: StepName): void
   }
-
-const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 
 const IdField = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
 const NameField = Type.String({

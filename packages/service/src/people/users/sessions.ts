@@ -8,7 +8,7 @@
 //   (open) -> (over): by the clock: too long since it was used, or since it was begun
 
 import { hash } from 'node:crypto'
-import { type Clock, later } from '../../lib/clock.ts'
+import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import { firstIdAt, type NewId, type Random } from '../../lib/ids.ts'
 import { Recent } from '../../lib/recent.ts'
 import { batched } from '../../platform/database/batch.ts'
@@ -288,7 +288,6 @@ export function listSessions(
     order by s.id desc limit ${limit}`
 }
 
-const DAY_MS = 24 * 3_600_000
 const PRUNED_AT_ONCE = 1_000
 
 /** Takes from a user's sessions where they came from. */

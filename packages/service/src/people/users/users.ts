@@ -7,7 +7,7 @@
 
 import { HOUSE } from '../../events/log/events.ts'
 import { type EventType, noteEvents } from '../../events/log/notes.ts'
-import type { Clock } from '../../lib/clock.ts'
+import { type Clock, DAY_MS } from '../../lib/clock.ts'
 import { firstIdAt, type NewId, type Random } from '../../lib/ids.ts'
 import { brokenConstraint, type Sql, type Tx } from '../../platform/database/sql.ts'
 import { Conflict, LimitReached } from '../../platform/wire/endpoint.ts'
@@ -39,7 +39,6 @@ export type NewUser = {
 export const USERS_MAX = 50
 /** What it may invite in a day: one who was removed stays as a row. */
 export const USERS_A_DAY = 200
-const DAY_MS = 24 * 3_600_000
 const LINK_MS = 72 * 3_600_000
 
 /** Puts a user there who has not joined. Throws LimitReached. */

@@ -1,9 +1,9 @@
-// Waking steps of other processes. A hint, sent outside of any transaction and at most a few times
-// a second for each step; when it is lost, the step looks by itself soon after.
+// Waking steps of other processes. A hint, mostly sent outside of any transaction and at most a few
+// times a second for each step; when it is lost, the step looks by itself soon after.
 
 import type pg from 'pg'
 import { cutOff, Hosts, openClient } from '../database/hosts.ts'
-import type { Sql } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 
 const CHANNEL = 'penstock_wake'
 const RETRY_MS = 1_000
@@ -31,6 +31,12 @@ export function wakeOthers(sql: Sql): (step: string) => void {
     if (pause) pause.again = true
     else tell(step)
   }
+}
+
+/** Tells the processes that listen as soon as the transaction is there. Its commit waits for those
+ *  of others who tell something so: for rare things alone. */
+export function wakeAtCommit(tx: Tx, step: string): void {
+  tx.send`select pg_notify(${CHANNEL}, ${step})`
 }
 
 export type Listener = { stop(): Promise<void> }

@@ -17,6 +17,11 @@ export const InvalidParams: FaultKind = fault(
   'Invalid service or parameters',
 )
 
+/** The refusal of a field that does not fit, named: `Invalid label`. */
+export const invalid = (field: string): { fault: () => Fault } => ({
+  fault: () => InvalidParams(field, `Invalid ${field}`),
+})
+
 /** Documented with the given schema, and handed over as it came (undefined when absent): for a
  *  field whose meaning, or whose place in the order of checks, depends on other fields, so that the
  *  handler judges it. */

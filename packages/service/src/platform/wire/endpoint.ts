@@ -11,7 +11,7 @@ import type { Money as PrintedMoney } from '../../lib/json.ts'
 import type { HideOwn } from '../../lib/secrets.ts'
 import { bodyReader, codePoints, InvalidParams, type Read } from './body.ts'
 
-export { InvalidParams, unchecked } from './body.ts'
+export { InvalidParams, invalid, unchecked } from './body.ts'
 
 export const Unauthenticated: FaultKind = fault(1, 'auth', 'Incorrect token or signature')
 /** What a customer who is suspended is told instead of beginning something. */

@@ -116,8 +116,8 @@ export async function startApi(
       config.port,
     )
     const reading = startSteps([readTokens, ...app.api_steps], log)
-    const poke = (name: string) => (name === STREAMS ? app.streams.poke() : undefined)
-    const heard = listenForWakes(direct_url, poke, watching.whenLost)
+    const wake = (name: string) => (name === STREAMS ? app.streams.poke() : reading.wake(name))
+    const heard = listenForWakes(direct_url, wake, watching.whenLost)
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {
       url: `http://${host}:${port}`,

@@ -4,6 +4,7 @@
 // waiting for others; a step adds the changes to the sums. A page is found by its day, and only
 // what is of that day is skipped over.
 
+import { DAY_MS } from '../../lib/clock.ts'
 import { refusal } from '../../lib/fault.ts'
 import { firstIdAt } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
@@ -76,8 +77,6 @@ export async function checkHistory(
 }
 
 type Day = { start: Date; end: Date; count: number }
-
-const DAY_MS = 86_400_000
 
 /** The days that have checks in these states, newest first. */
 async function countDays(

@@ -5,7 +5,7 @@
 // label set is older than the index's. Minus one is older than any.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { type Clock, later } from '../../lib/clock.ts'
+import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import { firstIdAt, type NewId } from '../../lib/ids.ts'
 import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
@@ -115,7 +115,6 @@ export async function unwatch(
 }
 
 const AT_ONCE = 100
-const DAY_MS = 86_400_000
 /** An answer that is on its way is looked at again after so long. */
 const OPEN_MS = 10_000
 

@@ -4,7 +4,7 @@
 // On the way it is seen which addresses only forward to a service.
 
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
-import { type Clock, later } from '../../lib/clock.ts'
+import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import { finished } from '../../lib/portions.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
@@ -25,7 +25,6 @@ export type SentIndex = { generation: number; height: number; time_ms: number; i
 
 export type SentReading = { current(): SentIndex | undefined; step: Step }
 
-const DAY_MS = 24 * 3_600_000
 /** Blocks, and slots, of one run: small enough that other work gets its turn. */
 const PORTION = 100
 const SLOTS = 20_000

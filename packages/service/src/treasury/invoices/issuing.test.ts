@@ -16,6 +16,7 @@ import {
   WORLD,
 } from '../../ledger/accounts/ledger.ts'
 import { summarizeStep } from '../../ledger/statements/summaries.ts'
+import { DAY_MS } from '../../lib/clock.ts'
 import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { issueCorrectionNote } from './correction_notes.ts'
@@ -25,7 +26,6 @@ import { issueInvoicesStep } from './issuing.ts'
 import { monthsToCompare, reissue, wrongMonth } from './reissue.ts'
 
 const MONTH_ENDS = Date.parse('2026-11-01T00:00:00Z')
-const DAY_MS = 86_400_000
 const after = (ms: number) => new Date(MONTH_ENDS + ms)
 
 class Ledger {
