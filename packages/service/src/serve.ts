@@ -80,10 +80,10 @@ export type Setup = {
 }
 
 const TIMER = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
-/** For so long a customer is kept waiting while another server takes over. */
+/** How long a customer's call waits at most while another database server takes over. */
 const PATIENCE_MS = 3_000
-/** From one batch of purchases to the next where they come together: of fifteen hundred a second,
- *  fifteen share what would else be for five. Who buys alone is not kept waiting. */
+/** The least time between two batches of purchases: at 1,500 a second, 15 share a transaction
+ *  instead of 5. A purchase that comes alone goes at once. */
 const BATCHES_APART_MS = 10
 /** Connections for customers' calls; group commit needs few. No answer takes as long as this. */
 const CALLS = { connections_max: 16, statement_timeout_ms: 5_000 }
@@ -120,7 +120,7 @@ function connectAll({ config, database_url }: Setup, watching: Monitor) {
     console_sql: open('console', { ...OPERATORS, url: console_database_url }),
   }
   const { credentials_sql, books_sql, console_sql, due_sql, ...for_app } = pools
-  // Somebody may have waited until the database went back.
+  // While it waited, the database may have gone back to an older state.
   const placing: Again = (work, how) =>
     again(async () => {
       if (watching.wentBack()) throw new Outage('a database that has what it had')

@@ -297,7 +297,7 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
       // First, because what follows fails while one of the nodes is silent.
       const given_up = await giveUpUnsigned(sql, clock)
       const late = await sql<LateAttempt>`
-        select attempt.id, tx_id, confirmed_number as solid_number from attempt, chain
+        select attempt.id, tx_id, confirmed_number from attempt, chain
         where state in ('signed', 'sent') and send_at <= ${clock.now()}
           and expires_at <= (select time from block where number = confirmed_number - 1)
         order by expires_at limit ${AT_ONCE}`
@@ -322,12 +322,15 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
   }
 }
 
-export type LateAttempt = { id: string; tx_id: string; solid_number: bigint }
+export type LateAttempt = { id: string; tx_id: string; confirmed_number: bigint }
 
 /** Whether every node says that its solid chain, having come as far as ours, does not have it. */
-export async function isDead(node: Node, { tx_id, solid_number }: LateAttempt): Promise<boolean> {
+export async function isDead(
+  node: Node,
+  { tx_id, confirmed_number }: LateAttempt,
+): Promise<boolean> {
   const findings = await node.solidTransaction(tx_id)
-  return findings.every((one) => !one.found && one.solid_number >= Number(solid_number))
+  return findings.every((one) => !one.found && one.solid_number >= Number(confirmed_number))
 }
 
 /** signed, sent -> dead. True when any of them was moved. */

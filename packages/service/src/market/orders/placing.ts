@@ -2,7 +2,8 @@
 //
 // Concurrent purchases are placed together: one transaction locks the customers' accounts, looks at
 // each purchase in the order of arrival as if it were alone, and writes all that are accepted
-// together. A refusal, a replay or a twin in the same batch leaves its neighbours alone.
+// together. A refusal, a replay or the same purchase twice in one batch changes nothing for the
+// others of it.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState, isAgreed } from '../../chain/follow/progress.ts'

@@ -167,7 +167,7 @@ export function reclaimStep(needs: Needs): Step {
     async run() {
       const due = await sql<{ id: string }>`
         select d.id from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.state = 'active' and a.state = 'solid' and d.expires_at <= ${await solidTime(sql)}
+        where d.state = 'active' and a.state = 'solid' and d.expires_at <= ${await confirmedTime(sql)}
           and d.wallet = any(${wallets})
         order by d.expires_at limit ${AT_ONCE}`
       return allOrEach(
@@ -179,8 +179,8 @@ export function reclaimStep(needs: Needs): Step {
   }
 }
 
-/** The time of the solid block, as far as that is confirmed. */
-async function solidTime(sql: Query): Promise<Date | null> {
+/** The time of the newest confirmed block. */
+async function confirmedTime(sql: Query): Promise<Date | null> {
   const [row] = await sql<{
     time: Date
   }>`select time from block, chain where number = confirmed_number`
@@ -207,7 +207,7 @@ async function reclaimDelegations(tx: Tx, needs: Needs, ids: readonly string[]):
       ) as found_id
     from delegation as d join attempt as a on a.id = d.attempt_id
     where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid'
-      and d.expires_at <= ${await solidTime(tx)}
+      and d.expires_at <= ${await confirmedTime(tx)}
     order by d.id for update of d skip locked`
   if (due.length === 0) return moved.length > 0
   const wanted = due

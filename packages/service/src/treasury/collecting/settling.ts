@@ -89,7 +89,7 @@ export function expireStep({ sql, clock, node }: Needs): Step {
     after: ['credit'],
     async run() {
       const late = await sql<LateAttempt>`
-        select t.tx_id as id, t.tx_id, confirmed_number as solid_number
+        select t.tx_id as id, t.tx_id, confirmed_number
         from collection_transfer as t, chain
         where state = 'made' and due_at <= ${clock.now()}
           and expires_at <= (select time from block where number = confirmed_number - 1)
@@ -106,11 +106,11 @@ export function expireStep({ sql, clock, node }: Needs): Step {
 }
 
 async function judge({ sql, clock, node }: Needs, late: LateAttempt): Promise<boolean> {
-  const { tx_id, solid_number } = late
+  const { tx_id, confirmed_number } = late
   if (await isDead(node, late)) return buryTransfers(sql, [tx_id], clock.now())
   // A node has it, and the reader of blocks has seen nothing leave: a call that had no energy.
   const where = await node.whereabouts(tx_id)
-  if (where.found === 'solid' && BigInt(where.block_number) <= solid_number) {
+  if (where.found === 'solid' && BigInt(where.block_number) <= confirmed_number) {
     const fee_sun = (await node.feeOf(tx_id)) ?? 0n
     const ending = { tx_id, moved: 0n, fee_sun, block_number: BigInt(where.block_number) }
     return sql.begin((tx) => endTransfer(tx, ending, clock.now()))
