@@ -19,7 +19,7 @@ import {
   readRooms,
 } from '../../tools/mutate/mutants.ts'
 import { type FileCoverage, selectTests } from '../../tools/mutate/recordings.ts'
-import { scoreOf, tableOf, wantedOf } from '../../tools/mutate/scores.ts'
+import { isDecided, scoreOf, tableOf, wantedOf } from '../../tools/mutate/scores.ts'
 import { tryRoom } from '../../tools/mutate/session.ts'
 import { compiling } from '../../tools/mutate/type_check.ts'
 import { parseSource, ROOT } from '../../tools/source.ts'
@@ -56,6 +56,12 @@ test('terms and comparisons of a statement are changed, and what it sets is not'
     'update a set b = ${c} where d <= 2',
     'update a set b = ${c} where d < 3',
   ])
+  assert.ok(
+    of('insert into a select b from c join d on e = f and g = h where i = j on conflict do nothing')
+      .filter((one) => !/\bg\b/.test(one))
+      .every((one) => one.includes(' on e = f where i = j on conflict')),
+    'a term ends where the next clause begins',
+  )
   assert.deepEqual(of('delete from a where b between 1 and 2').slice(0, 1), [
     'delete from a where true',
   ])
@@ -139,13 +145,18 @@ test('a mutant is shown to its own room first, then to the fastest, as far as ti
     file('packages/service/src/market/orders/orders.test.ts', ['own', 300]),
   ]
   const chosen = (line: number, ms_max: number, kills = new Map<string, number>()) =>
-    selectTests(recordings, { path, line }, { ms_max, kills }).flatMap(({ titles }) => titles)
+    selectTests(recordings, { path, line }, { ms_max, kills }).selections.flatMap(
+      ({ titles }) => titles,
+    )
   assert.deepEqual(chosen(2, 10_000), ['own', 'quick', 'fast', 'slow'])
   assert.deepEqual(chosen(2, 400), ['own', 'quick', 'fast'])
   const kills = new Map([['test/stories/users/slow.test.ts', 1]])
   assert.deepEqual(chosen(2, 10_000, kills), ['own', 'fast', 'slow', 'quick'])
   assert.deepEqual(chosen(1, 400), ['own', 'quick', 'fast'], 'when it is loaded')
   assert.deepEqual(chosen(3, 10_000), [])
+  const left_out = (ms_max: number) =>
+    selectTests(recordings, { path, line: 2 }, { ms_max, kills: new Map() }).left_out
+  assert.deepEqual([left_out(10_000), left_out(400)], [0, 1], 'what there is no time for')
 })
 
 test('the rule that a test forgets is the mutant that survives', async (t) => {
@@ -156,7 +167,16 @@ test('the rule that a test forgets is the mutant that survives', async (t) => {
   const [room] = await readRooms('test/mutation/small_room')
   const said: string[] = []
   const say = (line: string) => said.push(line)
-  const session = { seed: 1, count: 100, only: undefined, seconds: 60, jobs: 1, folder, say }
+  const session = {
+    seed: 1,
+    count: 100,
+    only: undefined,
+    seconds: 60,
+    jobs: 1,
+    folder,
+    say,
+    recorded: false,
+  }
   const before = execFileSync('git', ['status', '--porcelain'], { cwd: ROOT, encoding: 'utf8' })
   const results = await tryRoom(room!, session)
   const survivors = results.filter(({ killer }) => !killer).map(({ mutant }) => mutant.after)
@@ -171,12 +191,18 @@ test('the rule that a test forgets is the mutant that survives', async (t) => {
   )
   const now = execFileSync('git', ['status', '--porcelain'], { cwd: ROOT, encoding: 'utf8' })
   assert.equal(now, before, 'the working tree is as it was')
+  // Where no test may be recorded, none is shown anything, and nothing is decided.
+  const nothing_known = { ...session, count: 2, folder: join(folder, 'none'), recorded: true }
+  const unseen = await tryRoom(room!, nothing_known)
+  assert.deepEqual([unseen.length, unseen.some(isDecided)], [2, false])
   // One alone, and what is recorded is not recorded again.
   said.length = 0
   const { id } = results.find(({ killer }) => killer)!.mutant
   const [one, ...more] = await tryRoom(room!, { ...session, only: id })
   assert.deepEqual([one!.mutant.id, one!.killer !== undefined, more], [id, true, []])
   assert.ok(!said.some((line) => line.startsWith('recorded')))
+  // Who has noticed it before is asked first, and alone.
+  assert.equal(one!.tests, 1)
 })
 
 test('each listed equivalent is a mutant that exists, with a reason', async () => {
@@ -192,7 +218,7 @@ test('each listed equivalent is a mutant that exists, with a reason', async () =
 
 test('the score leaves out what means the same, and a room where money is wants more', () => {
   const mutant = mutantsOfSource(parseSource('room/file.ts', 'go(a < b)'), 'go(a < b)')[0]!
-  const result = { mutant, tests: 1, seconds: 1 }
+  const result = { mutant, tests: 1, left_out: 0, seconds: 1 }
   const killer = { path: 'a.test.ts', title: 'a' }
   const score = scoreOf('ledger/accounts', 3, [
     { ...result, killer },
@@ -205,5 +231,16 @@ test('the score leaves out what means the same, and a room where money is wants 
   assert.equal(score.wanted, 0.85)
   assert.equal(wantedOf('lib'), 0.7)
   assert.deepEqual([wantedOf('chain/follow'), wantedOf('devchain/chain')], [0.85, 0.7])
-  assert.match(tableOf([score]), /ledger\/accounts +3 +5 +3 +1 +1 +0\.75 +0\.85$/)
+  assert.match(tableOf([score]), /ledger\/accounts +3 +5 +3 +1 +0 +1 +0\.75 +0\.75 +0\.85$/)
+})
+
+test('what no test has noticed while others had no time is no survivor, and no kill', () => {
+  const mutant = mutantsOfSource(parseSource('room/file.ts', 'go(a < b)'), 'go(a < b)')[0]!
+  const result = { mutant, tests: 1, left_out: 0, seconds: 1 }
+  const score = scoreOf('lib', 3, [
+    { ...result, killer: { path: 'a.test.ts', title: 'a' }, left_out: 9 },
+    { ...result, left_out: 9 },
+  ])
+  assert.deepEqual([score.killed, score.survived, score.not_decided], [1, 0, 1])
+  assert.deepEqual([score.score, score.at_least], [1, 0.5])
 })

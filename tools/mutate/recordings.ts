@@ -158,17 +158,36 @@ export async function keep(folder: string, recording: FileCoverage): Promise<voi
   await writeFile(fileOf(folder, recording.path), JSON.stringify(recording))
 }
 
+/** A test that has noticed a mutant. */
+export type Killer = { path: string; title: string }
+
+const killerFileOf = (folder: string, { id }: Pick<Mutant, 'id'>) =>
+  join(folder, `${id}.killer.json`)
+
+/** The test that has noticed a mutant when it was last tried. */
+export async function knownKiller(
+  folder: string,
+  mutant: Pick<Mutant, 'id'>,
+): Promise<Killer | undefined> {
+  const text = await readFile(killerFileOf(folder, mutant), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+export const keepKiller = (folder: string, mutant: Pick<Mutant, 'id'>, killer: Killer) =>
+  writeFile(killerFileOf(folder, mutant), JSON.stringify(killer))
+
 /** A test file, and its tests that a mutant is shown to. */
 export type Selection = { path: string; titles: string[]; ms: number }
 
 /** The tests that execute the line of a mutant: those of its own room first, then of files that
- *  have found mutants already, then the fastest; no more than fit the time. A line that is executed
- *  when it is loaded alone is shown to tests that execute something of its file. */
+ *  have found mutants already, then the fastest; no more than fit the time, and how many do not.
+ *  A line that is executed when it is loaded alone is shown to tests that execute something of its
+ *  file. */
 export function selectTests(
   recordings: readonly FileCoverage[],
   { path, line }: Pick<Mutant, 'path' | 'line'>,
   { ms_max, kills }: { ms_max: number; kills: ReadonlyMap<string, number> },
-): Selection[] {
+): { selections: Selection[]; left_out: number } {
   const room = path.split('/').at(-2)!
   const distance = (file: string) => {
     if (file.startsWith(path.slice(0, path.lastIndexOf('/') + 1))) return 0
@@ -192,11 +211,18 @@ export function selectTests(
     distance(a) - distance(b) ||
     (kills.get(b) ?? 0) - (kills.get(a) ?? 0) ||
     costs.get(a)! - costs.get(b)!
-  return withinTime(
+  const selections = withinTime(
     files.sort((a, b) => rank(a.path, b.path)),
     ms_max,
   )
+  const all = files.reduce((count, { tests }) => count + titlesOf(tests).length, 0)
+  return { selections, left_out: all - countOf(selections) }
 }
+
+const titlesOf = (tests: readonly TestCoverage[]) => [...new Set(tests.map(({ title }) => title))]
+
+export const countOf = (selections: readonly Selection[]) =>
+  selections.reduce((all, { titles }) => all + titles.length, 0)
 
 const sum = (tests: readonly TestCoverage[]) => tests.reduce((all, { ms }) => all + ms, 0)
 
@@ -213,7 +239,6 @@ function withinTime(
       left_ms -= test.ms
       chosen.push(test)
     }
-    const titles = chosen.map(({ title }) => title)
-    return titles.length > 0 ? [{ path, titles: [...new Set(titles)], ms: sum(chosen) }] : []
+    return chosen.length > 0 ? [{ path, titles: titlesOf(chosen), ms: sum(chosen) }] : []
   })
 }

@@ -3,9 +3,21 @@
 
 import { readEquivalents } from './equivalents.ts'
 import { inOrderOf, type Mutant, mutantsOf, type Room } from './mutants.ts'
-import { type FileCoverage, keep, known, record, selectTests, testFilesOf } from './recordings.ts'
-import type { Result } from './scores.ts'
-import { type Killer, tryTests } from './trial.ts'
+import {
+  countOf,
+  type FileCoverage,
+  type Killer,
+  keep,
+  keepKiller,
+  known,
+  knownKiller,
+  record,
+  type Selection,
+  selectTests,
+  testFilesOf,
+} from './recordings.ts'
+import { isDecided, type Result } from './scores.ts'
+import { tryTests } from './trial.ts'
 import { compiling } from './type_check.ts'
 
 export type Session = {
@@ -17,6 +29,8 @@ export type Session = {
   jobs: number
   /** Where recordings are kept. */
   folder: string
+  /** Test files without a recording are left out, and nothing that survives is decided. */
+  recorded: boolean
   say: (line: string) => void
 }
 
@@ -24,7 +38,7 @@ export async function tryRoom(room: Room, session: Session): Promise<Result[]> {
   const { say } = session
   const mutants = await chosenMutants(room, session)
   const files = [...new Set(mutants.map(({ path }) => path))]
-  const recordings = await readRecordings(files, session)
+  const { recordings, unknown } = await readRecordings(files, session)
   const equivalents = new Map((await readEquivalents()).map(({ id, reason }) => [id, reason]))
   const kills = new Map<string, number>()
   const results: Result[] = []
@@ -38,8 +52,9 @@ export async function tryRoom(room: Room, session: Session): Promise<Result[]> {
             ms_max: session.seconds * 1_000,
             kills,
             folder: session.folder,
+            unknown,
           })
-        : { tests: 0 }
+        : { tests: 0, left_out: 0 }
     const seconds = (performance.now() - started_at) / 1_000
     const result: Result = { mutant, equivalent, ...tried, seconds }
     results.push(result)
@@ -62,8 +77,8 @@ async function chosenMutants(room: Room, { seed, count, only }: Session): Promis
 /** Of the test files that can load the files of the mutants. */
 async function readRecordings(
   paths: string[],
-  { jobs, folder, say }: Session,
-): Promise<FileCoverage[]> {
+  { jobs, folder, say, recorded }: Session,
+): Promise<{ recordings: FileCoverage[]; unknown: number }> {
   const files = [...(await testFilesOf(paths))]
   const found: FileCoverage[] = []
   const missing: typeof files = []
@@ -72,6 +87,7 @@ async function readRecordings(
     if (recording) found.push(recording)
     else missing.push([path, loads])
   }
+  if (recorded) return { recordings: found, unknown: missing.length }
   let done = 0
   await inParallel(jobs, missing, async ([path, loads]) => {
     const recording = await record(path, loads)
@@ -79,7 +95,7 @@ async function readRecordings(
     found.push(recording)
     say(`recorded ${++done}/${missing.length} ${path}, ${recording.tests.length} tests`)
   })
-  return found
+  return { recordings: found, unknown: 0 }
 }
 
 async function inParallel<Item>(
@@ -94,22 +110,62 @@ async function inParallel<Item>(
   await Promise.all(Array.from({ length: jobs }, worker))
 }
 
+type Trial = {
+  ms_max: number
+  kills: Map<string, number>
+  folder: string
+  /** Test files of which it is not known what they execute. */
+  unknown: number
+}
+
 async function tryMutant(
   mutant: Mutant,
   recordings: FileCoverage[],
-  { ms_max, kills, folder }: { ms_max: number; kills: Map<string, number>; folder: string },
-): Promise<{ killer?: Killer | undefined; tests: number }> {
+  { ms_max, kills, folder, unknown }: Trial,
+): Promise<Pick<Result, 'killer' | 'tests' | 'left_out'>> {
+  const noticed_by = await earlierKiller(folder, recordings, mutant)
+  if (noticed_by) return { killer: noticed_by, tests: 1, left_out: 0 }
+  const unsure: Killer[] = []
   for (;;) {
-    const selections = selectTests(recordings, mutant, { ms_max, kills })
-    const tests = selections.reduce((all, { titles }) => all + titles.length, 0)
-    const killer = tests === 0 ? undefined : await tryTests(mutant, selections)
-    if (!killer) return { tests }
+    const { selections, left_out } = selectTests(recordings, mutant, { ms_max, kills })
+    const sure = without(selections, unsure)
+    const tests = countOf(sure)
+    const killer = tests === 0 ? undefined : await tryTests(mutant, sure)
+    if (!killer) return { tests, left_out: left_out + unknown }
     const recording = recordings.find(({ path }) => path === killer.path)!
     if (!(await standsAlone(folder, recording, killer))) continue
-    if (!(await killsAgain(mutant, recording, killer))) return { tests }
-    kills.set(killer.path, (kills.get(killer.path) ?? 0) + 1)
-    return { killer, tests }
+    if (await killsAgain(mutant, recording, killer)) {
+      kills.set(killer.path, (kills.get(killer.path) ?? 0) + 1)
+      await keepKiller(folder, mutant, killer)
+      return { killer, tests, left_out }
+    }
+    // Those after it have not seen the mutant yet.
+    unsure.push(recording.whole ? { ...killer, title: '' } : killer)
   }
+}
+
+/** The test that has noticed the mutant in an earlier run, if it still does. */
+async function earlierKiller(
+  folder: string,
+  recordings: readonly FileCoverage[],
+  mutant: Mutant,
+): Promise<Killer | undefined> {
+  const killer = await knownKiller(folder, mutant)
+  const recording = recordings.find(({ path }) => path === killer?.path)
+  if (!killer || !recording?.tests.some(({ title }) => title === killer.title)) return undefined
+  if (!(await standsAlone(folder, recording, killer))) return undefined
+  return (await killsAgain(mutant, recording, killer)) ? killer : undefined
+}
+
+/** Without tests that have failed once and then passed; without their file where it is run as a
+ *  whole, or where what has failed was none of its tests. */
+function without(selections: readonly Selection[], unsure: readonly Killer[]): Selection[] {
+  return selections.flatMap((one) => {
+    const failed = unsure.filter(({ path }) => path === one.path).map(({ title }) => title)
+    const titles = one.titles.filter((title) => !failed.includes(title))
+    const gone = one.titles.length - titles.length
+    return titles.length === 0 || gone < failed.length ? [] : [{ ...one, titles }]
+  })
 }
 
 /** Whether the test that has failed passes by itself without the mutant. One that needs those
@@ -144,10 +200,13 @@ async function killsAgain(
   )
 }
 
-function line({ mutant, equivalent, killer, tests, seconds }: Result, place: string): string {
+function line(result: Result, place: string): string {
+  const { mutant, equivalent, killer, tests, left_out, seconds } = result
   const { id, path, line, kind } = mutant
   const at = `${id} ${path.split('/').slice(-2).join('/')}:${line} ${kind}, ${seconds.toFixed(1)} s`
   if (equivalent !== undefined) return `${place} ≡ ${at}: ${equivalent}`
   if (killer) return `${place} ✔ ${at}: ${killer.path.split('/').at(-1)}: ${killer.title}`
-  return `${place} ✖ ${at}: survived ${tests === 0 ? ', no test executes it' : `${tests} tests`}`
+  if (!isDecided(result))
+    return `${place} ? ${at}: ${tests} tests have not noticed it, there was no time for ${left_out}`
+  return `${place} ✖ ${at}: survived${tests === 0 ? ', no test executes it' : ` ${tests} tests`}`
 }

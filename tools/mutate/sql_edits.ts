@@ -135,7 +135,7 @@ function termEnd(tokens: readonly Token[], from: number): number {
     if (text === 'from' && tokens[k - 1]?.text === 'distinct') continue
     if (text === 'and' && between) between = false
     else if (text === 'between') between = true
-    else if ([',', ';', 'and', 'or'].includes(text)) return k - 1
+    else if (text === ',' || text === ';' || PREDICATES.includes(text)) return k - 1
     else if (CLAUSES.includes(text) && !(text === 'end' && at === depth)) return k - 1
   }
   return tokens.length - 1

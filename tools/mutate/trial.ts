@@ -9,17 +9,15 @@ import { ROOT } from '../source.ts'
 import { LANE, openLane } from './lane_process.ts'
 import type { Mutant } from './mutants.ts'
 import type { LoadedMutant } from './mutation_hook.ts'
-import type { Selection } from './recordings.ts'
-
-/** By what a mutant was killed; undefined: it has survived. */
-export type Killer = { path: string; title: string }
+import type { Killer, Selection } from './recordings.ts'
 
 const HOOK = pathToFileURL(join(import.meta.dirname, 'mutation_hook.ts')).href
 /** A test that takes so many times as long as without the mutant hangs. */
 const SLOWER_MAX = 20
 const SILENCE_MS_MIN = 60_000
 
-/** Without a mutant: whether the tests pass by themselves. */
+/** By what a mutant is killed; undefined: nothing has noticed it. Without a mutant: whether the
+ *  tests pass by themselves. */
 export async function tryTests(
   mutant: Mutant | undefined,
   selections: readonly Selection[],

@@ -11,6 +11,7 @@ import pg from 'pg'
 import { migrate } from '../../platform/database/migrate.ts'
 import { connect, type Sql } from '../../platform/database/sql.ts'
 import { drain } from '../../platform/steps/step.ts'
+import { recordActions } from './actions.ts'
 import { sealStep } from './journal.ts'
 import {
   captureAll,
@@ -21,7 +22,7 @@ import {
   REVENUE,
   WORLD,
 } from './ledger.ts'
-import { checkJournal } from './seals.ts'
+import { checkJournal, readPlainly, readSeals, sumOfSeal } from './seals.ts'
 
 const made_at = new Date('2026-10-08T15:26:32.123Z')
 const clock = { now: () => made_at }
@@ -290,4 +291,40 @@ test('numbers that were never used do not make the check read for ever', async (
     (await look(sql)).map(({ subject }) => subject),
     ['seal 1'],
   )
+})
+
+test("a seal that is handed out comes with the operators' record that it stands on", async (t) => {
+  const { sql } = await ledger(t)
+  const record = (action: string) =>
+    sql.begin((tx) => {
+      const operator = { made_by: 'berta', reason: null }
+      return recordActions(tx, { operator, action, made_at }, [
+        { subject: 'price', before: null, after: { action } },
+      ])
+    })
+  const seals: bigint[] = []
+  for (const action of ['prices set', 'prices remove']) {
+    await record(action)
+    await deposit(sql, action)
+    await seal(sql)
+    seals.push(BigInt(seals.length + 1))
+  }
+  const read = await sql.begin(async (tx) => {
+    await readPlainly(tx)
+    return readSeals(tx, { first: 1n, last: 2n })
+  })
+  assert.deepEqual(
+    read.seals.map(({ number, actions }) => [number, actions]),
+    seals.map((number) => [number, number]),
+  )
+  let previous = read.previous_sha256
+  for (const one of read.seals) {
+    const entries = read.entries.filter(
+      ({ number }) => number >= one.first_entry && number <= one.last_entry,
+    )
+    assert.equal(sumOfSeal(previous, one, entries), one.sha256)
+    previous = one.sha256
+  }
+  const second = await sql.begin((tx) => readSeals(tx, { first: 2n, last: 2n }))
+  assert.equal(second.previous_sha256, read.seals[0]?.sha256)
 })
