@@ -22,7 +22,7 @@ import type { Sql } from '../../platform/database/sql.ts'
 import { issueCorrectionNote } from './correction_notes.ts'
 import type { InvoiceDocument } from './forms.ts'
 import { findInvoice, listInvoices } from './invoices.ts'
-import { issueInvoicesStep } from './issuing.ts'
+import { issueInvoicesStep, monthToInvoice } from './issuing.ts'
 import { monthsToCompare, reissue, wrongMonth } from './reissue.ts'
 
 const MONTH_ENDS = Date.parse('2026-11-01T00:00:00Z')
@@ -330,4 +330,79 @@ test('a credit note gives back no more than its own invoice has left', async (t)
   )
   assert.deepEqual(await listInvoices(sql, { before: 3n, limit: 9, customer_id: 'bert' }), [])
   assert.equal(await findInvoice(sql, { customer_id: 'bert', number: 1n }), undefined)
+})
+
+test('an order is named by what it bought, each part once and an activation with its fee', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql, customer_id } = ledger
+  const made_at = after(-DAY_MS)
+  const rows: [service: string, energy: number, bandwidth: number, fee_sun: bigint][] = [
+    ['energy', 65_000, 0, 0n],
+    ['energy', 1, 0, 0n],
+    ['bandwidth', 0, 350, 0n],
+    ['bandwidth', 0, 1, 0n],
+    ['resource_bundle', 65_000, 350, 0n],
+    ['energy', 32_000, 0, 1n],
+    ['activate_address', 0, 0, 900n],
+  ]
+  for (const [i, [service, energy, bandwidth, fee_sun]] of rows.entries()) {
+    await sql`
+      insert into orders (id, customer_id, service, address, energy, bandwidth, activate,
+        to_delegate, amount_sun, fee_sun, due_at, created_at)
+      values (${`${i}`}, ${customer_id}, ${service}, 'bob', ${energy}, ${bandwidth},
+        ${fee_sun > 0n}, true, 1000, ${fee_sun}, ${made_at}, ${made_at})`
+    const hold = { id: `order:${i}`, debit: customerAccount(customer_id), credit: REVENUE }
+    await sql.begin(async (tx) => {
+      holdAll(tx, [{ ...hold, amount_sun: 1_000n, made_at }])
+      captureAll(tx, [{ hold_id: hold.id, amount_sun: 1_000n }], made_at)
+    })
+  }
+  ledger.now = after(DAY_MS)
+  const [invoice] = await ledger.issue()
+  assert.deepEqual(invoice!.lines.map(({ service, unit }) => `${service}: ${unit}`).sort(), [
+    'activate_address: activation',
+    'bandwidth: bandwidth 1',
+    'bandwidth: bandwidth 350',
+    'energy: energy 1',
+    'energy: energy 32000 activation',
+    'energy: energy 65000',
+    'resource_bundle: energy 65000 bandwidth 350',
+  ])
+})
+
+test('the month that is still to be invoiced is the first with a charge, or one back', async (t) => {
+  const ledger = await Ledger.of(t)
+  const { sql, customer_id } = ledger
+  const month = (who = customer_id) => sql.begin((tx) => monthToInvoice(tx, who))
+  const account = customerAccount(customer_id)
+  // What goes elsewhere than to revenue is no charge: a deposit has come, something is taken.
+  const taken = { debit: account, credit: WORLD, amount_sun: 1n, made_at: after(-DAY_MS) }
+  await sql.begin((tx) => moveAll(tx, [{ id: 'taken', ...taken }]))
+  const of_house = { debit: WORLD, credit: REVENUE, amount_sun: 9n, made_at: after(-DAY_MS) }
+  await sql.begin((tx) => moveAll(tx, [{ id: 'of the house', ...of_house }]))
+  assert.equal(await month(), undefined)
+  const hold = { id: 'aml:open', debit: account, credit: REVENUE }
+  await sql.begin((tx) => holdAll(tx, [{ ...hold, amount_sun: 5n, made_at: after(-DAY_MS) }]))
+  assert.equal(await month(), undefined, 'what is held is not charged yet')
+  await ledger.move('s/b/7/back', -1n, after(DAY_MS))
+  assert.equal(await month(), '2026-11')
+  await ledger.move('s/a/7', 2n, after(-1))
+  assert.equal(await month(), '2026-10')
+  assert.equal(await month('bert'), undefined)
+  ledger.now = after(DAY_MS)
+  await ledger.issue()
+  assert.equal(await month(), '2026-11', 'October has its invoice')
+})
+
+test('a month in which only something came back is compared as others are', async (t) => {
+  const ledger = await Ledger.of(t)
+  await ledger.move('s/a/7', 5_000_000n, after(-DAY_MS))
+  await ledger.move('s/a/7/back', -1_000_000n, after(DAY_MS))
+  ledger.now = after(31 * DAY_MS)
+  await ledger.issue()
+  const months = await monthsToCompare(ledger.sql, {})
+  assert.deepEqual(
+    months.map(({ month }) => month),
+    ['2026-10-01', '2026-11-01'],
+  )
 })

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { person } from 'penstock-devchain/scene.ts'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { createCustomer } from '../../people/customers/customers.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import {
+  type ApprovalRule,
+  approveCorrection,
+  correctOrPropose,
+  isLooser,
+  listProposals,
+  setApprovalRule,
+} from './approvals.ts'
+import { listCorrections } from './corrections.ts'
+
+const at = (minute: number) => new Date(Date.UTC(2026, 9, 8, 12, minute))
+
+type Wish = { customer_id?: string; sun?: bigint; minute?: number; invoice_number?: bigint | null }
+
+class Desk {
+  readonly sql: Sql
+
+  constructor(sql: Sql) {
+    this.sql = sql
+  }
+
+  /** Two customers, and a rule that wants a second operator from ten sun on. */
+  static async of(t: TestContext): Promise<Desk> {
+    const { sql } = await freshDatabase(t)
+    for (const id of ['anna', 'bert']) {
+      const clock = { now: () => at(-60) }
+      const needs = { clock, new_id: () => id, deposit_address: () => person(id).address }
+      await sql.begin((tx) => createCustomer(tx, needs, { name: id }))
+    }
+    const desk = new Desk(sql)
+    await desk.rule({ second: 'name', from_sun: 10n })
+    return desk
+  }
+
+  async rule(rule: ApprovalRule, minute = -1): Promise<number> {
+    const { actions } = await this.sql.begin((tx) =>
+      setApprovalRule(tx, rule, { at: at(minute), by: 'olga' }),
+    )
+    return actions.length
+  }
+
+  /** What became of it: made, made before, proposed, or proposed before. */
+  async correct(id: string, wish: Wish = {}): Promise<string> {
+    const { customer_id = 'anna', sun = 100n, minute = 0, invoice_number = null } = wish
+    const by = { made_at: at(minute), made_by: 'olga', reason: 'why' }
+    const outcome = await this.sql.begin((tx) =>
+      correctOrPropose(tx, { id, customer_id, amount_sun: sun, invoice_number, ...by }),
+    )
+    if ('made' in outcome) return outcome.made ? 'made' : 'made before'
+    return outcome.proposed ? 'proposed' : 'proposed before'
+  }
+
+  approve(id: string, by: string, minute: number) {
+    return this.sql.begin((tx) => approveCorrection(tx, { id, at: at(minute), by }))
+  }
+
+  async open(minute: number): Promise<string[]> {
+    const found = await listProposals(this.sql, { open: true, now: at(minute), limit: 9 })
+    return found.map(({ id }) => id)
+  }
+}
+
+const USED = /was used for another correction/
+
+test('a rule is looser when fewer must approve, or only from more on; off is never', () => {
+  const rule = (second: ApprovalRule['second'], from_sun: bigint) => ({ second, from_sun })
+  const rows: [rule: ApprovalRule, than: ApprovalRule, looser: boolean][] = [
+    [rule('name', 10n), rule('role', 10n), true],
+    [rule('none', 10n), rule('name', 10n), true],
+    [rule('role', 10n), rule('name', 10n), false],
+    [rule('name', 10n), rule('name', 10n), false],
+    [rule('name', 11n), rule('name', 10n), true],
+    [rule('role', 11n), rule('name', 10n), true],
+    [rule('name', 9n), rule('name', 10n), false],
+    [rule('none', 99n), rule('none', 10n), false],
+  ]
+  for (const [one, than, looser] of rows)
+    assert.equal(isLooser(one, than), looser, `${one.second} ${one.from_sun}`)
+})
+
+test('a rule that is set as it is changes nothing, and either half of it something', async (t) => {
+  const desk = await Desk.of(t)
+  assert.equal(await desk.rule({ second: 'name', from_sun: 10n }, 1), 0)
+  assert.equal(await desk.rule({ second: 'name', from_sun: 20n }, 2), 1)
+  assert.equal(await desk.rule({ second: 'role', from_sun: 20n }, 3), 1)
+  assert.equal(await desk.rule({ second: 'role', from_sun: 20n }, 4), 0)
+})
+
+test('an id that is proposed stands for its customer, amount and invoice alone', async (t) => {
+  const desk = await Desk.of(t)
+  assert.equal(await desk.correct('one'), 'proposed')
+  const others: Wish[] = [{ customer_id: 'bert' }, { sun: 101n }, { invoice_number: 7n }]
+  // While it is open, and when its hour is over.
+  for (const minute of [1, 61]) {
+    for (const other of others)
+      await assert.rejects(desk.correct('one', { ...other, minute }), USED, `${minute}`)
+    assert.equal(await desk.correct('one', { minute: 59 }), 'proposed before')
+  }
+  assert.equal(await desk.correct('one', { minute: 60 }), 'proposed')
+  assert.equal(await desk.correct('one', { minute: 61 }), 'proposed before')
+})
+
+test('open is what can be approved: not what was, and not what has expired', async (t) => {
+  const desk = await Desk.of(t)
+  await desk.correct('expires')
+  await desk.correct('approved', { minute: 30 })
+  await desk.correct('open', { minute: 31 })
+  assert.deepEqual(await desk.open(32), ['open', 'approved', 'expires'])
+  await desk.approve('approved', 'piet', 33)
+  assert.deepEqual(await desk.open(34), ['open', 'expires'])
+  assert.deepEqual(await desk.open(60), ['open'])
+  const all = await listProposals(desk.sql, { open: false, now: at(60), limit: 9 })
+  assert.equal(all.length, 3)
+})
+
+test('what a second operator has approved is not counted, all else of a day is', async (t) => {
+  const desk = await Desk.of(t)
+  assert.equal(await desk.correct('small', { sun: 6n }), 'made')
+  assert.equal(await desk.correct('large', { sun: 100n }), 'proposed')
+  await desk.approve('large', 'piet', 1)
+  assert.equal(await desk.correct('fits', { sun: -3n, minute: 2 }), 'made')
+  assert.equal(await desk.correct('edge', { sun: 1n, minute: 3 }), 'proposed')
+  // A day after the first one it alone does not count any more.
+  assert.equal(await desk.correct('later', { sun: 6n, minute: 24 * 60 }), 'made')
+  assert.equal(await desk.correct('later', { sun: 6n, minute: 24 * 60 }), 'made before')
+  await assert.rejects(desk.correct('later', { sun: 7n, minute: 24 * 60 }), USED)
+})
+
+test('who has proposed approves nothing, however the name is written, nor is it late', async (t) => {
+  const desk = await Desk.of(t)
+  await desk.correct('one')
+  await assert.rejects(desk.approve('one', ' Olga ', 1), /has proposed it cannot approve it/)
+  await assert.rejects(desk.approve('two', 'piet', 1), /Nothing is proposed under the id two/)
+  await assert.rejects(desk.approve('one', 'piet', 60), /hour is over/)
+  await desk.correct('other', { customer_id: 'bert', minute: 2 })
+  const { id, made_by } = await desk.approve('other', 'piet', 3)
+  assert.deepEqual([id, made_by], ['other', 'olga'])
+  await assert.rejects(desk.approve('other', 'rita', 4), /piet has approved it already/)
+  const listed = async (customer_id?: string) =>
+    (await listCorrections(desk.sql, { customer_id, limit: 9 })).map((one) => one.id)
+  assert.deepEqual(await listed('bert'), ['other'])
+  assert.deepEqual(await listed('anna'), [])
+  assert.deepEqual(await listed(), ['other'])
+})
