@@ -54,7 +54,9 @@ before(async () => {
   name = database.name
   sql = connect({ url: database.url, connections_max: 2 })
   // One unit of energy for each TRX of stake.
-  await sql`update pool set total_limit = 1000, total_weight = 1000`
+  await sql`update pool set total_limit = 1000, total_weight = 1000 where resource = 'energy'`
+  // So that what is measured by the other resource is far too much.
+  await sql`update pool set total_limit = 1000, total_weight = 1 where resource = 'bandwidth'`
   await sql`
     insert into price (resource, min_amount, max_amount, price_sun, changed_by)
     values ('energy', 1, 1000, 1, 'shipped')`
@@ -426,6 +428,26 @@ test("a second transaction is signed when the first is dead, a refund's much lat
   assert.equal((await ask(sign(), second, raw('TransferContract', payment))).state, 'waits')
   now = new Date(now.getTime() + 500_000)
   assert.equal((await ask(sign(), second, raw('TransferContract', payment))).state, 'signed')
+})
+
+test('of the signatures for a subject the last to expire counts, whenever it is read', async () => {
+  const entries: SignatureRecord[] = []
+  const { attempt, tx_id } = await refunding()
+  const sign = () => signerWith({ log: memoryLog(entries) })
+  const another = async (before: string) => {
+    await sql`update attempt set state = 'dead' where id = ${before}`
+    const next = await attemptFor(`refund:${tx_id}`)
+    await sql`update deposit set refund_id = ${next} where tx_id = ${tx_id}`
+    return next
+  }
+  assert.equal((await ask(sign(), attempt, raw('TransferContract', payment))).state, 'signed')
+  now = new Date(now.getTime() + 600_000)
+  const second = await another(attempt)
+  assert.equal((await ask(sign(), second, raw('TransferContract', payment))).state, 'signed')
+  // The files of several processes are read one after the other.
+  entries.reverse()
+  const third = await another(second)
+  assert.equal((await ask(sign(), third, raw('TransferContract', payment))).state, 'waits')
 })
 
 test('nothing is given out before it is on disk', async () => {

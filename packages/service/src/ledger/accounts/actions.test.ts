@@ -43,7 +43,7 @@ test('a subject asked for stands for itself and for those that begin with it', a
   assert.deepEqual(await minutesOf(sql, { subject: 'key' }), [4])
 })
 
-test("operators' records are listed by who, from a time on, before another, page by page", async (t) => {
+test("operators' records are listed by who, from a time on, page by page", async (t) => {
   const sql = await recorded(t)
   assert.deepEqual(await minutesOf(sql, {}), [4, 3, 2, 1, 0])
   assert.deepEqual(await minutesOf(sql, { made_by: 'berta' }), [4, 1])

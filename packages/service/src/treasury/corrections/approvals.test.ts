@@ -132,7 +132,17 @@ test('what a second operator has approved is not counted, all else of a day is',
   await assert.rejects(desk.correct('later', { sun: 7n, minute: 24 * 60 }), USED)
 })
 
-test('who has proposed approves nothing, however the name is written, nor is it late', async (t) => {
+test('where roles must differ, another name is not enough, and another role is', async (t) => {
+  const desk = await Desk.of(t)
+  await desk.rule({ second: 'role', from_sun: 10n }, 0)
+  await desk.correct('same')
+  await desk.correct('other', { customer_id: 'bert' })
+  await desk.sql`update correction_proposal set proposed_role = 'role_b' where id = 'other'`
+  await assert.rejects(desk.approve('same', 'piet', 1), /The role .* has proposed it/)
+  assert.equal((await desk.approve('other', 'piet', 1)).id, 'other')
+})
+
+test('who has proposed approves nothing, however the name is written', async (t) => {
   const desk = await Desk.of(t)
   await desk.correct('one')
   await assert.rejects(desk.approve('one', ' Olga ', 1), /has proposed it cannot approve it/)

@@ -332,7 +332,7 @@ test('a credit note gives back no more than its own invoice has left', async (t)
   assert.equal(await findInvoice(sql, { customer_id: 'bert', number: 1n }), undefined)
 })
 
-test('an order is named by what it bought, each part once and an activation with its fee', async (t) => {
+test('an order is named by what it bought, and an activation by its fee', async (t) => {
   const ledger = await Ledger.of(t)
   const { sql, customer_id } = ledger
   const made_at = after(-DAY_MS)
@@ -370,7 +370,7 @@ test('an order is named by what it bought, each part once and an activation with
   ])
 })
 
-test('the month that is still to be invoiced is the first with a charge, or one back', async (t) => {
+test('the month that waits for its invoice is the first with a charge, or one back', async (t) => {
   const ledger = await Ledger.of(t)
   const { sql, customer_id } = ledger
   const month = (who = customer_id) => sql.begin((tx) => monthToInvoice(tx, who))
