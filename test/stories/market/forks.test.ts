@@ -57,6 +57,24 @@ test('a reorganisation that loses a delivered part: delivered again, at our cost
   assert.equal(await anna.balance(), 7.07)
 })
 
+test('what a fork takes from an old success is delivered again all the same', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  world.network.loses = () => true
+  world.fork(1, { drop: true })
+  // Longer than an order that was not delivered yet may wait.
+  world.mine(220)
+  await world.drain()
+  assert.equal(await world.energyLimit(bob.address), 0)
+  world.network.loses = () => false
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+  assert.ok((await world.energyLimit(bob.address)) >= 65_000)
+})
+
 test('a delegation in a lost block is sent again as it is, while there is time', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)

@@ -57,3 +57,20 @@ test('nothing that was sold or paid makes a step due that can do nothing for it'
     assert.deepEqual(await due(), [], `${minutes} minutes later`)
   }
 })
+
+test('what a fork has taken for good makes no step due once it was delivered again', async (t) => {
+  const world = await makeWorld(t)
+  const due = idleSteps(world)
+  const anna = await world.customer({ trx: 10 })
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  world.network.loses = () => true
+  world.fork(1, { drop: true })
+  assert.deepEqual(await due(), [], 'while it is lost')
+  world.mine(30)
+  await world.drain()
+  world.network.loses = () => false
+  await world.settle()
+  await world.solidify()
+  assert.deepEqual(await due(), [], 'when its transaction is dead, and another one is solid')
+})

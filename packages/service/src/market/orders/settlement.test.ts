@@ -58,7 +58,9 @@ class Book {
         ${activation_id}, ${state}, ${to_delegate}, 1, ${state === 'success' ? 'tx' : null},
         ${due_at}, ${created_at})`
     const hold = { id: `order:${id}`, debit: customerAccount('anna'), credit: REVENUE }
-    await this.sql.begin((tx) => holdAll(tx, [{ ...hold, amount_sun: 1n, made_at: created_at }]))
+    await this.sql.begin(async (tx) =>
+      holdAll(tx, [{ ...hold, amount_sun: 1n, made_at: created_at }]),
+    )
   }
 
   async attempt(id: string, state = 'included'): Promise<void> {

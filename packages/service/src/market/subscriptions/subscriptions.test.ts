@@ -46,7 +46,7 @@ class Book {
         ${now}, ${now}, ${withdrawn}, ${resting}, ${resting === null ? null : now}, ${now}
       from plan`
     const hold = { id: `subscription:${id}`, debit: customerAccount('anna'), credit: REVENUE }
-    await this.sql.begin((tx) => holdAll(tx, [{ ...hold, amount_sun: 100n, made_at: now }]))
+    await this.sql.begin(async (tx) => holdAll(tx, [{ ...hold, amount_sun: 100n, made_at: now }]))
   }
 
   /** An order for a supply of a subscription, by its external id. */

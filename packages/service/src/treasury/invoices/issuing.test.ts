@@ -382,7 +382,7 @@ test('the month that waits for its invoice is the first with a charge, or one ba
   await sql.begin((tx) => moveAll(tx, [{ id: 'of the house', ...of_house }]))
   assert.equal(await month(), undefined)
   const hold = { id: 'aml:open', debit: account, credit: REVENUE }
-  await sql.begin((tx) => holdAll(tx, [{ ...hold, amount_sun: 5n, made_at: after(-DAY_MS) }]))
+  await sql.begin(async (tx) => holdAll(tx, [{ ...hold, amount_sun: 5n, made_at: after(-DAY_MS) }]))
   assert.equal(await month(), undefined, 'what is held is not charged yet')
   await ledger.move('s/b/7/back', -1n, after(DAY_MS))
   assert.equal(await month(), '2026-11')
