@@ -92,6 +92,16 @@ test('a use counts one up to the energy of one, and two for a new holder', async
   assert.equal(counts(6_500, 64_285), 1)
 })
 
+test('a use that counts as none costs nothing, and nothing by orders either', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const prices = await readPrices(sql)
+  const [plan] = await listPlans(sql)
+  const terms = begun(plan!)
+  const counted = countUse(terms, { energy: 300n, of_energy: 65_000n })
+  assert.equal(counted.transactions, 0)
+  assert.deepEqual(countUseSun(terms, prices, counted), { due_sun: 0n, by_orders_sun: 0n })
+})
+
 test('a use costs what the plan says, and at most what one order costs', async (t) => {
   const { sql } = await freshDatabase(t)
   const prices = await readPrices(sql)
