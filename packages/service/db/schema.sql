@@ -2235,7 +2235,8 @@ CREATE OR REPLACE FUNCTION raised_sun(base bigint, raise integer, least_sun bigi
  LANGUAGE sql
  IMMUTABLE
 AS $function$
-    select greatest((base * (100 + raise) + 99) / 100, least_sun)
+    select greatest((base * (100 + raise) + 99) / 100,
+      case when least_sun > 10 * base then 10 * base else least_sun end)
   $function$;
 
 CREATE OR REPLACE FUNCTION refuse_change()
@@ -2276,10 +2277,14 @@ CREATE OR REPLACE FUNCTION ruled_sun(wanted text, base bigint)
  LANGUAGE sql
  STABLE
 AS $function$
-  select coalesce((
-    select raised_sun(base, r.raise_percent, r.floor_sun) from price_rule as r
-    where r.resource = wanted), base)
-$function$;
+    select coalesce((
+      select raised_sun(base,
+        least(r.raise_percent, coalesce((
+          select max((step ->> 'raise_percent')::integer) from jsonb_array_elements(r.steps) as step
+        ), 0)),
+        case when r.margin_percent is not null then r.floor_sun end)
+      from price_rule as r where r.resource = wanted), base)
+  $function$;
 
 CREATE OR REPLACE FUNCTION set_role_password(role text, verifier text)
  RETURNS void

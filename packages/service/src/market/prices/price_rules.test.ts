@@ -231,7 +231,34 @@ test('a worker raises prices by the rule alone, and from what was set alone', as
   assert.deepEqual(await tierOf(world), [(before * 110n + 99n) / 100n, before])
   await worker`update price_rule set raise_percent = 0`
   assert.deepEqual(await tierOf(world), [before, null])
+  // No more than the highest step, nor a floor where the rule has none.
+  await worker`update price_rule set raise_percent = 1000, floor_sun = 1000000000000`
+  assert.deepEqual(await tierOf(world), [before * 2n, before])
+  await setTo(world, 10)
+  await worker`update price_rule set raise_percent = 1000, floor_sun = 1000000000001`
+  assert.deepEqual(await tierOf(world), [before * 10n, before], 'ten times at most')
   await world.database.giveBack(worker)
+})
+
+test('a price that is lowered below a tenth of the floor is ten times of it at most', async (t) => {
+  const world = await makeWorld(t, { pool_bandwidth_trx: 0 })
+  const anna = await world.customer({ trx: 100 })
+  for (const name of ['bob', 'carl', 'dora'])
+    await anna.buyEnergy(world.person(name, 1).address, 65_000)
+  await world.settle()
+  const { cost_sun } = await unitCostOf(world.sql, 'energy', { now: world.now, hours: 24 })
+  await setTo(world, 0)
+  const floor = floorOf(cost_sun, 0)!
+  const low = floor / 20n
+  world.wait(1)
+  await typed(world, low)
+  assert.deepEqual(await tierOf(world), [10n * low, low])
+  // The floor goes down with the cost all the same, though it is refused for being far off.
+  await world.sql`update attempt set fee_sun = fee_sun * 3 / 4 where fee_sun > 0`
+  await look(world, 601)
+  const [rule] = await readRules(world.sql)
+  assert.ok(rule!.floor_sun! < (floor * 4n) / 5n, `${rule!.floor_sun} of ${floor}`)
+  assert.equal(rule!.refused_sun, rule!.floor_sun)
 })
 
 test('what is no rule is refused in one sentence, and changes nothing', async (t) => {

@@ -4,7 +4,9 @@
 //
 // The floor follows the cost, and is kept while that moves by less than a fiftieth. One that is ten
 // times a price or more is not put in force, as no price that is typed would be: somebody should
-// look. A raise begins at once, and ends when the pool has been a little emptier for minutes.
+// look. One that is in force already when a price is lowered below its tenth makes that ten times
+// as high at most; the database sees to it. A raise begins at once, and is lowered ten minutes
+// later at the earliest, when the pool is a little emptier then.
 // A trigger of the database puts the tiers in force, for operators and for the step alike.
 
 import type { Resource } from '../../chain/node/node.ts'
@@ -13,7 +15,7 @@ import type { Action, Change } from '../../ledger/accounts/actions.ts'
 import { type Clock, later } from '../../lib/clock.ts'
 import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import type { Step } from '../../platform/steps/step.ts'
+import { eachRow, type Step } from '../../platform/steps/step.ts'
 import { unitCostOf } from '../pool/costs.ts'
 import { poolRows } from '../pool/figures.ts'
 import { baseOf, noteTiers, type PriceRow, tiersChanged, tiersOf } from './tiers.ts'
@@ -94,7 +96,11 @@ function nextFloor(
   bases: readonly bigint[],
 ): Pick<PriceRule, 'floor_sun' | 'refused_sun'> {
   const is_wild = wanted !== null && bases.some((base) => wanted >= FACTOR_MAX * base)
-  if (is_wild) return { floor_sun: now, refused_sun: wanted }
+  // What is in force goes on, and follows a cost that falls.
+  if (is_wild) {
+    const floor_sun = now !== null && wanted < now ? wanted : now
+    return { floor_sun, refused_sun: wanted }
+  }
   if (wanted === null || now === null) return { floor_sun: wanted, refused_sun: null }
   const moved = wanted > now ? wanted - now : now - wanted
   return { floor_sun: KEPT_SHARE * moved < now ? now : wanted, refused_sun: null }
@@ -185,22 +191,21 @@ export function repriceStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
     after: ['survey'],
     before: ['publish'],
     async run() {
-      const due = await sql<PriceRule>`
-        select ${RULE_COLUMNS} from price_rule where looked_at <= ${later(clock, -LOOK_MS)}
+      const due = await sql<{ resource: Resource }>`
+        select resource from price_rule where looked_at <= ${later(clock, -LOOK_MS)}
         order by resource desc`
-      let moved = false
-      for (const { resource } of due) {
-        const reason = 'by the rule for its prices'
-        const operator = { made_by: BY, reason }
-        const changed = await perform({ sql, clock }, { operator, action: BY }, async (tx, at) => {
-          const rule = await lockRule(tx, resource)
-          if (!rule || rule.looked_at > later(clock, -LOOK_MS)) return none
-          const actions = await applyRule(tx, rule, await lookAt(tx, rule, at))
-          return { result: actions.length > 0, actions }
-        })
-        moved = moved || changed
-      }
-      return moved
+      const operator = { made_by: BY, reason: 'by the rule for its prices' }
+      return eachRow(
+        due,
+        ({ resource }) =>
+          perform({ sql, clock }, { operator, action: BY }, async (tx, at) => {
+            const rule = await lockRule(tx, resource)
+            if (!rule || rule.looked_at > later(clock, -LOOK_MS)) return none
+            const actions = await applyRule(tx, rule, await lookAt(tx, rule, at))
+            return { result: actions.length > 0, actions }
+          }),
+        async () => {},
+      )
     },
   }
 }

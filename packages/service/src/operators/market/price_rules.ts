@@ -133,8 +133,9 @@ export const priceRuleOperations = [
     description:
       'The whole rule: what is not given is off, --none both. Look at `price-rules preview` ' +
       'first. A rule only raises: to the floor, which follows the cost of the last day ' +
-      '(`pool costs`), and by the highest step that the pool has reached, which ends when it has ' +
-      'been emptier by three percent ten minutes later. Orders and quotes keep their prices.',
+      '(`pool costs`), and by the highest step that the pool has reached, which ends ten minutes ' +
+      'later at the earliest, when it is emptier by three percent. Orders and quotes keep their ' +
+      'prices.',
     body: Type.Object({ ...RULE, none: flag('no rule: the prices that were set are in force') }),
     reply: Rules,
     cli,
