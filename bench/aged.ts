@@ -155,12 +155,11 @@ const AFTERWARDS = [
    select reclaim_id, 'reclaim:' || id, '{}', 'solid', encode(sha256(reclaim_id::bytea), 'hex'),
           '\\x00', reclaimed_at, reclaimed_at, 1, 1, reclaimed_at, reclaimed_at, reclaimed_at
    from delegation where state = 'ended'`,
-  `insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-   select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', amount_sun, created_at
-   from orders where state = 'success'`,
   `insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-   select id || '/capture', 'capture', id, debit, credit, amount_sun, made_at from transfer
-   where kind = 'hold' and id like 'order:%'`,
+   select 'order:' || id || suffix, kind, case kind when 'capture' then 'order:' || id end,
+          'customer:' || customer_id, 'revenue', amount_sun, created_at
+   from orders cross join (values ('', 'hold'), ('/capture', 'capture')) as entry (suffix, kind)
+   where state = 'success' order by created_at, id, suffix`,
   `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
                              activate_address, state, total_sun, supplies, order_id, look_at,
                              created_at, started_at, stopped_at, withdrawn, idle_since)

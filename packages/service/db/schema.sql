@@ -767,6 +767,7 @@ create table deposit (
   constraint deposit_left_out_not_negative check (left_out >= 0),
   constraint deposit_state check (state in ('seen', 'unproven', 'credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'ignored', 'resolved', 'gone'))
 );
+create index deposit_by_time on deposit using brin (block_time) with (pages_per_range='16', autosummarize='on');
 create index deposit_held on deposit (block_time) where (state = 'held');
 create index deposit_not_solid on deposit (block_number) where (solid_at is null);
 create index deposit_of_customer on deposit (customer_id, block_number);
@@ -1813,6 +1814,7 @@ create table subscription_use (
   constraint subscription_use_subscription foreign key (subscription_id) references subscription(id)
 );
 create index subscription_use_by_block on subscription_use (subscription_id, block_number desc, tx_id desc);
+create index subscription_use_by_time on subscription_use using brin (used_at) with (pages_per_range='16', autosummarize='on');
 create index subscription_use_not_solid on subscription_use (block_number) where (not solid);
 
 create table summary (

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeOrderCreated } from 'penstock-service/events/log/order_created.ts'
 import { wrongEvents } from 'penstock-service/health/books/event_rules.ts'
+import { WHOLE } from 'penstock-service/health/books/scope.ts'
 import { drain } from 'penstock-service/platform/steps/step.ts'
 import { Errors } from 'typebox/schema'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
@@ -152,9 +153,9 @@ test('an operator may leave order.created out, and the books know from when on',
   const events = await told(world, anna)
   const typesOfOrders = ids.map((id) => typesOf(events, `order:${id}`)[0])
   assert.deepEqual(typesOfOrders, ['order.created', 'order.succeeded', 'order.created'])
-  assert.deepEqual(await world.sql.begin(wrongEvents), [])
+  assert.deepEqual(await world.sql.begin((tx) => wrongEvents(tx, WHOLE)), [])
   await world.sql`update event_publisher set order_created_from = '-infinity'`
-  const wrong = await world.sql.begin(wrongEvents)
+  const wrong = await world.sql.begin((tx) => wrongEvents(tx, WHOLE))
   assert.deepEqual(
     wrong.map(({ subject, found }) => [subject, found]),
     [[`order:${ids[1]}`, 'order.created was told 0 times']],

@@ -9,12 +9,16 @@ import { makeWorld, openWorld, TRX, type World } from 'penstock-test/harness/wor
 import pg from 'pg'
 import type { Transport } from '../../chain/node/node.ts'
 import { perform } from '../../events/log/changes.ts'
+import { accountSums } from '../../ledger/accounts/books.ts'
+import { firstIdAt } from '../../lib/ids.ts'
 import { setFee } from '../../market/prices/fees.ts'
 import { setPrices } from '../../market/prices/tiers.ts'
 import { setPlan } from '../../market/subscriptions/plans.ts'
 import { connect, type Sql } from '../../platform/database/sql.ts'
 import { checkAllBooks, type RuleReport } from './books.ts'
 import { chainView } from './chain.ts'
+import { ROW_RULES } from './rules.ts'
+import type { Scope } from './scope.ts'
 
 /** Deposit, energy that has ended, energy that lives, a bundle, a new address, a subscription, a
  *  failure, and direct recharges. */
@@ -613,6 +617,49 @@ test('each kind of error is found by the rules about it, and by no other', async
     await hand.query(restore.join(''))
   }
   assert.deepEqual(broken(await look(sql, transportOf(world))), [])
+})
+
+/** The rules that a check finds broken which goes on from there. */
+const brokenFrom = (sql: Sql, scope: Scope): Promise<string[]> =>
+  sql.begin(async (tx) => {
+    const sums = await accountSums(tx)
+    const found: string[] = []
+    for (const { rule, find } of ROW_RULES)
+      for (const one of await find(tx, sums, [], scope))
+        found.push(`${rule} ${one.subject}: ${one.found}`)
+    return found
+  })
+
+test('wherever a check goes on from, it finds nothing where everything holds', async (t) => {
+  const world = await makeWorld(t)
+  await everything(world)
+  const { sql } = world
+  const entries = await sql<{ number: bigint; made_at: Date }>`
+    select number, made_at from transfer order by number`
+  const last = entries.at(-1)!.number
+  const times = [...new Set(entries.map(({ made_at }) => made_at.getTime()))]
+  assert.ok(times.length > 5, `${times.length} times`)
+  // Nothing goes on from before the first entry.
+  for (const time of times.slice(1)) {
+    const before_entry = entries.findLast(({ made_at }) => made_at.getTime() < time)!.number
+    for (const sealed_entry of [before_entry, (before_entry + last) / 2n, last]) {
+      const since = new Date(time)
+      // Summaries go on from the beginning of a day alone.
+      const found = await brokenFrom(sql, {
+        seal: undefined,
+        sealed_entry,
+        since,
+        first_id: firstIdAt(since),
+        before_entry,
+      })
+      const where = `since ${since.toISOString()}, entry ${sealed_entry}`
+      assert.deepEqual(
+        found.filter((one) => !one.startsWith('C16 ')),
+        [],
+        where,
+      )
+    }
+  }
 })
 
 test('what is right again at the second look was never broken', async (t) => {

@@ -23,6 +23,7 @@ import {
   wrongStakes,
 } from './chain.ts'
 import { ROW_RULES } from './rules.ts'
+import { scopeOf } from './scope.ts'
 
 export type RuleReport = {
   rule: string
@@ -97,9 +98,10 @@ async function lookAtRows(
     // The joins of millions of rows stay in memory; it is given back with the transaction.
     await tx`set local work_mem = '128MB'`
     const sums = await (from ? sumsFromSeal(tx, from) : accountSums(tx))
+    const scope = await scopeOf(tx, from)
     const reports: RuleReport[] = []
     for (const { find, ...rule } of ROW_RULES)
-      reports.push(report(rule, await find(tx, sums, noted, from), null))
+      reports.push(report(rule, await find(tx, sums, noted, scope), null))
     sealed?.(from ? undefined : await sumsAtNewestSeal(tx))
     return reports
   })

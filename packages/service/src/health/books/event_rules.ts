@@ -5,20 +5,26 @@
 import { DIRECT_RECHARGE, SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
+import type { Scope } from './scope.ts'
 
 /** Everything about events that does not hold (C14). */
-export const wrongEvents = async (tx: Tx): Promise<Finding[]> => [
-  ...(await wrongNumbers(tx)),
-  ...(await wrongEnds(tx)),
+export const wrongEvents = async (tx: Tx, scope: Scope): Promise<Finding[]> => [
+  ...(await wrongNumbers(tx, scope)),
+  ...(await wrongEnds(tx, scope)),
 ]
 
 /** Gaps among the numbers that are kept, counters that say something else, and notes that nobody
- *  has numbered. */
-function wrongNumbers(tx: Tx): Promise<Finding[]> {
+ *  has numbered. Numbers are given in another order than that of the times: of each customer the
+ *  least number of the last days is where they begin. */
+function wrongNumbers(tx: Tx, { since }: Scope): Promise<Finding[]> {
   return tx<Finding>`
-    with kept as (
-      select customer_id, count(*) as count, min(number) as least, max(number) as most
-      from event group by customer_id
+    with began as (
+      select customer_id, min(number) as number from event where at >= ${since}
+      group by customer_id
+    ), kept as (
+      select e.customer_id, count(*) as count, min(e.number) as least, max(e.number) as most
+      from event as e join began as b on b.customer_id = e.customer_id and e.number >= b.number
+      group by e.customer_id
     )
     select customer_id as subject,
       format('%s events are kept, numbered %s to %s, and the counter is at %s', k.count, k.least,
@@ -31,14 +37,17 @@ function wrongNumbers(tx: Tx): Promise<Finding[]> {
     order by 1 limit ${FINDINGS_MAX}`
 }
 
-/** Orders, deposits, checks and subscriptions that ended, and were not told so exactly once. */
-function wrongEnds(tx: Tx): Promise<Finding[]> {
+/** Orders, deposits, checks and subscriptions that ended, and were not told so exactly once. Their
+ *  events are not older than they are. */
+function wrongEnds(tx: Tx, { since, first_id }: Scope): Promise<Finding[]> {
   return tx<Finding>`
-    with since as (
+    with oldest as (
       select min(at) as at from event
     ), told as (
       select subject, type, count(*) as times from (
-        select subject, type from event where not test
+        select subject, type from event
+          -- What the chain's clock says may be a little later than ours.
+          where not test and at >= ${since}::timestamptz - interval '1 hour'
         union all select subject, type from event_note where not test) as both_kinds
       group by subject, type
     ), due as (
@@ -46,7 +55,8 @@ function wrongEnds(tx: Tx): Promise<Finding[]> {
         -- What was told before it was switched off is no wrong.
         case when created_at >= (select order_created_from from event_publisher) then true
         end as wanted, created_at as at
-      from orders where customer_id not in (${DIRECT_RECHARGE}, ${SUBSCRIPTIONS})
+      from orders where id >= ${first_id} and customer_id not in (${DIRECT_RECHARGE},
+        ${SUBSCRIPTIONS})
       union all
       select 'order:' || id, t.type, t.wanted, created_at
       from orders, lateral (values ('order.succeeded', state = 'success'),
@@ -55,22 +65,23 @@ function wrongEnds(tx: Tx): Promise<Finding[]> {
         -- What was over before anybody was told says when it was placed.
         ('order.solid', coalesce(solid_at > created_at, false)))
         as t (type, wanted)
-      where customer_id not in (${DIRECT_RECHARGE}, ${SUBSCRIPTIONS})
+      where id >= ${first_id} and customer_id not in (${DIRECT_RECHARGE}, ${SUBSCRIPTIONS})
       union all
       select 'deposit:' || tx_id || case position when 0 then '' else '/' || position end,
         'deposit.' || state, true, seen_at
-      from deposit where customer_id is not null and state in ('credited', 'held', 'resolved')
+      from deposit where block_time >= ${since} and customer_id is not null
+        and state in ('credited', 'held', 'resolved')
       union all
       select 'aml_check:' || id, 'aml_check.' || state, true, created_at
-      from aml_check where state in ('completed', 'failed')
+      from aml_check where id >= ${first_id} and state in ('completed', 'failed')
       union all
       select 'subscription:' || id,
         'subscription.' || case state when 'error' then 'failed' else state end, true, created_at
-      from subscription where state in ('error', 'stopped', 'expired')
+      from subscription where id >= ${first_id} and state in ('error', 'stopped', 'expired')
     )
     select d.subject, format('%s was told %s times', d.type, coalesce(t.times, 0)) as found
-    from due as d cross join since left join told as t using (subject, type)
-    where d.at > since.at and coalesce(t.times, 0) <>
+    from due as d cross join oldest left join told as t using (subject, type)
+    where d.at > oldest.at and coalesce(t.times, 0) <>
       coalesce(d.wanted::integer, least(coalesce(t.times, 0), 1))
     order by 1, 2 limit ${FINDINGS_MAX}`
 }

@@ -4,25 +4,31 @@
 
 import type { Tx } from '../../platform/database/sql.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
+import type { Scope } from './scope.ts'
 
 /** Everything about money moved by hand that does not hold (C12). */
-export const wrongByHand = async (tx: Tx): Promise<Finding[]> => [
-  ...(await wrongEntries(tx)),
+export const wrongByHand = async (tx: Tx, scope: Scope): Promise<Finding[]> => [
+  ...(await wrongEntries(tx, scope)),
   ...(await wrongResolutions(tx)),
   ...(await wrongApprovals(tx)),
 ]
 
-/** Entries that are not those of a resolution or a correction, and those that are not there. */
-function wrongEntries(tx: Tx): Promise<Finding[]> {
+/** Entries that are not those of a resolution or a correction, and those that are not there. Both
+ *  are made together. */
+function wrongEntries(tx: Tx, { since, before_entry, sealed_entry }: Scope): Promise<Finding[]> {
   return tx<Finding>`
-    with resolved as (
+    with touched as (
+      select id from transfer where ${sealed_entry}::bigint > 0 and number > ${sealed_entry}
+        and id ~ '^(resolution|correction):'
+    ), resolved as (
       select 'resolution:' || r.tx_id || case position when 0 then ''
         else '/' || position end as id,
              case when d.customer_id is null then 'customer:direct_recharge'
                else 'held_deposits' end as debit,
              way, r.customer_id, sent_amount, amount_sun
       from deposit_resolution as r join deposit as d using (tx_id, position)
-        where amount_sun is not null
+        where amount_sun is not null and (r.made_at >= ${since} or 'resolution:' || r.tx_id
+          || case position when 0 then '' else '/' || position end in (select id from touched))
     ), wanted as (
       select id, debit, case way when 'sent_back' then 'world'
         when 'credited' then 'customer:' || customer_id
@@ -38,11 +44,12 @@ function wrongEntries(tx: Tx): Promise<Finding[]> {
              case when amount_sun > 0 then 'customer:' || customer_id else 'corrections' end,
                abs(amount_sun)
       from correction
+      where made_at >= ${since} or 'correction:' || id in (select id from touched)
     ), moved as (
-      select id, kind, debit, credit, amount_sun as sun from transfer
-      where id like 'resolution:%' or id like 'correction:%'
+      select id, kind, debit, credit, amount_sun as sun, number from transfer
+      where number > ${before_entry} and (id like 'resolution:%' or id like 'correction:%'
         or debit in ('held_deposits', 'written_off', 'corrections')
-         or credit in ('written_off', 'corrections')
+         or credit in ('written_off', 'corrections'))
     )
     select coalesce(wanted.id, moved.id) as subject,
            case when moved.id is null then format('%s sun from %s to %s are not booked',
@@ -54,9 +61,10 @@ function wrongEntries(tx: Tx): Promise<Finding[]> {
                   moved.debit,
                             moved.credit, wanted.sun, wanted.debit, wanted.credit) end as found
     from wanted full join moved using (id)
-    where wanted.id is null or moved.id is null or kind <> 'move'
+    where (wanted.id is not null or moved.number > ${sealed_entry})
+      and (wanted.id is null or moved.id is null or kind <> 'move'
        or (wanted.debit, wanted.credit, wanted.sun) is distinct from (moved.debit, moved.credit,
-         moved.sun)
+         moved.sun))
     order by 1 limit ${FINDINGS_MAX}`
 }
 

@@ -12,21 +12,22 @@ import {
   WRITTEN_OFF,
 } from '../../ledger/accounts/ledger.ts'
 import { checkRoots, type Root } from '../../ledger/accounts/roots.ts'
-import { type SumsSeal, wrongSeal, wrongSums } from '../../ledger/accounts/sealed_sums.ts'
+import { wrongSeal, wrongSums } from '../../ledger/accounts/sealed_sums.ts'
 import { checkJournal } from '../../ledger/accounts/seals.ts'
-import { firstIdAt } from '../../lib/ids.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { COLLECTED, NETWORK_FEES } from '../../treasury/collecting/collections.ts'
 import { INCOME_VOTES, WALLETS } from '../../treasury/votes/votes.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
-import { wrongCollections } from './collection_rules.ts'
+import { wrongDeposits } from './deposit_rules.ts'
 import { wrongDocuments } from './document_rules.ts'
 import { wrongEvents } from './event_rules.ts'
+import { wrongHolds, wrongMoves } from './hold_rules.ts'
 import { wrongByHand } from './manual_rules.ts'
 import { wrongByQuote, wrongPrices } from './price_rules.ts'
 import { unrecorded } from './records.ts'
-import { wrongRewards } from './vote_rules.ts'
+import type { Scope } from './scope.ts'
+import { wrongCollections, wrongRewards } from './treasury_rules.ts'
 
 /** The accounts that are not somebody's, and may be below zero. */
 const SYSTEM: readonly string[] = [
@@ -49,23 +50,14 @@ export type RowRule = {
   rule: string
   says: string
   stops_selling: boolean
-  /** `noted`: roots that were noted outside of the database. `from`: the seal at which the ledger
-   *  was right; undefined: everything is looked at. */
+  /** `noted`: roots that were noted outside of the database. */
   find(
     tx: Tx,
     sums: readonly AccountSum[],
     noted: readonly Root[],
-    from?: SumsSeal,
+    scope: Scope,
   ): Promise<Finding[]>
 }
-
-/** Orders take no longer than this from the purchase to the end of their hour, however late. */
-const ORDER_MS_MAX = 2 * 86_400_000
-
-/** The first order that a check looks at which goes on from a seal: what was over before that, and
- *  right, does not change. */
-const firstOrder = (from: SumsSeal | undefined): string =>
-  from ? firstIdAt(new Date(from.made_at.getTime() - ORDER_MS_MAX)) : ''
 
 export const ROW_RULES: readonly RowRule[] = [
   {
@@ -83,8 +75,8 @@ export const ROW_RULES: readonly RowRule[] = [
     rule: 'C2',
     says: 'kept balances are what the entries say, and every hold was resolved as it was made',
     stops_selling: true,
-    find: async (tx, sums, _noted, from) =>
-      (await checkBooks(tx, sums, from?.last_entry)).map(({ rule, subject, found }) => ({
+    find: async (tx, sums, _noted, { seal }) =>
+      (await checkBooks(tx, sums, seal?.last_entry)).map(({ rule, subject, found }) => ({
         subject,
         found: `${rule}: ${found}`,
       })),
@@ -111,61 +103,7 @@ export const ROW_RULES: readonly RowRule[] = [
       'holds are those of open orders, subscriptions and checks; ' +
       'what ended was charged or given back',
     stops_selling: true,
-    // `due`: the end that the hold must have come to. A new kind of purchase adds its holds here.
-    find: (tx) => tx<Finding>`
-      with wanted as (
-        select 'order:' || id as id, 'customer:' || customer_id as debit, amount_sun,
-          amount_sun > 0 as needed,
-               case state when 'success' then 'capture' when 'failed' then 'release'
-                 else 'open' end as due, created_at as made_at
-        from orders
-        union all
-        select 'subscription:' || id, 'customer:' || customer_id, start_sun, start_sun > 0
-          and state <> 'error',
-               case when state = 'error' then 'release' when state in ('new', 'pending') then 'open'
-                 -- Stopped before it was active: it stays held until all of it is taken back.
-                 when state = 'stopped' and started_at is null
-                   then case when total_sun = 0 then 'release' else 'open' end
-                 else 'capture' end, null
-        from (
-          select *, total_sun - coalesce((
-            select sum(charged_sun) from subscription_use where subscription_id = s.id),
-              0) as start_sun
-          from subscription as s) as started
-        union all
-        select 'subscription:' || s.id || '/next/' || number, 'customer:' || customer_id,
-          plan.price_sun, true,
-               case when number <= holds_ended or withdrawn then 'release' else 'open' end, null
-        from subscription as s join plan on plan.id = plan_id, generate_series(1,
-          holds_made) as number
-        union all
-        select 'aml:' || id, 'customer:' || customer_id, price_sun, price_sun > 0,
-               case state when 'completed' then 'capture' when 'failed' then 'release'
-                 else 'open' end, null
-        from aml_check
-      ), held as (
-        select hold.id, hold.debit, hold.credit, hold.amount_sun, coalesce(r.kind, 'open') as kind,
-               coalesce(r.amount_sun, hold.amount_sun) as end_sun, hold.made_at
-        from transfer as hold left join transfer as r on r.hold_id = hold.id
-          where hold.kind = 'hold'
-      )
-      select coalesce(held.id, wanted.id) as subject,
-             case when wanted.id is null then format('%s of %s sun, and nothing that it is for',
-               held.kind, held.amount_sun)
-                  when held.id is null then format('there is no hold of %s sun', wanted.amount_sun)
-                  when abs(extract(epoch from wanted.made_at - held.made_at)) > 60
-                    then format('it says that it was made at %s, and was paid for at %s',
-                      wanted.made_at, held.made_at)
-                  else format('%s of %s sun from %s to %s, expected %s of %s sun from %s',
-                    held.kind, end_sun, held.debit,
-                              held.credit, due, wanted.amount_sun, wanted.debit) end as found
-      from wanted full join held using (id)
-      where (held.id is null and wanted.needed) or (held.id is not null and (
-        wanted.id is null or held.kind <> wanted.due or held.debit <> wanted.debit
-          or held.credit <> 'revenue'
-        or (held.kind <> 'release' and held.end_sun <> wanted.amount_sun)
-        or abs(extract(epoch from wanted.made_at - held.made_at)) > 60))
-      order by 1 limit ${FINDINGS_MAX}`,
+    find: (tx, _sums, _noted, scope) => wrongHolds(tx, scope),
   },
   {
     rule: 'C4',
@@ -173,36 +111,7 @@ export const ROW_RULES: readonly RowRule[] = [
       'between our accounts money moved for what subscriptions used and for the fees of ' +
       'refunds only, or by hand',
     stops_selling: true,
-    // What a use was charged is what its moves come to: a fork may have taken some of it back.
-    find: (tx) => tx<Finding>`
-      with wanted as (
-        select 'subscription:' || subscription_id || '/' || tx_id as cause,
-          'customer:' || customer_id as account, charged_sun as sun
-        from subscription_use join subscription on subscription.id = subscription_id
-          where charged_sun > 0
-        union all
-        select 'refund_fee:' || d.tx_id, 'customer:direct_recharge',
-               amount_sun - (a.contract #>> '{parameter,value,amount,int64}')::bigint
-        from deposit as d join attempt as a on a.id = d.refund_id where d.state = 'refunded'
-      ), moved as (
-        select case when id like 'subscription:%' then split_part(id, '/',
-          1) || '/' || split_part(id, '/', 2) else id end as cause,
-               case when credit = 'revenue' then debit when debit = 'revenue' then credit
-                    else debit || ' to ' || credit end as account,
-               sum(case when credit = 'revenue' then amount_sun else -amount_sun end) as sun
-        from transfer
-        where kind = 'move' and debit <> 'world' and credit <> 'world'
-          and id !~ '^(resolution|correction|reward):'
-        group by 1, 2 having sum(case when credit = 'revenue' then amount_sun
-          else -amount_sun end) <> 0
-      )
-      select cause as subject, format('%s sun from %s, expected %s sun from %s',
-        coalesce(moved.sun, 0),
-                                      coalesce(moved.account, 'nobody'), coalesce(wanted.sun, 0),
-                                        coalesce(wanted.account, 'nobody')) as found
-      from wanted full join moved using (cause)
-      where wanted.sun is distinct from moved.sun or wanted.account <> moved.account
-      order by 1 limit ${FINDINGS_MAX}`,
+    find: (tx, _sums, _noted, scope) => wrongMoves(tx, scope),
   },
   {
     rule: 'C5',
@@ -210,11 +119,11 @@ export const ROW_RULES: readonly RowRule[] = [
       'what was charged was delivered, in full, to whom it was bought for, ' +
       'by transactions that serve nothing else',
     stops_selling: true,
-    find: (tx, _sums, _noted, from) => tx<Finding>`
+    find: (tx, _sums, _noted, { first_id }) => tx<Finding>`
       with part as materialized (
         select d.id, d.order_id, d.resource, d.amount, d.state, a.state as attempt_state, a.tx_id
         from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.order_id >= ${firstOrder(from)}
+        where d.order_id >= ${first_id}
       ), given as (
         select order_id, sum(amount) filter (where resource = 'energy'
           and state <> 'failed') as energy,
@@ -226,7 +135,7 @@ export const ROW_RULES: readonly RowRule[] = [
           0) as got_bandwidth,
                coalesce(given.tx_ids, '{}') as tx_ids
         from orders as o left join given on given.order_id = o.id
-        where o.id >= ${firstOrder(from)}
+        where o.id >= ${first_id}
       )
       select id as subject, format('%s of %s energy, %s of %s bandwidth', got_energy, energy,
         got_bandwidth, bandwidth) as found
@@ -236,7 +145,7 @@ export const ROW_RULES: readonly RowRule[] = [
              and (got_energy <> energy or got_bandwidth <> bandwidth))
       union all
       select tx_id, format('%s orders', count(*)) from orders where tx_id is not null
-        and id >= ${firstOrder(from)}
+        and id >= ${first_id}
         group by tx_id having count(*) > 1
       union all
       select id, format('its transaction %s is none of its own', tx_id) from sold
@@ -252,13 +161,13 @@ export const ROW_RULES: readonly RowRule[] = [
       union all
       select d.id, format('bought for %s, delegated to %s', o.address, d.receiver)
       from delegation as d join orders as o on o.id = d.order_id where d.receiver <> o.address
-        and d.order_id >= ${firstOrder(from)}
+        and d.order_id >= ${first_id}
       union all
       select o.id, format('its activation is %s, by a transaction that is %s', v.state,
         coalesce(a.state, 'not there'))
       from orders as o join activation as v on v.id = o.activation_id left join attempt as a
         on a.id = v.attempt_id
-      where o.id >= ${firstOrder(from)} and o.state = 'success'
+      where o.id >= ${first_id} and o.state = 'success'
         and (o.service = 'activate_address' or o.fee_sun > 0)
         and (v.state = 'failed' or (v.state = 'active' and a.state not in ('included', 'solid')))
       order by 1 limit ${FINDINGS_MAX}`,
@@ -269,55 +178,7 @@ export const ROW_RULES: readonly RowRule[] = [
       'every deposit that is solid was booked once, in full; ' +
       'nothing else came in or went out; recharges match their orders',
     stops_selling: true,
-    find: (tx) => tx<Finding>`
-      with wanted as (
-        select 'deposit:' || tx_id || case position when 0 then ''
-          else '/' || position end as id, 'world' as debit,
-               case when customer_id is null then 'customer:direct_recharge'
-                 when state = 'credited' then 'customer:' || customer_id
-                    else 'held_deposits' end as credit, amount_sun
-        from deposit where solid_at is not null and amount_sun is not null
-      ), border as (
-        select * from transfer where debit = 'world' or (credit = 'world'
-          and id !~ '^(refund|resolution|collected):')
-      )
-      select coalesce(wanted.id, border.id) as subject,
-             case when border.id is null then format('%s sun are not booked', wanted.amount_sun)
-                  when wanted.id is null then format('%s sun from %s to %s, and no deposit',
-                    border.amount_sun, border.debit, border.credit)
-                  else format('%s sun to %s, booked %s sun to %s', wanted.amount_sun,
-                    wanted.credit, border.amount_sun, border.credit) end as found
-      from wanted full join border using (id)
-      where wanted.id is null or border.id is null or border.kind <> 'move'
-        or border.amount_sun <> wanted.amount_sun
-         or border.credit <> wanted.credit or border.debit <> wanted.debit
-      union all
-      select 'deposit ' || tx_id, format('%s, and %s sun of %s are booked as sent back', state,
-        coalesce(sum(amount_sun), 0), deposited)
-      from (select d.tx_id, d.state, d.amount_sun as deposited, t.amount_sun from deposit as d
-            left join transfer as t on t.id in ('refund:' || d.tx_id, 'refund_fee:' || d.tx_id)
-            where d.position = 0 and d.amount_sun is not null) as refund
-      group by tx_id, state, deposited
-      having coalesce(sum(amount_sun), 0) <> case state when 'refunded' then deposited else 0 end
-      union all
-      select 'refund ' || t.id, format('%s sun were sent back, and no deposit', t.amount_sun)
-      from transfer as t where t.id like 'refund:%' and not exists (
-        select 1 from deposit as d where t.id = 'refund:' || d.tx_id and d.state = 'refunded')
-      union all
-      select 'recharge ' || coalesce(d.tx_id, o.external_id),
-        format('the deposit is %s, the order %s', coalesce(d.state, 'not there'),
-        coalesce(o.state, 'not there'))
-      from (select * from deposit where position = 0 and customer_id is null
-        and amount_sun is not null) as d
-      full join (select * from orders where customer_id = 'direct_recharge'
-        and state <> 'failed') as o
-        on o.external_id = 'deposit:' || d.tx_id
-      where (o.id is not null and (d.tx_id is null
-        or d.state not in ('received', 'delivering', 'delivered', 'gone')))
-         or (d.state = 'delivered' and o.state is distinct from 'success')
-         or (d.state in ('delivering', 'delivered') and (d.order_id <> o.id
-           or d.amount_sun <> o.amount_sun))
-      order by 1 limit ${FINDINGS_MAX}`,
+    find: (tx, _sums, _noted, scope) => wrongDeposits(tx, scope),
   },
   {
     rule: 'C7',
@@ -356,9 +217,9 @@ export const ROW_RULES: readonly RowRule[] = [
     rule: 'C9',
     says: 'what is taken back is not taken too early, and is exactly what was delegated',
     stops_selling: true,
-    find: (tx, _sums, _noted, from) => tx<Finding>`
+    find: (tx, _sums, _noted, { first_id }) => tx<Finding>`
       with d as not materialized (
-        select * from delegation where order_id >= ${firstOrder(from)}
+        select * from delegation where order_id >= ${first_id}
       )
       select d.id as subject, format('taken back at %s, due at %s', d.reclaimed_at,
         d.expires_at) as found from d
@@ -421,9 +282,9 @@ export const ROW_RULES: readonly RowRule[] = [
       "operators' changes are recorded, and the last is in force; " +
       'no record and no sealed entry was altered, taken out or put in',
     stops_selling: true,
-    find: async (tx, _sums, noted, from) => [
-      ...(await checkJournal(tx, from)),
-      ...(await (from ? wrongSeal(tx, from) : wrongSums(tx))),
+    find: async (tx, _sums, noted, { seal }) => [
+      ...(await checkJournal(tx, seal)),
+      ...(await (seal ? wrongSeal(tx, seal) : wrongSums(tx))),
       ...(await checkRoots(tx, noted)),
       ...(await unrecorded(tx)),
     ],
@@ -448,7 +309,7 @@ export const ROW_RULES: readonly RowRule[] = [
       'what operators have moved by hand went exactly one way, as decided, ' +
       'and nothing else did',
     stops_selling: true,
-    find: wrongByHand,
+    find: (tx, _sums, _noted, scope) => wrongByHand(tx, scope),
   },
   {
     rule: 'C18',
@@ -456,7 +317,7 @@ export const ROW_RULES: readonly RowRule[] = [
       'what was collected from deposit addresses is booked once, as it left them, ' +
       'and nothing else is',
     stops_selling: true,
-    find: wrongCollections,
+    find: (tx, _sums, _noted, scope) => wrongCollections(tx, scope),
   },
   {
     rule: 'C19',
@@ -464,7 +325,7 @@ export const ROW_RULES: readonly RowRule[] = [
       'what votes have earned is booked once, as it was withdrawn, ' +
       'and nothing else is their income',
     stops_selling: true,
-    find: wrongRewards,
+    find: (tx, _sums, _noted, scope) => wrongRewards(tx, scope),
   },
   {
     rule: 'C14',
@@ -472,24 +333,24 @@ export const ROW_RULES: readonly RowRule[] = [
       'events are numbered for each customer without gaps, within a minute, ' +
       'and what ended was told so exactly once',
     stops_selling: false,
-    find: wrongEvents,
+    find: (tx, _sums, _noted, scope) => wrongEvents(tx, scope),
   },
   {
     rule: 'C15',
     says: 'what was bought by a quote is what that was for, and cost no more than it said',
     stops_selling: true,
-    find: (tx, _sums, _noted, from) => wrongByQuote(tx, firstOrder(from)),
+    find: (tx, _sums, _noted, { first_id }) => wrongByQuote(tx, first_id),
   },
   {
     rule: 'C17',
     says: 'nothing was sold for less than a price in force when it was bought or quoted',
     stops_selling: true,
-    find: (tx, _sums, _noted, from) => wrongPrices(tx, firstOrder(from)),
+    find: (tx, _sums, _noted, { first_id }) => wrongPrices(tx, first_id),
   },
   {
     rule: 'C16',
     says: 'summaries, and invoices less credit notes, are what the entries of their time come to',
     stops_selling: false,
-    find: wrongDocuments,
+    find: (tx, _sums, _noted, scope) => wrongDocuments(tx, scope),
   },
 ]

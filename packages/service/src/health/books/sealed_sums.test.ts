@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { keepMore, withoutTriggers } from 'penstock-test/harness/without_triggers.ts'
-import { type Customer, makeWorld, type World } from 'penstock-test/harness/world.ts'
+import { type Customer, makeWorld, TRX, type World } from 'penstock-test/harness/world.ts'
 import { accountSums } from '../../ledger/accounts/books.ts'
 import { sealStep } from '../../ledger/accounts/journal.ts'
 import {
@@ -11,6 +11,7 @@ import {
   sumsAtNewestSeal,
   sumsFromSeal,
 } from '../../ledger/accounts/sealed_sums.ts'
+import type { Tx } from '../../platform/database/sql.ts'
 import { lookAtBooks } from './books.ts'
 import { watchBooksStep } from './watch.ts'
 
@@ -194,6 +195,105 @@ test('of older orders prices and quotes are looked at again by a whole check', a
   const { found, wrong } = await soldWrong(t, 3)
   assert.deepEqual(await found('continued'), [])
   assert.deepEqual(await found('whole'), wrong)
+})
+
+/** What is made wrong by 1, and right again by -1, and what finds it. */
+type Forgery = { wrong(tx: Tx, by: number): Promise<unknown>; found: RegExp }
+const FORGED: Record<string, Forgery> = {
+  'an order that was charged for less than it cost': {
+    wrong: (tx, by) => tx`
+      update orders set amount_sun = amount_sun + ${by} where service = 'energy'
+        and customer_id <> 'direct_recharge'`,
+    found: /^C4 order:/,
+  },
+  'a refund whose fee is more than was kept': {
+    wrong: (tx, by) => tx`
+      update transfer set amount_sun = amount_sun + ${by} where id like 'refund_fee:%'`,
+    found: /^C4 refund_fee:/,
+  },
+  'a deposit of more than was booked': {
+    wrong: (tx, by) => tx`update deposit set amount_sun = amount_sun + ${by}`,
+    found: /^C6 deposit:/,
+  },
+  'an order that was told of as another one': {
+    wrong: (tx, by) => tx`
+      update event set subject = case ${by}::int when 1 then 'x' || subject
+        else substr(subject, 2) end where type = 'order.succeeded'`,
+    found: /^C14 order:/,
+  },
+  'a summary of more than was spent': {
+    wrong: (tx, by) => tx`update summary set spent_sun = spent_sun + ${by}`,
+    found: /^C16 summary /,
+  },
+}
+
+/** A world in which everything of FORGED is there, sealed, and told so by a whole check `days`
+ *  later. */
+async function worldOfDays(t: TestContext, days: number): Promise<World> {
+  const { world, anna } = await worldWithSeal(t)
+  world.pay(world.recharge.address, 1n * TRX)
+  await world.settle()
+  await world.solidify()
+  await anna.buyEnergy(world.person('dora', 1).address, 65_000)
+  await world.settle()
+  await world.solidify()
+  await world.advance(2 * 3_600)
+  await world.settle()
+  await world.solidify()
+  await world.settle()
+  await world.solidify()
+  await sealAll(world)
+  const sealed = await world.sql.begin((tx) => sumsAtNewestSeal(tx))
+  const at = new Date(world.now.getTime() + days * DAY_SECONDS * 1_000)
+  await world.sql.begin((tx) => keepSums(tx, sealed!, { took_ms: LONG_MS, at }))
+  return world
+}
+
+for (const [days, when, found_by] of [
+  [0, 'of the last days is found by a check that goes on', ['continued', 'whole']],
+  [4, 'from before is found by the whole check, and by no other', ['whole']],
+] as const)
+  test(`what is forged ${when}`, async (t) => {
+    const world = await worldOfDays(t, days)
+    for (const [what, { wrong, found }] of Object.entries(FORGED)) {
+      const looks = ['continued', 'whole'] as const
+      const finds = async () => {
+        const all = [await broken(world, 'continued'), await broken(world, 'whole')]
+        return looks.filter((_, i) => all[i]!.some((one) => found.test(one)))
+      }
+      await withoutTriggers(world.sql, (tx) => wrong(tx, 1))
+      assert.deepEqual(await finds(), found_by, what)
+      await withoutTriggers(world.sql, (tx) => wrong(tx, -1))
+      assert.deepEqual(await finds(), [], `${what}, taken back`)
+    }
+    assert.deepEqual(await broken(world, 'continued'), [])
+    assert.deepEqual(await broken(world, 'whole'), [])
+  })
+
+test('whatever an entry after the seal is about is looked at, however old it is', async (t) => {
+  const world = await worldOfDays(t, 4)
+  const [{ id } = { id: '' }] = await world.sql<{ id: string }>`
+    select id from transfer where kind = 'hold' order by number limit 1`
+  const [{ tx_id } = { tx_id: '' }] = await world.sql<{ tx_id: string }>`
+    select tx_id from deposit where customer_id is not null limit 1`
+  // Somebody books an old deposit anew, under another place, and sets aside for an old order.
+  await withoutTriggers(world.sql, async (tx) => {
+    await tx`
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      select ${`deposit:${tx_id}/7`}, 'move', 'world', debit, 5, now()
+      from transfer where id = ${id}`
+    await tx`
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      select ${`${id}x`}, 'hold', debit, credit, amount_sun, now() from transfer where id = ${id}`
+  })
+  const found = await broken(world, 'continued')
+  assert.ok(found.includes(`C6 deposit:${tx_id}/7`), `${found}`)
+  assert.ok(found.includes(`C4 ${id}x`), `${found}`)
+  await withoutTriggers(
+    world.sql,
+    (tx) => tx`
+    delete from transfer where id in (${`deposit:${tx_id}/7`}, ${`${id}x`})`,
+  )
 })
 
 test('a long check is whole once a day, and goes on from its seal in between', async (t) => {

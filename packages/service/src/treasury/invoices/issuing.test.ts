@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { wrongDocuments } from '../../health/books/document_rules.ts'
+import { WHOLE } from '../../health/books/scope.ts'
 import { sealStep } from '../../ledger/accounts/journal.ts'
 import {
   captureAll,
@@ -99,7 +100,7 @@ class Ledger {
   }
 
   async findings(): Promise<string[]> {
-    const found = await this.sql.begin(wrongDocuments)
+    const found = await this.sql.begin((tx) => wrongDocuments(tx, WHOLE))
     return found.map(({ subject, found }) => `${subject}: ${found}`)
   }
 }
