@@ -4,7 +4,7 @@
 // the sum of the migrations, as the catalogs of a migrated database show it: one statement each, in
 // an order that does not depend on theirs. The portal shows the receivers of
 // docs/customers/events.md. What Prometheus and Grafana read in deploy/ is made of the tables of
-// alerts and of measures.
+// alerts and of measures, docs/operators/configuration.md of the table of settings.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,7 +15,9 @@ import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
 import { printCliEndpoints } from './cli_endpoints.ts'
+import { printOptions, printSettings } from './configuration.ts'
 import { CONSOLE_FILE, printConsoleOperations } from './console_operations.ts'
+import { filled } from './filled.ts'
 import { printDashboards } from './monitoring/dashboards.ts'
 import { printAlerts, printRules, printRuleTests } from './monitoring/rules.ts'
 import { printOpenapi } from './openapi.ts'
@@ -33,6 +35,9 @@ export const RIGHTS_FILE = fileURLToPath(
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/customers/reference.md', import.meta.url))
 const PROCESSES_FILE = fileURLToPath(new URL('../docs/operators/processes.md', import.meta.url))
+const CONFIGURATION_FILE = fileURLToPath(
+  new URL('../docs/operators/configuration.md', import.meta.url),
+)
 const ALERTS_FILE = fileURLToPath(new URL('../docs/operators/alerts.md', import.meta.url))
 const deployed = (path: string) => fileURLToPath(new URL(`../deploy/${path}`, import.meta.url))
 const EVENTS_FILE = fileURLToPath(new URL('../docs/customers/events.md', import.meta.url))
@@ -68,6 +73,13 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
   ]
 }
 
+/** The page of the configuration, made of its table. */
+export async function printConfiguration(): Promise<[file: string, text: string]> {
+  const page = await readFile(CONFIGURATION_FILE, 'utf8')
+  const lists = { settings: printSettings(), options: printOptions() }
+  return [CONFIGURATION_FILE, withLists(page, lists)]
+}
+
 /** The page of alerts and the files of Prometheus and Grafana, made of the tables of alerts and of
  *  measures. */
 export async function printMonitoring(): Promise<[file: string, text: string][]> {
@@ -93,17 +105,17 @@ function withLists(page: string, lists: Record<string, string>): string {
 }
 
 const printSteps = () =>
-  STEPS.map(({ name, wing, what }) => wrapped(`- \`${name}\` (${wing}): ${what}.`)).join('')
+  STEPS.map(({ name, wing, what }) => filled(`- \`${name}\` (${wing}): ${what}.`, '  ')).join('')
 
 const printMetrics = () =>
   Object.entries(METRICS)
     .map(([name, { kind, labels, help }]) =>
-      wrapped(`- \`${name}\` (${[kind, labels.join(', ')].filter(Boolean).join('; ')}): ${help}`),
+      filled(
+        `- \`${name}\` (${[kind, labels.join(', ')].filter(Boolean).join('; ')}): ${help}`,
+        '  ',
+      ),
     )
     .join('')
-
-/** In lines of 100 columns, those after the first below its text. */
-const wrapped = (line: string) => `${line.replace(/(?=.{101})(.{1,100}) /, '$1\n  ')}\n`
 
 /** The programs of a page of the docs that receive webhooks, for the page where one adds them. */
 function printReceivers(page: string): string {
@@ -307,6 +319,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const printed = [
     ...(await printFreshReference(await tryExamples())),
     ...(await printMonitoring()),
+    await printConfiguration(),
   ]
   for (const [file, text] of printed) await writeFile(file, text)
 }

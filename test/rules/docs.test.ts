@@ -16,6 +16,7 @@ import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { CODES } from 'penstock-service/platform/http/refusal_codes.ts'
 import { buildServer, DEFAULT_RATE_LIMIT } from 'penstock-service/platform/http/server.ts'
+import { printConfiguration } from '../../tools/print.ts'
 import { ROOT } from '../../tools/source.ts'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 
@@ -196,6 +197,11 @@ test('docs/README.md has a line for each page', () => {
     .filter((path) => /^docs\/[a-z]+\//.test(path) && !path.startsWith('docs/decisions/'))
     .map((path) => path.slice('docs/'.length))
   assert.deepEqual(listed.toSorted(), there.toSorted())
+})
+
+test('configuration.md is what the table prints now (if not: npm run print)', async () => {
+  const [file, text] = await printConfiguration()
+  assert.ok(text === (await readFile(file, 'utf8')), 'it is not fresh')
 })
 
 test('every script that a page runs is one', () => {

@@ -6,6 +6,7 @@
 import { ALERT_ENTRIES, type AlertEntry } from 'penstock-service/health/monitoring/alert_entries.ts'
 import { ALERTS } from 'penstock-service/health/monitoring/alerts.ts'
 import { stringify } from 'yaml'
+import { filled } from '../filled.ts'
 
 type AlertRule = {
   alert: string
@@ -54,21 +55,6 @@ export const printAlerts = (): string =>
       return `- \`${name}\`\n${parts.map((part) => filled(part, '    ')).join('')}`
     })
     .join('')
-
-const COLUMNS = 100
-
-/** In lines as long as they may be, those after the first with this indentation. */
-function filled(text: string, indentation: string): string {
-  const lines: string[] = []
-  let line = ''
-  for (const word of text.split(/(?<=\S) /)) {
-    if (line !== '' && line.length + 1 + word.length > COLUMNS) {
-      lines.push(line)
-      line = `${indentation}${word}`
-    } else line = line === '' ? word : `${line} ${word}`
-  }
-  return `${[...lines, line].join('\n')}\n`
-}
 
 /** Alerts that no row of the database knows: whether processes are there, and say so. */
 const PRESENCE: readonly AlertRule[] = [

@@ -7,14 +7,7 @@ import { text as readText } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { httpTransport } from './chain/node/node.ts'
 import { readWallets } from './chain/wallets/wallet_file.ts'
-import {
-  type Config,
-  inspectConfig,
-  Misuse,
-  readConfig,
-  unknownVariables,
-  usage,
-} from './config.ts'
+import { type Config, inspectConfig, Misuse, unknownVariables, usage } from './config.ts'
 import { systemClock } from './lib/clock.ts'
 import { writeWhole } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
@@ -25,10 +18,16 @@ import { requireSafeNode } from './run/program/node_version.ts'
 import { askedToStop, clearReady, print, processLog, runProgram } from './run/program/program.ts'
 import { hasApi, hasSteps } from './run/program/roles.ts'
 
+/** Names that nothing reads are mistakes, too. Throws Misuse, with every mistake. */
+function readAll(args: readonly string[], env: NodeJS.ProcessEnv): Config & { help: boolean } {
+  const { config, mistakes } = inspectConfig(args, env)
+  const all = config.help ? mistakes : [...mistakes, ...unknownVariables(env)]
+  if (all.length > 0) throw new Misuse(all.join('\n'))
+  return config
+}
+
 async function serveOnly(config: Config): Promise<void> {
   const stop = askedToStop()
-  const unknown = unknownVariables(process.env)
-  if (unknown.length > 0) throw new Misuse(unknown.join('\n'))
   const { database_url, nodes, wallets_file } = config
   if (!database_url) throw new Misuse('serve needs a database: set DATABASE_URL.')
   if (!nodes)
@@ -109,5 +108,5 @@ function runTyped(args: readonly string[]): Promise<number> {
 }
 
 const [word] = process.argv.slice(2)
-if (word === 'serve') runProgram({ commands: { serve: serveOnly }, readConfig, usage })
+if (word === 'serve') runProgram({ commands: { serve: serveOnly }, readConfig: readAll, usage })
 else process.exitCode = await runTyped(process.argv.slice(2))

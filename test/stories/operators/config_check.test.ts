@@ -127,10 +127,14 @@ test('nodes that say different things are named', async (t) => {
   )
 })
 
-test('serve refuses a name that nothing reads', () => {
-  const env = { PATH: process.env.PATH, PENSTOCK_WALETS: '/w.json' }
+test('serve refuses a name that nothing reads, together with what else is wrong', () => {
+  const wrong = { PENSTOCK_WALETS: '/w.json', PENSTOCK_STANDBYS: 'two' }
+  const env = { PATH: process.env.PATH, ...wrong }
   const main = `${ROOT}packages/service/src/main.ts`
   const { status, stderr } = spawnSync(process.execPath, [main, 'serve'], { env, encoding: 'utf8' })
-  const sentence = 'There is no PENSTOCK_WALETS (do you mean PENSTOCK_WALLETS?).\n'
-  assert.deepEqual([status, stderr], [2, sentence])
+  const sentences = [
+    'PENSTOCK_STANDBYS is not a whole number from 0 to 9.\n',
+    'There is no PENSTOCK_WALETS (do you mean PENSTOCK_WALLETS?).\n',
+  ]
+  assert.deepEqual([status, stderr], [2, sentences.join('')])
 })
