@@ -322,3 +322,7 @@ export function jsonOf(value: unknown, indent?: number): string {
   )
   return text.replace(/[\x7f-\x9f]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)
 }
+
+/** The least of some whole numbers; Math.min() takes no bigint. */
+export const least = (first: bigint, ...others: readonly bigint[]): bigint =>
+  others.reduce((one, other) => (one < other ? one : other), first)

@@ -19,6 +19,7 @@ import { type Contract, encodeRawData, encodeTransaction } from 'penstock-tron/t
 import { type Clock, later } from '../../lib/clock.ts'
 import type { NewId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
+import { noteEvent, noteSpan, traced } from '../../lib/tracing.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import type { Block, Node, Receipt } from '../node/node.ts'
@@ -63,6 +64,8 @@ export function enqueueAttempts(
     select id, subject, contract, ${now}, ${now}
     from unnest(${ids}::text[], ${wanted.map((one) => one.subject)}::text[],
                 ${wanted.map((one) => toText(one.contract))}::jsonb[]) as t (id, subject, contract)`
+  for (const [i, id] of ids.entries())
+    noteEvent('attempt', { 'penstock.attempt': id, 'penstock.subject': wanted[i]!.subject })
   return ids
 }
 
@@ -250,8 +253,9 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
       const rows = await takeToSend(sql, clock)
       if (rows.length === 0) return false
       const answers = await Promise.all(
-        rows.map(async ({ signed }) => {
-          const said = await node.broadcast(signed)
+        rows.map(async ({ id, signed }) => {
+          const broadcast = () => node.broadcast(signed)
+          const said = await traced('broadcast', { 'penstock.attempt': id }, broadcast)
           return said.map((one) => one.said).join(' | ')
         }),
       )
@@ -384,14 +388,23 @@ export function includeAttempts(tx: Tx, block: Block, receipts: readonly Receipt
   const ids = succeeded.map(({ tx_id }) => tx_id)
   const column = (name: 'fee_sun' | 'bandwidth' | 'energy') =>
     succeeded.map(({ receipt }) => receipt?.[name] ?? null)
-  tx.send`
+  const included = tx<{ id: string; sent_at: Date | null }>`
     update attempt set state = 'included', block_number = ${number}, block_time = ${time},
       block_id = ${id}, fee_sun = cost.fee_sun, bandwidth = cost.bandwidth, energy = cost.energy
     from unnest(${ids}::text[], ${column('fee_sun')}::bigint[], ${column('bandwidth')}::bigint[],
                 ${column('energy')}::bigint[]) as cost (tx_id, fee_sun, bandwidth, energy)
     where attempt.tx_id = cost.tx_id and state in ('signed', 'sent') and attempt.id in (
-      select id from attempt where tx_id = any(${ids}) order by id for no key update)`
+      select id from attempt where tx_id = any(${ids}) order by id for no key update)
+    returning attempt.id, attempt.sent_at`
+  // The transaction goes on meanwhile, and fails when this does.
+  void included.then((attempts) => {
+    for (const { id, sent_at } of attempts)
+      noteSpan('inclusion', sent_at ?? time, { 'penstock.attempt': id, 'penstock.block': number })
+  }, noted)
 }
+
+/** The transaction throws it. */
+const noted = () => {}
 
 /** included -> sent: a fork took the blocks above `keep` back. The same bytes may still get into
  *  another. */

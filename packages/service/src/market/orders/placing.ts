@@ -13,7 +13,8 @@ import { type Actor, recordCustomerActions } from '../../ledger/accounts/custome
 import type { Clock } from '../../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../../lib/fault.ts'
 import type { NewId } from '../../lib/ids.ts'
-import { least } from '../../lib/least.ts'
+import { least } from '../../lib/json.ts'
+import { noteEvent } from '../../lib/tracing.ts'
 import {
   isReplay,
   NamedPurchases,
@@ -155,6 +156,7 @@ export function orderPlacer(needs: Needs): OrderPlacer {
     if (placed) needs.wake(placed.to_delegate ? 'delegate' : 'activate')
     if (placed && placed.activation_id !== null) needs.wake('activate')
     if (placed) needs.wake('publish')
+    if (placed) noteEvent('order', { 'penstock.order': placed.id })
     return outcome
   }
   async function placeOrder(purchase: Purchase): Promise<Placement> {

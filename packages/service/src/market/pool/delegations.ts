@@ -16,6 +16,7 @@ import { enqueueAttempts } from '../../chain/follow/attempts.ts'
 import type { Resource } from '../../chain/node/node.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { NewId } from '../../lib/ids.ts'
+import { noteEvent } from '../../lib/tracing.ts'
 import { columnsOf } from '../../platform/database/columns.ts'
 import type { Query, Sql, Tx } from '../../platform/database/sql.ts'
 import { allOrEach, type Step } from '../../platform/steps/step.ts'
@@ -99,6 +100,11 @@ export function insertDelegations(tx: Tx, needs: Needs, planned: readonly NewDel
     contract: operation('DelegateResourceContract', of, needs.permissions),
   }))
   const attempt_ids = enqueueAttempts(tx, needs, attempts)
+  for (const [i, { order_id }] of rows.entries())
+    noteEvent('delegation', {
+      'penstock.order': order_id,
+      'penstock.attempt': attempt_ids[i]!,
+    })
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   tx.send`
     insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun,

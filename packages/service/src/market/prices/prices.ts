@@ -4,7 +4,7 @@
 import type { Resource } from '../../chain/node/node.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type Fault, type FaultKind, fault } from '../../lib/fault.ts'
-import { least } from '../../lib/least.ts'
+import { least } from '../../lib/json.ts'
 import { recently } from '../../lib/recent.ts'
 import type { Query, Sql } from '../../platform/database/sql.ts'
 import { ServiceUnavailable } from '../../platform/wire/endpoint.ts'

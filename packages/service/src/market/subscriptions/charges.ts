@@ -4,7 +4,7 @@
 
 import type { StoredBlock } from '../../chain/follow/blocks.ts'
 import type { EnergyUse } from '../../chain/follow/contents.ts'
-import { least } from '../../lib/least.ts'
+import { least } from '../../lib/json.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { leastPriceOf, type Prices } from '../prices/prices.ts'
 

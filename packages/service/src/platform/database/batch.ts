@@ -4,8 +4,11 @@
 // be small and many, and cost most of what there is: so one that has served several may be followed
 // by a pause, in which the next becomes larger.
 
+import { here, type Place, tracedFor } from '../../lib/tracing.ts'
+
 type QueuedItem<Item, Result> = {
   item: Item
+  place: Place
   resolve: (result: Result) => void
   reject: (thrown: unknown) => void
 }
@@ -34,7 +37,8 @@ export function batched<Item, Result>(
       const paused = waiting.length > 1 && queue.length < size_max ? pause() : undefined
       await new Promise<void>((next_may_begin) => {
         const items = waiting.map(({ item }) => item)
-        run(items, next_may_begin)
+        const places = waiting.map(({ place }) => place)
+        tracedFor(places, () => run(items, next_may_begin))
           .then(
             (results) => {
               for (const [i, { resolve }] of waiting.entries()) resolve(results[i]!)
@@ -52,7 +56,7 @@ export function batched<Item, Result>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      queue.push({ item, resolve, reject })
+      queue.push({ item, place: here(), resolve, reject })
       if (!under_way) void work()
     })
 }

@@ -48,6 +48,7 @@ import {
 import type { Page } from './pages.ts'
 import { uuidMaker } from './request_ids.ts'
 import { requestLog } from './request_log.ts'
+import { traceRequests } from './traces.ts'
 
 export type { Authenticate, Credentials } from './calls.ts'
 
@@ -94,6 +95,8 @@ export type Options = {
   /** Every result is compared with its schema, and every refusal with the endpoint's list: a
    *  mismatch is a bug. */
   check_replies?: boolean
+  /** Each request has a span: there is an SDK that takes it. */
+  traced?: boolean
 }
 
 /** Far above what one integration needs, far below what one process serves. */
@@ -175,6 +178,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     connections.closeSoon()
     done()
   })
+  if (options.traced) traceRequests(app)
   receive(app, { clock: needs.clock, gate, connections, send })
 
   function send(

@@ -14,6 +14,7 @@ import { nodeTally } from '../../health/processes/node_tally.ts'
 import { type ReportSources, writeReport } from '../../health/processes/report.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
+import { isTraced } from '../../lib/tracing.ts'
 import { readMigrations } from '../../platform/database/migrations.ts'
 import type { Observer, Sql } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
@@ -26,6 +27,8 @@ import {
   newMeasures,
   nodeObserver,
   poolObserver,
+  tracedPool,
+  tracedStep,
 } from './instruments.ts'
 import { listening } from './listen.ts'
 import { hasSteps, type ProcessRole } from './roles.ts'
@@ -34,6 +37,8 @@ export type Monitor = DatabaseWatch & {
   /** Undefined without an admin port: then nothing below wraps anything. */
   measures: Measures | undefined
   admin_url: string | undefined
+  /** Whether an SDK of OpenTelemetry takes spans: without it nothing has any. */
+  traced: boolean
   observer(pool: string): Observer | undefined
   log: Log
   /** The paths that requests are counted by. */
@@ -79,8 +84,18 @@ const STARTING: Readiness = {
   reasons: [{ reason: 'starting', what: 'the process is not up yet' }],
   notices: [],
 }
+
+/** Asked once: a process has spans, or has none. */
+function tracing() {
+  const traced = isTraced()
+  const observed = (measured: Observer | undefined, pool: string) =>
+    traced ? tracedPool(pool, measured) : measured
+  return { traced, observed }
+}
+
 export async function startWatching(config: WatchConfig, given_log: Log): Promise<Monitor> {
   const measures = config.admin_port === undefined ? undefined : newMeasures()
+  const { traced, observed } = tracing()
   const endpoints = new Set<string>()
   const loads: (() => void)[] = []
   const log = measures ? measuredLog(given_log, measures, endpoints) : given_log
@@ -112,10 +127,12 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     log,
     readiness,
     ...database.given,
-    observer: (pool) => measures && poolObserver(pool, measures, loads),
+    traced,
+    observer: (pool) => observed(measures && poolObserver(pool, measures, loads), pool),
     steps(steps) {
       const resting = steps.map((step) => restingStep(step, database.given.wentBack))
-      return measures ? resting.map((step) => measuredStep(step, measures)) : resting
+      const measured = measures ? resting.map((step) => measuredStep(step, measures)) : resting
+      return traced ? measured.map(tracedStep) : measured
     },
     nodeObserver: (nodes) => nodeObserver(nodes, { tally, measures }),
     async begin({ database_url: url, seal, credentials_sql, reported }) {

@@ -107,6 +107,7 @@ export async function startApi(
       isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
       connections: connectionLimits(config),
+      traced: watching.traced,
       ...(config.trusted_proxies && { trusted_proxies: config.trusted_proxies }),
     })
     for (const { path } of endpoints) watching.endpoints.add(path)

@@ -9,8 +9,10 @@ import { hostOf, type NodeObserver, type NodeOptions } from '../../chain/node/no
 import { METRICS } from '../../health/monitoring/measures.ts'
 import type { Measures } from '../../health/monitoring/metrics.ts'
 import type { NodeTally } from '../../health/processes/node_tally.ts'
+import { systemClock } from '../../lib/clock.ts'
 import type { Log } from '../../lib/log.ts'
 import { type Declarations, type Metrics, makeMetrics } from '../../lib/metrics.ts'
+import { noteSpan, traced } from '../../lib/tracing.ts'
 import type { Observer } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 
@@ -113,6 +115,25 @@ export function poolObserver(pool: string, measures: Measures, loads: (() => voi
     },
   }
 }
+
+/** A span for each run; none for the signer's. */
+export const tracedStep = (step: Step<string>): Step<string> =>
+  step.name === 'sign'
+    ? step
+    : {
+        ...step,
+        run: () => traced(`step ${step.name}`, { 'penstock.step': step.name }, () => step.run()),
+      }
+
+/** A span for each transaction of a request, a batch or a step. */
+export const tracedPool = (pool: string, measured: Observer | undefined): Observer => ({
+  opened: (load) => measured?.opened(load),
+  done(seconds, outage) {
+    const began_ms = systemClock.now().getTime() - seconds * 1_000
+    noteSpan('transaction', began_ms, { 'penstock.pool': pool }, outage !== undefined)
+    measured?.done(seconds, outage)
+  },
+})
 
 /** Counts requests to nodes: for the report by their names, and, where there are measures, by the
  *  place of the node. */
