@@ -22,7 +22,8 @@ import {
   publishPolicy,
   SHIPPED_POLICY,
 } from 'penstock-service/screening/engine/policy.ts'
-import { addressOfBare, recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
+import { addressOfBare } from 'penstock-service/screening/tracing/bare_addresses.ts'
+import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
 import { flowGenerations } from 'penstock-service/screening/tracing/generations.ts'
 import { creditStep, DUST_SUN } from 'penstock-service/treasury/deposits/arrivals.ts'
 import { screenDepositsStep } from 'penstock-service/treasury/deposits/screenings.ts'

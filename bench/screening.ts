@@ -20,7 +20,8 @@ import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import { drain } from 'penstock-service/platform/steps/step.ts'
 import { SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
 import { noExposure, scoreOf, worth } from 'penstock-service/screening/engine/scoring.ts'
-import { addressOfBare, recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
+import { addressOfBare } from 'penstock-service/screening/tracing/bare_addresses.ts'
+import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
 import {
   flowGenerations,
   type Generation,

@@ -27,7 +27,7 @@ const TABLES: Record<string, string> = {
   'screening/tracing':
     'flow_asset flow_block flow_carried flow_carried_from flow_checkpoint flow_checkpoint_part ' +
     'flow_deposit flow_deposit_found flow_deposit_revoked flow_freeze flow_generation flow_hub ' +
-    'flow_reach flow_sent flow_sent_part',
+    'flow_import flow_reach flow_sent flow_sent_part',
   'market/pool': 'pool pool_wallet delegation activation activation_float capital',
   'market/prices': 'price price_rule fee service aml_price aml_service',
   'market/orders': 'orders',
@@ -44,7 +44,8 @@ const TABLES: Record<string, string> = {
   'market/subscriptions': 'plan subscription subscription_supply subscription_use',
   'screening/checks':
     'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_review ' + 'aml_watch',
-  'screening/cases': 'aml_case aml_case_alert aml_case_entry aml_case_subject',
+  'screening/cases':
+    'aml_case aml_case_alert aml_case_entry aml_case_subject flow_pair flow_pair_progress',
   'health/books': 'books_check books_finding',
   'run/backups': 'backup',
   'health/monitoring': 'alert database_loss loosened_setting process',
@@ -100,6 +101,13 @@ const all = (await readSources('packages/service/src'))
 test('each table is written by the room that owns it', () => {
   const lines = wrong(all)
   assert.equal(lines.length, 0, `\n${lines.join('\n')}`)
+})
+
+test('the log of transfers is named in the statements of its home alone', async () => {
+  const naming = (await readSources('packages/service/src'))
+    .filter(({ path, code }) => !path.endsWith('.test.ts') && /\bflow_block\b/.test(code))
+    .map(({ path }) => path)
+  assert.deepEqual(naming, ['packages/service/src/screening/tracing/postgres_log.ts'])
 })
 
 test('no table is listed that nobody writes', () => {

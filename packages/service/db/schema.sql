@@ -1006,6 +1006,49 @@ create table flow_hub (
   constraint flow_hub_of_generation foreign key (generation) references flow_generation(number)
 );
 
+create table flow_import (
+  number integer generated always as identity not null,
+  source text not null,
+  file text not null,
+  sha256 text not null,
+  first_number bigint not null,
+  last_number bigint not null,
+  transfers bigint not null,
+  compared integer not null,
+  imported_at timestamptz not null,
+  imported_by text not null,
+  constraint flow_import_pkey primary key (number),
+  constraint flow_import_once unique (first_number),
+  constraint flow_import_in_order check (first_number <= last_number),
+  constraint flow_import_sha256 check (sha256 ~ '^[0-9a-f]{64}$')
+);
+
+create table flow_pair (
+  address bytea not null,
+  other bytea not null,
+  asset smallint not null,
+  received numeric(40,0) not null,
+  sent numeric(40,0) not null,
+  transfers bigint not null,
+  first_number bigint not null,
+  last_number bigint not null,
+  constraint flow_pair_pkey primary key (address, other, asset),
+  constraint flow_pair_in_order check (first_number <= last_number),
+  constraint flow_pair_lengths check (octet_length(address) = 20 and octet_length(other) = 20),
+  constraint flow_pair_not_negative check (received >= 0::numeric and sent >= 0::numeric and transfers > 0)
+);
+
+create table flow_pair_progress (
+  one boolean default true not null,
+  first_number bigint,
+  last_number bigint,
+  asked_at timestamptz not null,
+  asked_by text not null,
+  constraint flow_pair_progress_pkey primary key (one),
+  constraint flow_pair_progress_one check (one),
+  constraint flow_pair_progress_range check ((first_number is null) = (last_number is null))
+);
+
 create table flow_reach (
   number integer generated always as identity not null,
   first_number bigint not null,
@@ -2341,6 +2384,25 @@ AS $function$
     where supply.subscription_id = subscription and given.block_number < block
       and (taken.block_number is null or taken.block_number >= block))
 $function$;
+
+create view flow_log_ends as
+ select ( select flow_block.number
+           from flow_block
+          order by flow_block.number
+         limit 1) as first_number,
+    ( select flow_block."time"
+           from flow_block
+          order by flow_block.number
+         limit 1) as first_time,
+    ( select flow_block.number
+           from flow_block
+          order by flow_block.number desc
+         limit 1) as last_number;
+
+create view flow_log_time as
+ select number,
+    "time"
+   from flow_block;
 
 create view journal_root as
  select distinct on (day) day,

@@ -16,7 +16,7 @@ import { stateHash } from 'penstock-service/screening/flow/checkpoint.ts'
 import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
 import { packTransfers } from 'penstock-service/screening/flow/log.ts'
 import { backfill, setReach } from 'penstock-service/screening/tracing/backfill.ts'
-import { bareHex } from 'penstock-service/screening/tracing/flow_log.ts'
+import { bareHex } from 'penstock-service/screening/tracing/bare_addresses.ts'
 import {
   flowGenerations,
   type Generations,

@@ -1173,6 +1173,16 @@ export type Endpoints = {
         medium_from: number
         high_from: number
       } | null
+      /** The screened address as the other side of a transfer, for the Travel Rule: a hint, read
+       *  from the evidence; null: our own engine has not looked */
+      counterparty: {
+        address: string
+        /** service: holds assets of others; self_hosted: sends by itself, is on no list and does
+         *  not deal like a service; unknown */
+        kind: 'service' | 'self_hosted' | 'unknown' | (string & {})
+        name: string | null
+        category: string | null
+      } | null
     }
   }
   /** The addresses that are screened again whenever what is known changes */

@@ -50,7 +50,7 @@ export async function readSecretFile(file: string, holds: string): Promise<strin
 }
 
 /** Writes the file, readable by its owner only, in place of what was there. */
-export async function writeWhole(file: string, text: string): Promise<void> {
+export async function writeWhole(file: string, text: string | Uint8Array): Promise<void> {
   await rename(await writeBeside(file, text), file)
   await syncFolder(dirname(file))
 }
@@ -88,7 +88,7 @@ export async function writeOnce(file: string, text: string): Promise<void> {
   await syncFolder(dirname(file))
 }
 
-async function writeBeside(file: string, text: string): Promise<string> {
+async function writeBeside(file: string, text: string | Uint8Array): Promise<string> {
   const beside = `${file}.${randomBytes(6).toString('hex')}`
   const handle = await open(beside, 'wx', OWNER_ONLY)
   const written = handle.writeFile(text).then(() => handle.sync())

@@ -41,6 +41,7 @@ import { customerDataOperations, userDataOperations } from './people/personal.ts
 import { operatorOperations, sessionOperations, userOperations } from './people/users.ts'
 import { caseOperations } from './screening/cases.ts'
 import { checkOperations } from './screening/checks.ts'
+import { counterpartyOperations } from './screening/counterparties.ts'
 import { depositAddressOperations } from './screening/deposits.ts'
 import { entryOperations } from './screening/entries.ts'
 import { indexOperations } from './screening/index_reach.ts'
@@ -99,6 +100,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...listOperations,
   ...checkOperations,
   ...entryOperations,
+  ...counterpartyOperations,
   ...depositAddressOperations,
   ...reviewOperations,
   ...caseOperations,

@@ -7,6 +7,7 @@ import type { Needs as OfPapers } from '../people/users/papers.ts'
 import type { Common } from '../platform/wing.ts'
 import { openCasesStep, remindCasesStep } from './cases/case_opening.ts'
 import { caseKinds } from './cases/cases.ts'
+import { pairStep } from './cases/counterparties.ts'
 import { askProvidersStep, screenStep } from './checks/answering.ts'
 import { checkKinds } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
@@ -50,6 +51,7 @@ type Needs = Common &
 export const SCREENING_STEPS = {
   record: 'Records the transfers of confirmed blocks for the index',
   index: 'Computes where the value of each address came from',
+  pair_addresses: 'Reads of the log who dealt with whom, where that is kept',
   read_sent: 'Computes each night where the value that addresses sent went to',
   screen: 'Answers checks that our own engine answers alone',
   ask_providers: 'Answers checks that outside providers are asked about',
@@ -87,6 +89,7 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
       recordStep({ sql: steps_sql, node, tokens }),
       generations.step,
       sent.step,
+      pairStep({ sql: steps_sql }),
       screenStep(answering),
       askProvidersStep(answering),
       rescreenStep({ sql, clock, new_id, generations }),

@@ -201,17 +201,15 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
   // Of each process the last it said of itself, some seconds old.
   index_behind: ({ sql, now }) => sql`
     select null as since, format('the index of %s (%s) lacks %s blocks of the log', host, role,
-      newest.number - coalesce(known.block_number, newest.first_number - 1)) as what
-    from (select (select number from flow_block order by number desc limit 1) as number,
-        (select number from flow_block order by number limit 1) as first_number) as newest,
-      process as p left join lateral (
+      log.last_number - coalesce(known.block_number, log.first_number - 1)) as what
+    from flow_log_ends as log, process as p left join lateral (
         select (i ->> 'block_number')::bigint as block_number
         from jsonb_array_elements(p.report -> 'indexes') as i
         where (i ->> 'in_use')::boolean) as known on true
     where p.role in ('all', 'worker') and p.report ? 'indexes'
       and p.seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
       and p.started_at < ${now}::timestamptz - interval '1 minute'
-      and newest.number - coalesce(known.block_number, newest.first_number - 1)
+      and log.last_number - coalesce(known.block_number, log.first_number - 1)
         > ${INDEX_BLOCKS_MAX}::bigint
     order by host, id limit 1`,
   sent_old: ({ sql, now }) => sql`

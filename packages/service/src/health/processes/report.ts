@@ -5,6 +5,7 @@ import type { SigningTerms } from '../../chain/wallets/signing_terms.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { GuardedProvider } from '../../screening/providers/guard.ts'
 import type { IndexMemory } from '../../screening/tracing/generations.ts'
+import { transferLog } from '../../screening/tracing/postgres_log.ts'
 import { GONE_SECONDS } from '../monitoring/processes.ts'
 import type { NodeCounts, NodeTally } from './node_tally.ts'
 
@@ -101,8 +102,7 @@ export async function indexSizes(sql: Sql): Promise<{
       select coalesce(sum(octet_length(bytes)), 0)::bigint from flow_checkpoint_part as p
       where p.generation = c.generation and p.number = c.number) as bytes
     from flow_checkpoint as c order by c.generation desc, c.number desc`
-  const [sizes] = await sql<{ log_bytes: bigint; carried_bytes: bigint }>`
-    select pg_total_relation_size('flow_block') as log_bytes,
-      pg_total_relation_size('flow_carried') as carried_bytes`
-  return { memory, checkpoints, ...sizes! }
+  const [sizes] = await sql<{ carried_bytes: bigint }>`
+    select pg_total_relation_size('flow_carried') as carried_bytes`
+  return { memory, checkpoints, log_bytes: await transferLog(sql).bytes(), ...sizes! }
 }

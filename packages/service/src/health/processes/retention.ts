@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
     what: 'carried',
     kept_days: (WINDOWS_KEPT * DEFAULT_CARRIED_BLOCKS) / DAY_BLOCKS,
     oldest: (sql): Oldest => sql`
-      select b.time as at from flow_carried as c join flow_block as b on b.number = c.number
+      select b.time as at from flow_carried as c join flow_log_time as b on b.number = c.number
       where c.generation = (
         select max(number) from flow_generation where active_at is not null)
       order by c.number limit 1`,
@@ -98,7 +98,8 @@ const RULES: readonly Rule[] = [
   {
     what: 'transfers_on_chain',
     kept_days: undefined,
-    oldest: (sql): Oldest => sql`select time as at from flow_block order by number limit 1`,
+    oldest: (sql): Oldest =>
+      sql`select first_time as at from flow_log_ends where first_time is not null`,
   },
 ]
 

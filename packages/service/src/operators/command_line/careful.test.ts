@@ -31,7 +31,8 @@ const QUICK = `
   aml deny, aml watch, aml import-watches, aml unwatch, aml reviews decide
   aml cases open, aml cases assign, aml cases wait, aml cases escalate, aml cases set
   aml cases add, aml cases note, aml cases attach, aml cases close, aml cases reopen
-  aml backfill, aml rebuild
+  aml backfill, aml import-log, aml rebuild
+  aml keep-counterparties, aml forget-counterparties
   offers set, events set, alerts seen, customers note
   incidents post, incidents update, incidents close, status-page set`
 

@@ -60,14 +60,15 @@ const WORDS: Record<string, string> = {
   lists: 'list show update preview import revert make diff schedule',
   aml:
     'status show replay report state days changes allow deny withdraw entries ' +
+    'counterparties keep-counterparties forget-counterparties ' +
     'deposits revoke-deposit ' +
     'reviews/list reviews/show reviews/decide ' +
     'cases/list cases/show cases/open cases/assign cases/wait cases/escalate cases/set ' +
     'cases/add cases/note cases/attach cases/file cases/close cases/reopen ' +
-    'reports/check reports/case reports/verify ' +
+    'reports/check reports/case reports/bundle reports/verify ' +
     'watch unwatch ' +
     'import-watches watches ' +
-    'policy policies publish providers index backfill rebuild',
+    'policy policies try publish providers index backfill import-log rebuild',
   books: 'check findings roots compare',
   database: 'losses accept',
   migrate: '',
@@ -228,10 +229,13 @@ const RUN_ELSEWHERE = [
   'aml cases file',
   'aml reports check',
   'aml reports case',
+  'aml reports bundle',
   'aml reports verify',
   'aml import-watches',
+  'aml try',
   'aml publish',
   'aml backfill',
+  'aml import-log',
   'aml rebuild',
   'books compare',
   'migrate',

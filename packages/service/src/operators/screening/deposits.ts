@@ -3,8 +3,8 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
 import { address, Count, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
+import { addressOfBare, bareHex } from '../../screening/tracing/bare_addresses.ts'
 import { listDeposits, revokeDeposit } from '../../screening/tracing/deposit_addresses.ts'
-import { addressOfBare, bareHex } from '../../screening/tracing/flow_log.ts'
 import { change, LIMIT, limit, look } from '../table/operation.ts'
 
 const addressOf = (bare: string): string => addressOfBare(Buffer.from(bare, 'hex'))

@@ -11,17 +11,23 @@ import {
   ListOf,
   Moment,
   NOTHING,
+  OrNull,
+  optional,
   Text,
+  text,
   Whole,
   whole,
 } from '../../platform/wire/schemas.ts'
 import { screeningState } from '../../screening/engine/state.ts'
 import { backfill, setReach } from '../../screening/tracing/backfill.ts'
+import { importLog } from '../../screening/tracing/import_log.ts'
 import { look, undertaking } from '../table/operation.ts'
 import { tellBlocks } from '../table/progress.ts'
 
 const FOLLOWS =
   'The running service computes the next generation of the index beside the one in use.'
+const NOT_THERE =
+  'The index begins where it did: the log does not reach down further than it, or not to --from.'
 const Reach = { first_number: Count, reach: Count }
 type Reach = { first_number: number; reach: number }
 
@@ -87,6 +93,50 @@ export const indexOperations = [
       )
       await record(reached(made))
       return { value: made, note: FOLLOWS }
+    },
+  }),
+  undertaking({
+    path: '/operator/aml/import-log',
+    role: 'admin',
+    summary: 'bring the past of the chain from files into the log, checked against a node',
+    description:
+      'Files are Parquet (.parquet), CSV or JSON by lines (.csv, .ndjson, .jsonl, also .gz), one ' +
+      'row for each transfer in the order of the chain, without gaps: block, time, tx, index, ' +
+      'asset, from, to, amount. All are read before anything is written, and whatever is odd is ' +
+      'refused with file and row; some blocks are compared with the node. What was broken off ' +
+      'goes on where it stopped. docs/customers/aml.md has the columns.',
+    body: Type.Object({
+      source: text('NAME', 'where the files are from: the evidence of answers names it'),
+      from: optional(
+        whole('HEIGHT', 'have the index computed from here on, once the log reaches down to it'),
+      ),
+      files: Type.Array(text('FILE', 'the files, in any order'), { minItems: 1 }),
+    }),
+    reply: Type.Object({
+      files: Count,
+      known: Count,
+      blocks: Count,
+      transfers: Count,
+      passed_over: Count,
+      compared: Count,
+      first_number: Count,
+      reach: OrNull(Count),
+    }),
+    cli: { operands: ['files'], node: 'solid' },
+    async handle({ sql, clock, by, body, record, random, progress, ...needs }) {
+      const node = needs.chain()?.node
+      if (!node) throw misuse('aml import-log: --node-url is missing.')
+      const { files, source, from: from_number } = body
+      const wanted = { files, source, from_number, made_by: by, made_at: clock.now() }
+      const tell = (what: string, done: number, all: number | undefined) =>
+        progress({ what, done, whole: all, unit: 'blocks' })
+      const importing = { sql, node, tokens: new Set([USDT]), random }
+      const made = await importLog(importing, wanted, tell).finally(() => progress())
+      await record(async () => ({
+        result: undefined,
+        actions: [{ subject: 'index', before: null, after: { source, ...made } }],
+      }))
+      return { value: made, note: made.reach === null ? NOT_THERE : FOLLOWS }
     },
   }),
   undertaking({

@@ -132,7 +132,7 @@ export type Terminal = {
   /** Undefined: there is no such file. */
   findFile(name: string): Promise<string | undefined>
   /** Readable by its owner only, in place of what was there. */
-  writeFile(name: string, text: string): Promise<void>
+  writeFile(name: string, text: string | Uint8Array): Promise<void>
   /** At the end of what was there. */
   appendFile(name: string, text: string): Promise<void>
   openFile(name: string): Promise<Upload>

@@ -14,8 +14,8 @@ import type { Outcome } from '../engine/scoring.ts'
 import { ENGINE, ENGINES_BEFORE, screenAddress, screenTransaction } from '../engine/screening.ts'
 import { stateHash } from '../flow/checkpoint.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
-import { blocksAfter } from '../tracing/flow_log.ts'
 import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
+import { transferLog } from '../tracing/postgres_log.ts'
 import { readSentThen, type SentIndex } from '../tracing/sent.ts'
 import type { Check } from './checks.ts'
 import { CHECK_COLUMNS } from './forms.ts'
@@ -112,7 +112,7 @@ async function basisOf(
   const generation = await describeGeneration(sql, check.generation!)
   const window = { first: Math.max(how.since, generation.first_block), last }
   const anew = await isShort(sql, window)
-  if (!anew && !(await isNoted(sql, generation, window)))
+  if (!anew && !(await transferLog(sql).isNoted(generation.carried, window)))
     throw refusal(
       `It is not kept any more what transfers carried under the labels of check ${check.id}.`,
     )
@@ -153,7 +153,7 @@ async function applyUntil(
   const { first, last, progress, carried } = how
   for (;;) {
     const after = Math.max(index.block_number, first_block - 1)
-    const blocks = await blocksAfter(sql, after, { limit: PORTION, until: last, base })
+    const blocks = await transferLog(sql).after(after, { limit: PORTION, until: last, base })
     const newest = blocks.at(-1)
     if (!newest) return
     for (const block of blocks) {
@@ -188,7 +188,7 @@ export async function stateAt(
   progress: (block: number, last: number) => void = () => {},
 ): Promise<State> {
   const [used] = await sql<{ number: number; newest: bigint | null }>`
-    select number, (select number from flow_block order by number desc limit 1) as newest
+    select number, (select last_number from flow_log_ends) as newest
     from flow_generation where active_at is not null order by number desc limit 1`
   if (used?.newest == null) throw refusal('There is no index yet: start the service first.')
   const newest = Number(used.newest)
@@ -217,29 +217,5 @@ export async function stateAt(
 
 type Window = { first: number; last: number }
 
-async function isShort(sql: Sql, { first, last }: Window): Promise<boolean> {
-  const [row] = await sql<{ transfers: bigint | null }>`
-    select (select first_sequence from flow_block where number <= ${last} order by number desc
-      limit 1)
-      - (select first_sequence from flow_block where number >= ${first} order by number
-        limit 1) as transfers`
-  return (row?.transfers ?? 0n) <= CARRIED_ANEW_MAX
-}
-
-/** Whether it is written down for a generation what all transfers of these blocks carried. */
-async function isNoted(
-  sql: Sql,
-  { carried }: Generation,
-  { first, last }: Window,
-): Promise<boolean> {
-  const missing = await sql`
-    select 1 from flow_block as b
-    where number between ${first} and ${last} and octet_length(transfers) > 0 and not exists (
-      select 1
-      from unnest(${carried.map((one) => one.generation)}::integer[],
-                  ${carried.map((one) => one.until)}::bigint[]) as k (generation, until)
-      join flow_carried as c on c.generation = k.generation and c.number = b.number
-      where b.number <= k.until)
-    limit 1`
-  return missing.length === 0
-}
+const isShort = async (sql: Sql, { first, last }: Window): Promise<boolean> =>
+  (await transferLog(sql).between(first, last)) <= CARRIED_ANEW_MAX

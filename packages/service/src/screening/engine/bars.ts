@@ -8,6 +8,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { type Entry, entriesFor } from '../labels/entries.ts'
 import type { LabelEntry } from '../labels/label_sets.ts'
+import { transferLog } from '../tracing/postgres_log.ts'
 import type { Fact } from './evidence.ts'
 import { type IssuerWord, onThisNetwork } from './issuers.ts'
 
@@ -121,9 +122,9 @@ async function readFrozen(sql: Sql | Tx, addresses: readonly Address[]): Promise
     token: string
     block: bigint
   }>`
-    select log.first_block, log.last_block, f.address, f.token, f.number as block
-    from (select (select number from flow_block order by number limit 1) as first_block,
-      (select number from flow_block order by number desc limit 1) as last_block) as log
+    select log.first_number as first_block, log.last_number as last_block, f.address, f.token,
+      f.number as block
+    from flow_log_ends as log
     left join flow_freeze as f on f.address = any(${addresses}) and f.frozen
     order by f.address, f.token`
   const { first_block, last_block } = rows[0]!
@@ -139,13 +140,9 @@ async function frozenThen(
   address: Address,
   { first_block, last_block }: Pick<Bars, 'first_block' | 'last_block'>,
 ): Promise<Freeze[]> {
-  const words = await sql<Freeze & { frozen: boolean }>`
-    select distinct on (f ->> 0) f ->> 0 as token, (f ->> 2)::boolean as frozen, b.number as block
-    from flow_block as b cross join lateral jsonb_array_elements(b.freezes) with ordinality
-      as e (f, i)
-    where b.number between ${first_block} and ${last_block} and b.freezes <> '[]'
-      and f ->> 1 = ${address}
-    order by f ->> 0, b.number desc, i desc`
+  if (first_block === null || last_block === null) return []
+  const range = { first: first_block, last: last_block }
+  const words = await transferLog(sql).freezeWords(address, range)
   return words.flatMap(({ frozen, ...freeze }) => (frozen ? freeze : []))
 }
 

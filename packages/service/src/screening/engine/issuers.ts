@@ -9,7 +9,7 @@ import { BoundedMap } from '../../chain/receivers/bounded_map.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { errorText, Outage } from '../../lib/fault.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import { bareHex } from '../tracing/flow_log.ts'
+import { bareHex } from '../tracing/bare_addresses.ts'
 
 /** `no_list`: the contract has no such function, and so no freeze list. */
 export type IssuerWord = 'frozen' | 'not_frozen' | 'no_list' | 'not_asked'

@@ -11,7 +11,7 @@ import type { Generations } from '../tracing/generations.ts'
 import { pathsBack, type Transfer } from '../tracing/paths.ts'
 import { assetOf, type Basis, moneyOf, mostImportant, type Source } from './findings.ts'
 import { currentPolicy, type Policy } from './policy.ts'
-import { type Outcome, printUsd, publishedShares, scoreOf } from './scoring.ts'
+import { noExposure, type Outcome, printUsd, publishedShares, readUsd, scoreOf } from './scoring.ts'
 
 /** A transfer to an address of the house. `asset`: TRX, or the contract of a token. */
 export type Money = {
@@ -163,6 +163,29 @@ function readingOf(basis: Basis, transfer: Transfer, entries: readonly Entry[]):
       category === null ? rule : `${rule} ${category}`,
     ),
   }
+}
+
+/** The level that money has under another policy than the one it was read under, from what the
+ *  reading says: in cents, and its sender's own label as if it were beyond doubt. */
+export function levelOfReading(
+  policy: Policy,
+  { factors, floors }: Pick<MoneyReading, 'factors' | 'floors'>,
+): Outcome['level'] {
+  const exposure = noExposure()
+  for (const { category, usd, direct_usd } of factors) {
+    const k = categoryNumber(category)!
+    exposure.amounts[k] = readUsd(usd)
+    exposure.direct[k] = readUsd(direct_usd)
+  }
+  const own = floors.find((floor) => floor.startsWith('own_label '))?.split(' ')[1]
+  return scoreOf(policy, {
+    exposure,
+    own: own ? { category: categoryNumber(own)!, confidence: policy.full_confidence } : undefined,
+    by_transfer: true,
+    destinations: undefined,
+    blacklisted_by: [],
+    allowed: false,
+  }).level
 }
 
 const sum = (amounts: readonly bigint[]) => amounts.reduce((a, b) => a + b, 0n)

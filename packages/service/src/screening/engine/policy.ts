@@ -288,7 +288,8 @@ export async function beginWithNewest(sql: Sql, clock: Clock): Promise<boolean> 
   return sql.begin(async (tx) => {
     await tx`lock table policy in exclusive mode`
     const [used] = await tx`
-      select where exists (select from policy) or exists (select from flow_block)
+      select where exists (select from policy) or exists (
+          select from flow_log_ends where last_number is not null)
         or exists (select from aml_check)`
     if (used) return false
     const version = SHIPPED_POLICY.version + 1
@@ -308,6 +309,14 @@ export function policyReader({ sql, clock }: { sql: Sql; clock: Clock }): () => 
   return recently(FRESH_MS, { clock, read: () => currentPolicy(sql) })
 }
 
+/** A policy as it could be published. Throws Refused when it is not whole, or has something that a
+ *  policy does not have. */
+export function judgedPolicy(body: unknown, version: number): Policy {
+  const policy = requirePolicy(body, version)
+  requireNothingOdd(policy)
+  return policy
+}
+
 /** Publishes a policy: checks made from now on follow it. Returns its version. Throws Refused
  *  when it is not whole, or has something that a policy does not have. */
 export async function publishPolicy(
@@ -317,8 +326,7 @@ export async function publishPolicy(
   await tx`lock table policy in exclusive mode`
   const current = await currentPolicy(tx)
   const version = current.version + 1
-  const policy = requirePolicy(wanted.body, version)
-  requireNothingOdd(policy)
+  const policy = judgedPolicy(wanted.body, version)
   await tx`
     insert into policy (version, body, published_at, published_by)
     values (${version}, ${JSON.stringify(policy)}, ${wanted.published_at}, ${wanted.published_by})`

@@ -23,6 +23,12 @@ export function printUsd(value: bigint): string {
   return `${cents / 100n}.${(cents % 100n).toString().padStart(2, '0')}`
 }
 
+/** Dollars and cents as value. */
+export function readUsd(usd: string): bigint {
+  const [dollars = '0', cents = '0'] = usd.split('.')
+  return (BigInt(dollars) * 100n + BigInt(cents.padEnd(2, '0'))) * (VALUE_PER_USD / 100n)
+}
+
 /** Value by category, and how much of it came from terminals directly. */
 export type Exposure = { amounts: bigint[]; direct: bigint[] }
 

@@ -5,6 +5,7 @@ import { CATEGORIES } from '../flow/categories.ts'
 import { isTerminal } from '../flow/labels.ts'
 import type { Entry } from '../labels/entries.ts'
 import type { LabelEntry, LoadedList } from '../labels/label_sets.ts'
+import type { ImportSource } from '../tracing/imports.ts'
 import type { Transfer } from '../tracing/paths.ts'
 import { type Bars, barReasons, barsFact, notAsked } from './bars.ts'
 import { canonical, type Fact } from './evidence.ts'
@@ -114,6 +115,8 @@ function basisFacts(basis: Basis, findings: Findings): Record<string, Fact> {
       last_block_time: Number.isFinite(time_ms) ? new Date(time_ms).toISOString() : null,
       carried_since: String(Math.max(0, since)),
       hubs: String(generation.hubs),
+      // Answers from before history could be imported have no such word.
+      ...(generation.imported.length > 0 && { imported: generation.imported.map(importedFact) }),
     },
     label_set: String(generation.label_set),
     lists: generation.lists.map(listFact),
@@ -167,6 +170,14 @@ const questionFact = ({ type, network, address, hash, direction, created_at }: Q
   hash,
   direction,
   at: created_at.toISOString(),
+})
+
+const importedFact = ({ source, first_block, last_block, files, sha256 }: ImportSource): Fact => ({
+  source,
+  first_block: String(first_block),
+  last_block: String(last_block),
+  files: String(files),
+  sha256,
 })
 
 const listFact = ({ list, title, sha256, entries, loaded_at }: LoadedList): Fact => ({

@@ -17,10 +17,10 @@ export async function screeningState(sql: Sql | Tx) {
       select number, first_number from flow_generation where active_at is not null
         order by number desc limit 1) as g on true`
   const [log] = await sql<{ last_block: bigint | null; behind: bigint | null; hubs: bigint }>`
-    select (select number from flow_block order by number desc limit 1) as last_block,
-      (select confirmed_number from chain) - (select number from flow_block order by number desc
-        limit 1) as behind,
-      (select count(*) from flow_hub where generation = ${row!.generation}) as hubs`
+    select last_number as last_block,
+      (select confirmed_number from chain) - last_number as behind,
+      (select count(*) from flow_hub where generation = ${row!.generation}) as hubs
+    from flow_log_ends`
   const lists = (await listStates(sql)).filter(({ entries }) => entries !== null)
   const { name, version } = await currentPolicy(sql)
   return {

@@ -22,10 +22,12 @@ import {
 } from '../../platform/wire/endpoint.ts'
 import { EXAMPLE } from '../../platform/wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../../platform/wire/paging.ts'
+import { word } from '../../platform/wire/schemas.ts'
 import { CHECK_STATES, findCheck } from '../checks/checks.ts'
 import { CheckForm, printCheck } from '../checks/forms.ts'
 import { checkHistory, supersedingCheck } from '../checks/history.ts'
 import { type CheckPlacement, checkPrices, type NewCheck } from '../checks/placing.ts'
+import { COUNTERPARTIES, counterpartyIn } from '../engine/counterparty.ts'
 import { readEvidence } from '../engine/evidence.ts'
 import { NETWORKS } from '../engine/networks.ts'
 import { currentPolicy } from '../engine/policy.ts'
@@ -257,6 +259,27 @@ const history = ({ sql }: Needs): Endpoint =>
     },
   })
 
+const CounterpartyForm = Type.Union(
+  [
+    Type.Object({
+      address: Type.String(),
+      kind: word(COUNTERPARTIES, {
+        description:
+          'service: holds assets of others; self_hosted: sends by itself, is on no list and does ' +
+          'not deal like a service; unknown',
+      }),
+      name: Type.Union([Type.String(), Type.Null()]),
+      category: Type.Union([Type.String(), Type.Null()]),
+    }),
+    Type.Null(),
+  ],
+  {
+    description:
+      'The screened address as the other side of a transfer, for the Travel Rule: a hint, read ' +
+      'from the evidence; null: our own engine has not looked',
+  },
+)
+
 const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
   endpoint({
     path: '/v1/aml-check/report',
@@ -286,6 +309,7 @@ const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
         [Type.Object({ medium_from: Type.Number(), high_from: Type.Number() }), Type.Null()],
         { description: 'The scores from which the risk is medium, and high; null: not kept' },
       ),
+      counterparty: CounterpartyForm,
     }),
     faults: [
       refuses(InvalidParams, '`id` is missing or is not text', 'id'),
@@ -304,6 +328,7 @@ const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
         supersedes: found.supersedes,
         superseded_by: await supersedingCheck(sql, id),
         levels: (await readLevels(sql, evidence)) ?? null,
+        counterparty: counterpartyIn(evidence.canonical) ?? null,
       }
     },
   })

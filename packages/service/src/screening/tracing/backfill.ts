@@ -7,9 +7,10 @@ import type { Address } from 'penstock-tron/address.ts'
 import { contentsOf, type ReadBlock } from '../../chain/follow/contents.ts'
 import type { Node } from '../../chain/node/node.ts'
 import { Outage, refusal } from '../../lib/fault.ts'
-import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Sql } from '../../platform/database/sql.ts'
 import { assetsOf, recordEarlier, supplyOf } from './flow_log.ts'
 import { newestInput } from './generations.ts'
+import { transferLog } from './postgres_log.ts'
 
 export type Needs = { sql: Sql; node: Node; tokens: ReadonlySet<Address> }
 
@@ -38,7 +39,7 @@ export async function backfill(
   for (const token of tokens) supplies.set(token, await supplyOf(node, token))
   let blocks = 0
   for (;;) {
-    const lowest = await lowestBlock(sql)
+    const lowest = await transferLog(sql).first()
     if (!lowest) throw refusal('Nothing is in the log yet: start the service first.')
     progress(lowest.number, wanted.from_number)
     if (lowest.number <= wanted.from_number) break
@@ -47,7 +48,7 @@ export async function backfill(
     blocks += earlier.length
     await sql.begin(async (tx) => {
       await tx`lock table flow_reach in exclusive mode`
-      const now = await lowestBlock(tx)
+      const now = await transferLog(tx).first()
       // Another run was here meanwhile.
       if (now?.number !== lowest.number) return
       await recordEarlier(tx, earlier, { assets, supplies })
@@ -65,14 +66,6 @@ async function requireEarlier(sql: Sql, from_number: number): Promise<void> {
 }
 
 type LowestBlock = { number: number; id: string }
-
-async function lowestBlock(sql: Sql | Tx): Promise<LowestBlock | undefined> {
-  const [row] = await sql<{
-    number: bigint
-    id: string
-  }>`select number, id from flow_block order by number limit 1`
-  return row && { number: Number(row.number), id: row.id }
-}
 
 /** The blocks from `first` to the one below the lowest. */
 async function readEarlier({ node, tokens }: Needs, first: number, lowest: LowestBlock) {
@@ -102,8 +95,8 @@ export async function setReach(
   const { from_number, made_by, made_at, reason } = wanted
   const [row] = await sql<{ number: number; first_number: bigint }>`
     insert into flow_reach (first_number, made_at, made_by, reason)
-    select greatest(${from_number}, (select number from flow_block order by number
-      limit 1)), ${made_at}, ${made_by}, ${reason}
+    select greatest(${from_number}, (select first_number from flow_log_ends)), ${made_at},
+      ${made_by}, ${reason}
     returning number, first_number`
   return { first_number: Number(row!.first_number), reach: row!.number }
 }

@@ -19,19 +19,14 @@ import type { Label } from '../flow/labels.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import { diffSets, type LoadedList, listsOfSet } from '../labels/label_sets.ts'
 import { type LabelRow, labelsOfSet } from '../labels/list_storage.ts'
+import { bareAddress, bareHex } from './bare_addresses.ts'
 import { depositLabels, depositsOf, takeOverDeposits } from './deposit_addresses.ts'
-import {
-  type Asset,
-  bareAddress,
-  bareHex,
-  baseOf,
-  blocksAfter,
-  type CarriedRange,
-  type RecordedBlock,
-  readAssets,
-} from './flow_log.ts'
+import { type Asset, baseOf, readAssets } from './flow_log.ts'
 import { findHubs, hubLabels, hubsOf, storeHubs } from './hubs.ts'
+import { type ImportSource, importedFrom } from './imports.ts'
 import { type TransferReader, transferReader } from './paths.ts'
+import { transferLog } from './postgres_log.ts'
+import type { CarriedRange, RecordedBlock } from './transfer_log.ts'
 
 export type Needs = {
   sql: Sql
@@ -65,6 +60,8 @@ export type Generation = {
   transfers: TransferReader
   /** The id of the last block applied; undefined before the first. */
   block_id: string | undefined
+  /** Which of its history came from files. */
+  imported: readonly ImportSource[]
   /** The block it is computed from on, and what its transfers are numbered from. */
   first_block: number
   base: bigint
@@ -190,7 +187,7 @@ async function usedBefore(sql: Sql): Promise<number | undefined> {
 const dueFor = (sql: WriteFragment, current: Generation | undefined, has_more: boolean) => sql`
   select where ${has_more}::boolean
   union all
-  select from flow_block where number > ${current ? lastApplied(current) : -1}
+  select from flow_log_ends where last_number > ${current ? lastApplied(current) : -1}::bigint
   union all
   select where not exists (
     select from flow_generation where number = ${current?.number ?? null}
@@ -249,7 +246,7 @@ export async function newestInput(sql: Sql): Promise<Input | undefined> {
         index_rules_in_force() as rules,
         coalesce((select first_number from flow_reach order by number desc limit 1),
                  (select first_number from flow_generation order by number desc limit 1),
-                 (select number from flow_block order by number limit 1)) as first_number
+                 (select first_number from flow_log_ends)) as first_number
     )
     select w.*, g.number as generation
     from wanted as w left join flow_generation as g on g.label_set = w.label_set
@@ -297,7 +294,7 @@ async function advance({ sql, carried_blocks }: Needs, generation: Generation): 
   const { index, base, unsaved } = generation
   const left = await saveCarried(sql, generation)
   const after = lastApplied(generation)
-  const blocks = await blocksAfter(sql, after, { limit: PORTION, base })
+  const blocks = await transferLog(sql).after(after, { limit: PORTION, base })
   const last = blocks.at(-1)
   if (!last) return left
   const newest = blocks.length < PORTION ? last.number : await newestRecorded(sql)
@@ -345,9 +342,7 @@ type GenerationStart = AsyncGenerator<undefined, Generation>
 
 /** The number of the newest block of the log; 0 while there is none. */
 async function newestRecorded(sql: Sql): Promise<number> {
-  const [newest] = await sql<{ number: bigint }>`
-    select number from flow_block order by number desc limit 1`
-  return Number(newest?.number ?? 0)
+  return (await transferLog(sql).last())?.number ?? 0
 }
 
 /** Begins a generation: from its own newest checkpoint, or from what the generation in use and this
@@ -385,7 +380,7 @@ export async function describeGeneration(sql: Sql, number: number): Promise<Gene
 }
 
 type Basis = Pick<Generation, 'number' | 'label_set' | 'rules' | 'lists' | 'first_block' | 'base'> &
-  Pick<Generation, 'assets' | 'carried' | 'hubs'> & { derived: readonly Label[] }
+  Pick<Generation, 'assets' | 'carried' | 'hubs' | 'imported'> & { derived: readonly Label[] }
 
 /** What is written down of a generation. */
 async function readBasis(sql: Sql, number: number): Promise<Basis> {
@@ -404,6 +399,7 @@ async function readBasis(sql: Sql, number: number): Promise<Basis> {
     derived: [...hubLabels(hubs, rules), ...depositLabels(await depositsOf(sql, number))],
     lists: await listsOfSet(sql, label_set),
     base: await baseOf(sql, first_block),
+    imported: await importedFrom(sql, first_block),
     assets: await readAssets(sql),
     carried: await carriedRanges(sql, [number]),
   }
@@ -591,9 +587,7 @@ async function* restoringNewest(
     try {
       const parts = readParts(sql, generation, Number(number))
       const index = yield* readingCheckpoint(labels, parts, rules)
-      const [block] = await sql<{
-        id: string
-      }>`select id from flow_block where number = ${index.block_number}`
+      const block = await transferLog(sql).block(index.block_number)
       return { index, block_id: block?.id }
     } catch (thrown) {
       if (!(thrown instanceof BrokenCheckpoint)) throw thrown

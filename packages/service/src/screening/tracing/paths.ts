@@ -5,13 +5,9 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { type CarriedPart, countTransfers, readCarried, transferAt } from '../flow/log.ts'
-import {
-  addressOfBare,
-  blocksOfTransfers,
-  type CarriedRange,
-  type RecordedBlock,
-  recordedBlocks,
-} from './flow_log.ts'
+import { addressOfBare } from './bare_addresses.ts'
+import { transferLog } from './postgres_log.ts'
+import type { CarriedRange, RecordedBlock } from './transfer_log.ts'
 
 /** A transfer of the log, in words. */
 export type Transfer = {
@@ -64,7 +60,7 @@ export function transferReader(
     if (unknown.length === 0) return
     // Looked at first: what is written down while we ask is not here any more afterwards.
     const recent = new Map(unsaved)
-    for (const block of await blocksOfTransfers(sql, unknown, generation)) {
+    for (const block of await transferLog(sql).ofTransfers(unknown, generation)) {
       const read = transfersOf(block, recent.get(block.number) ?? block.carried)
       const count = countTransfers(block.transfers)
       for (const sequence of unknown) {
@@ -80,7 +76,7 @@ export function transferReader(
     // Looked at first: what is written down while we ask is not here any more afterwards.
     const recent = new Map(numbers.map((number) => [number, unsaved.get(number)]))
     const found = new Map<string, Transfer[]>()
-    for (const block of await recordedBlocks(sql, numbers, generation)) {
+    for (const block of await transferLog(sql).at(numbers, generation)) {
       const read = transfersOf(block, recent.get(block.number) ?? block.carried)
       for (let i = 0; i < countTransfers(block.transfers); i++) {
         const id = idOf(block, i)

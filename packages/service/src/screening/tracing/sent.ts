@@ -15,9 +15,11 @@ import { LabelTable } from '../flow/label_table.ts'
 import { applyBlock, countTransfers } from '../flow/log.ts'
 import { type ReadingStart, reversedBlock, reversedLabels } from '../flow/reversed.ts'
 import { namedLabels } from '../labels/label_sets.ts'
+import { addressOfBare, bareAddress, bareHex } from './bare_addresses.ts'
 import { depositsOf, SweepTally, storeFound } from './deposit_addresses.ts'
-import { type Asset, addressOfBare, bareAddress, bareHex, blocksBefore } from './flow_log.ts'
+import type { Asset } from './flow_log.ts'
 import { describeGeneration, type Generation, type Generations } from './generations.ts'
+import { transferLog } from './postgres_log.ts'
 
 /** The result of a reading: a flow index in which senders and receivers are each other, and the
  *  time of the block from which it was read back. */
@@ -170,7 +172,8 @@ async function startAt(
   height: number,
   { first_block, base }: Pick<Generation, 'first_block' | 'base'>,
 ): Promise<ReadingStart | undefined> {
-  const [block] = await blocksBefore(sql, height + 1, { limit: 1, from: first_block, base })
+  const last = { limit: 1, from: first_block, base }
+  const [block] = await transferLog(sql).before(height + 1, last)
   if (!block) return undefined
   const count = countTransfers(block.transfers)
   return {
@@ -187,7 +190,7 @@ async function readOn(
 ): Promise<boolean> {
   const { of, start, index, tally } = reading
   const { first_block: from, base } = of
-  const blocks = await blocksBefore(sql, reading.before, { limit: PORTION, from, base })
+  const blocks = await transferLog(sql).before(reading.before, { limit: PORTION, from, base })
   for (const block of blocks) {
     applyBlock(index, reversedBlock(block, start))
     tally?.note(block.transfers)
