@@ -1,4 +1,4 @@
-// What subscriptions have been supplied with, and when all of it is back: on rows written by hand.
+// Supplies of subscriptions, and when all of them are back: on rows written by hand.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -45,7 +45,7 @@ class Desk {
     return actions.length
   }
 
-  /** What became of it: made, made before, proposed, or proposed before. */
+  /** The outcome: made, made before, proposed, or proposed before. */
   async correct(id: string, wish: Wish = {}): Promise<string> {
     const { customer_id = 'anna', sun = 100n, minute = 0, invoice_number = null } = wish
     const by = { made_at: at(minute), made_by: 'olga', reason: 'why' }

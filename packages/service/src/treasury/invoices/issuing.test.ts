@@ -376,7 +376,7 @@ test('the month that waits for its invoice is the first with a charge, or one ba
   const { sql, customer_id } = ledger
   const month = (who = customer_id) => sql.begin((tx) => monthToInvoice(tx, who))
   const account = customerAccount(customer_id)
-  // What goes elsewhere than to revenue is no charge: a deposit has come, something is taken.
+  // Money that goes elsewhere than to revenue is no charge: a deposit, or something that is taken.
   const taken = { debit: account, credit: WORLD, amount_sun: 1n, made_at: after(-DAY_MS) }
   await sql.begin((tx) => moveAll(tx, [{ id: 'taken', ...taken }]))
   const of_house = { debit: WORLD, credit: REVENUE, amount_sun: 9n, made_at: after(-DAY_MS) }
