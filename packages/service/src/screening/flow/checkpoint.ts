@@ -303,15 +303,18 @@ function readInto(index: FlowIndex, input: Input): void {
 
 /** What the hash is taken over, piece by piece. */
 function* canonicalState(index: FlowIndex): Generator<string> {
-  for (const slot of slotsInOrder(index)) {
-    const { sent, portions } = readSlot(index, slot)
-    const words = portions.map(
-      ({ category, held, received, direct, destination }) =>
-        ` ${category}:${held}:${received}:${direct}:${destination}`,
-    )
-    const asset = index.memory.slots[slot * SLOT + ASSET]! & 255
-    yield `${asset} ${addressOfSlot(index, slot).toString('hex')} ${sent}${words.join('')}\n`
-  }
+  for (const slot of slotsInOrder(index)) yield canonicalSlot(index, slot)
+}
+
+/** The whole numbers of a slot, in words. */
+export function canonicalSlot(index: FlowIndex, slot: number): string {
+  const { sent, portions } = readSlot(index, slot)
+  const words = portions.map(
+    ({ category, held, received, direct, destination }) =>
+      ` ${category}:${held}:${received}:${direct}:${destination}`,
+  )
+  const asset = index.memory.slots[slot * SLOT + ASSET]! & 255
+  return `${asset} ${addressOfSlot(index, slot).toString('hex')} ${sent}${words.join('')}\n`
 }
 
 /** SHA-256 over the whole numbers of the state, in hexadecimal. */

@@ -46,6 +46,18 @@ export class Counterparties {
       yield { slot, others: set === 'many' ? undefined : set.pairs() }
   }
 
+  /** With whom a slot has dealt, if that is counted. */
+  of(slot: number): { others: Others } | undefined {
+    const set = this.sets.get(slot)
+    return set && { others: set === 'many' ? undefined : set.pairs() }
+  }
+
+  drop(slot: number): void {
+    const set = this.sets.get(slot)
+    if (set instanceof PairSet) this.bytes_used -= set.bytes
+    this.sets.delete(slot)
+  }
+
   get size(): number {
     return this.sets.size
   }

@@ -191,6 +191,25 @@ export class FlowIndex {
     for (const address of changed) this.relabel(address)
   }
 
+  /** Addresses whose labels change by their own times until an instant. */
+  *changing(until_ms: number): Generator<string> {
+    for (let next = this.agenda_done; next < this.agenda.length; next++) {
+      const { at_ms, address } = this.agenda[next]!
+      if (at_ms > until_ms) break
+      yield address
+    }
+  }
+
+  /** One more than the highest asset that moved. */
+  get asset_count(): number {
+    return this.assets
+  }
+
+  /** Says so of a state whose slots are not all here. */
+  expectAssets(count: number): void {
+    this.assets = Math.max(this.assets, count)
+  }
+
   private noteFreeze({ token, address, frozen }: Freeze, at_ms: number): void {
     const open = this.freezes.find(
       (one) =>
@@ -283,9 +302,9 @@ export class FlowIndex {
    *  none. */
   slot(asset: number, words: Uint32Array, at = 0): number {
     const { memory } = this
-    const count = memory.slot_count
+    const { made } = memory
     const slot = memory.findOrMake(asset, words, at)
-    if (memory.slot_count > count) {
+    if (memory.made > made) {
       if (asset >= this.assets) this.assets = asset + 1
       const labelled = memory.find(LABEL_ASSET, words, at)
       if (labelled >= 0)

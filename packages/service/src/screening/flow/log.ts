@@ -61,7 +61,7 @@ export function transferAt(bytes: Uint8Array, i: number): LoggedTransfer {
 
 /** The bytes as words. Words of this machine are those of the log: every platform that runs this
  *  has the lower byte first. */
-function wordsOf(bytes: Uint8Array): Uint32Array {
+export function wordsOf(bytes: Uint8Array): Uint32Array {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice()
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4)
 }

@@ -103,7 +103,10 @@ function capacityFor(count: number): number {
 export class Memory {
   slots: Uint32Array
   slot_doubles: Float64Array
+  /** Slots that were ever in use at once: their numbers are below. */
   slot_count = 0
+  /** How many were made, dropped ones included. */
+  made = 0
   /** For each slot VISITS fractions; empty where nobody asks what is new. */
   visits: Float32Array
   readonly pages: Page[]
@@ -111,6 +114,8 @@ export class Memory {
   readonly big: Map<number, bigint[]> = new Map()
   /** How many 2^53 sums have given away. */
   private readonly wide: Map<number, number> = new Map()
+  /** Slots that were dropped, to be used again. */
+  private readonly dropped: number[] = []
   /** The first cell that was never given out, and how many are in use. */
   private cell_end = 0
   private cells_given = 0
@@ -142,8 +147,23 @@ export class Memory {
 
   /** Bytes in use by the slots, their cells and the table that finds them. */
   get bytes_used(): number {
-    const visits = this.visits.length > 0 ? this.slot_count * VISITS * 4 : 0
-    return this.slot_count * SLOT * 4 + visits + this.cells_given * CELL * 8 + this.table.byteLength
+    const count = this.slots_used
+    const visits = this.visits.length > 0 ? count * VISITS * 4 : 0
+    return count * SLOT * 4 + visits + this.cells_given * CELL * 8 + this.table.byteLength
+  }
+
+  /** Slots that hold an address. */
+  get slots_used(): number {
+    return this.slot_count - this.dropped.length
+  }
+
+  /** Cells of pages, whether a slot has them or not. */
+  get cells_taken(): number {
+    return this.cell_end
+  }
+
+  get cells_used(): number {
+    return this.cells_given
   }
 
   /** The slot of an address (five words from `at`), or -1. */
@@ -194,16 +214,52 @@ export class Memory {
   }
 
   private make(asset: number, words: Uint32Array, where: { at: number; place: number }): number {
-    const slot = this.slot_count
+    const slot = this.dropped.pop() ?? this.slot_count
     if (slot >= SLOTS_MAX) throw new RangeError('more slots than an index can have')
     if ((slot + 1) * SLOT > this.slots.length) this.widenSlots()
     for (let i = 0; i < 5; i++) this.slots[slot * SLOT + i] = words[where.at + i]!
     this.slots[slot * SLOT + ASSET] = asset
-    this.slot_count += 1
+    if (slot === this.slot_count) this.slot_count += 1
+    this.made += 1
     this.table[where.place] = hashOf(asset, words[where.at]!, words[where.at + 1]!)
     this.table[where.place + 1] = slot + 1
-    if (this.slot_count * 3 > this.table.length) this.widenTable()
+    if (this.slots_used * 3 > this.table.length) this.widenTable()
     return slot
+  }
+
+  /** Forgets a slot and its cells; its number is given to another address. */
+  drop(slot: number): void {
+    const base = slot * SLOT
+    const { slots } = this
+    this.close(this.place(slots[base + ASSET]! & 255, slots, base))
+    const capacity = (slots[base + ASSET]! >>> 8) & CAPACITY_MASK
+    if (capacity > 0)
+      this.giveBack(
+        pageNumber(slots, base) * PAGE_CELLS + (slots[base + CELLS]! % PAGE_CELLS),
+        capacity,
+      )
+    slots.fill(0, base, base + SLOT)
+    if (this.visits.length > 0) this.visits.fill(0, slot * VISITS, (slot + 1) * VISITS)
+    this.big.delete(slot)
+    if (this.wide.size > 0) for (const key of this.wideKeys(slot)) this.wide.delete(key)
+    this.dropped.push(slot)
+  }
+
+  /** Empties a place of the table, and moves what was put behind it for want of it. */
+  private close(closed: number): void {
+    const { table } = this
+    const { length } = table
+    let open = closed
+    for (let at = placeAfter(open, length); table[at + 1] !== 0; at = placeAfter(at, length)) {
+      const home = homeOf(table[at]!, length)
+      // It may move when its home does not lie behind the open place, on the way round.
+      if ((at - home + length) % length < (at - open + length) % length) continue
+      table[open] = table[at]!
+      table[open + 1] = table[at + 1]!
+      open = at
+    }
+    table[open] = 0
+    table[open + 1] = 0
   }
 
   /** Where in the table the address is, or would be put. */
@@ -347,6 +403,20 @@ export class Memory {
   giveAway(slot: number, category: number, field: number): void {
     const key = wideKey(slot, category, field)
     this.wide.set(key, (this.wide.get(key) ?? 0) + 1)
+  }
+
+  private *wideKeys(slot: number): Generator<number> {
+    for (let key = slot * 256; key < (slot + 1) * 256; key++) if (this.wide.has(key)) yield key
+  }
+
+  /** The sums of a slot that have given something away, and how many 2^53. */
+  wideSumsOf(slot: number): { category: number; field: number; beyond: number }[] {
+    if (this.wide.size === 0) return []
+    return [...this.wideKeys(slot)].map((key) => ({
+      category: Math.floor(key / 8) % 32,
+      field: key % 8,
+      beyond: this.wide.get(key)!,
+    }))
   }
 
   /** Whether any sum has given something away. */

@@ -1,0 +1,262 @@
+// Slots of a flow index in a file of SQLite, which Node brings along: one table by key, one for
+// those whose counterparties are counted, and one row for the block that they are of. What is saved
+// is one transaction, so a process that ends in between leaves the block before. One connection has
+// the file for itself: a second process that opens it is refused, and so cannot mix into it.
+
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
+import type { Entry, Kept, KeptHeader } from './kept.ts'
+import { BrokenState, isCounted, KEY, type KeptSlot } from './slot_record.ts'
+
+/** In the file's own header: that it is one of these, and of which form. */
+const APPLICATION = 0x464c4f57
+const FORM = 1
+/** Of its pages, how much SQLite keeps in memory. */
+const CACHE_KIB = 64 * 1_024
+/** A file up to this size is read through when it is opened: that takes less than a second. */
+const CHECKED_BYTES = 256 * 2 ** 20
+
+/** Pages that are copied at once. */
+const PAGES_COPIED = 1_000
+
+/** The file is in use by another process. */
+export class HeldFile extends Error {
+  override name = 'HeldFile'
+}
+
+/** There is no room for more, or the disk does not take it: what was saved before is there. */
+export class DiskTrouble extends Error {
+  override name = 'DiskTrouble'
+}
+
+type Statements = Record<
+  'load' | 'others' | 'put' | 'putOthers' | 'header' | 'scan' | 'scanCounted',
+  StatementSync
+>
+
+export class KeptStore {
+  readonly path: string
+  readonly header: KeptHeader | undefined
+  private readonly db: DatabaseSync
+  private readonly statements: Statements
+  /** Is called before each statement that changes the file. */
+  private readonly before: () => void
+
+  /** Opens a file, or makes it. Throws BrokenState, HeldFile or DiskTrouble. */
+  constructor(path: string, { before = () => {} }: { before?: () => void } = {}) {
+    this.path = path
+    this.before = before
+    this.db = guarded(() => new DatabaseSync(path))
+    try {
+      this.statements = guarded(() => this.begin())
+      this.header = guarded(() => this.readHeader())
+      guarded(() => this.check())
+    } catch (thrown) {
+      this.db.close()
+      throw thrown
+    }
+  }
+
+  private begin(): Statements {
+    const { db } = this
+    db.exec(`
+      pragma locking_mode = exclusive;
+      pragma page_size = 4096;
+      pragma journal_mode = wal;
+      pragma synchronous = normal;
+      pragma cache_size = -${CACHE_KIB};
+      pragma cell_size_check = on;
+      pragma journal_size_limit = ${64 * 2 ** 20};
+      begin immediate`)
+    const { application_id: is } = db.prepare('pragma application_id').get() as {
+      application_id: number
+    }
+    const { user_version: form } = db.prepare('pragma user_version').get() as {
+      user_version: number
+    }
+    if (is === 0)
+      db.exec(`
+        create table slot (key blob primary key, state blob not null) without rowid;
+        create table counted (key blob primary key, others blob not null) without rowid;
+        create table header (number integer primary key, text text not null, sum integer not null);
+        pragma application_id = ${APPLICATION};
+        pragma user_version = ${FORM}`)
+    else if (is !== APPLICATION || form !== FORM) throw new BrokenState('it is of another version')
+    db.exec('commit')
+    const statements = {
+      load: db.prepare('select state from slot where key = ?'),
+      others: db.prepare('select others from counted where key = ?'),
+      put: db.prepare('insert or replace into slot (key, state) values (?, ?)'),
+      putOthers: db.prepare('insert or replace into counted (key, others) values (?, ?)'),
+      header: db.prepare('insert or replace into header (number, text, sum) values (1, ?, ?)'),
+      scan: db.prepare(`select s.key, s.state, c.others from slot as s left join counted as c
+        on c.key = s.key where s.key > ? order by s.key limit ?`),
+      scanCounted:
+        db.prepare(`select s.key, s.state, c.others from counted as c cross join slot as s
+        on s.key = c.key where c.key > ? order by c.key limit ?`),
+    }
+    for (const statement of Object.values(statements)) statement.setReturnArrays(true)
+    return statements
+  }
+
+  private readHeader(): KeptHeader | undefined {
+    const row = this.db.prepare('select text, sum from header').get() as
+      | { text: string; sum: number }
+      | undefined
+    if (!row) return undefined
+    if (crc32(row.text) !== row.sum) throw new BrokenState('its block is not as it was written')
+    return JSON.parse(row.text) as KeptHeader
+  }
+
+  private check(): void {
+    if (statSync(this.path).size > CHECKED_BYTES) return
+    const found = this.db.prepare('pragma quick_check(1)').get() as { quick_check: string }
+    if (found.quick_check !== 'ok') throw new BrokenState(found.quick_check)
+    const row = this.db.prepare('select count(*) as slots from slot').get() as { slots: number }
+    if (row.slots !== (this.header?.slots ?? 0)) throw new BrokenState('slots are missing')
+  }
+
+  load(key: Uint8Array): KeptSlot | undefined {
+    return guarded(() => {
+      const row = this.statements.load.get(key) as [Uint8Array] | undefined
+      if (!row) return undefined
+      const others = isCounted(row[0]) ? this.statements.others.get(key) : undefined
+      return { state: row[0], others: (others as [Uint8Array] | undefined)?.[0] }
+    })
+  }
+
+  begun(): void {
+    this.before()
+    guarded(() => this.db.exec('begin immediate'))
+  }
+
+  put({ key, state, others }: Entry): void {
+    guarded(() => {
+      this.before()
+      this.statements.put.run(key, state)
+      if (!others) return
+      this.before()
+      this.statements.putOthers.run(key, others)
+    })
+  }
+
+  commit(header: KeptHeader): void {
+    guarded(() => {
+      const text = JSON.stringify(header)
+      this.before()
+      this.statements.header.run(text, crc32(text))
+      this.before()
+      this.db.exec('commit')
+      this.before()
+    })
+  }
+
+  /** Ends what was begun, as if it had never been. */
+  rollback(): void {
+    if (this.db.isTransaction) this.db.exec('rollback')
+  }
+
+  scan(
+    after: Uint8Array | undefined,
+    { limit, counted }: { limit: number; counted: boolean },
+  ): Entry[] {
+    const { scan, scanCounted } = this.statements
+    return guarded(() => {
+      const rows = (counted ? scanCounted : scan).all(after ?? new Uint8Array(0), limit)
+      return (rows as unknown as [Uint8Array, Uint8Array, Uint8Array | null][]).map(
+        ([key, state, others]) => ({ key, state, others: others ?? undefined }),
+      )
+    })
+  }
+
+  /** Makes another file of it, in portions between which others are answered. */
+  async copyTo(path: string): Promise<void> {
+    try {
+      await backup(this.db, path, { rate: PAGES_COPIED })
+    } catch (thrown) {
+      removeKept(path)
+      throw named(thrown)
+    }
+  }
+
+  close(): void {
+    this.db.close()
+  }
+}
+
+/** In words that the index acts by. */
+function guarded<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (thrown) {
+    throw named(thrown)
+  }
+}
+
+const BUSY = 5
+const READ_ONLY = 8
+const IO = 10
+const CORRUPT = 11
+const FULL = 13
+const CANNOT_OPEN = 14
+const NO_DATABASE = 26
+
+/** Codes of SQLite: https://www.sqlite.org/rescode.html. */
+function named(thrown: unknown): unknown {
+  const { errcode, message } = thrown as { errcode?: number; message?: string }
+  if (errcode === undefined) return thrown
+  switch (errcode & 255) {
+    case BUSY:
+      return new HeldFile('another process has the file')
+    case CORRUPT:
+    case NO_DATABASE:
+      return new BrokenState(`${message}`)
+    case FULL:
+    case IO:
+    case READ_ONLY:
+    case CANNOT_OPEN:
+      return new DiskTrouble(`${message}`)
+    default:
+      return thrown
+  }
+}
+
+const FILES = ['', '-wal', '-shm']
+
+function removeKept(path: string): void {
+  for (const end of FILES) rmSync(`${path}${end}`, { force: true })
+}
+
+/** Moves a file that cannot be read out of the way; one that was moved there before is deleted. */
+export function moveAside(path: string): void {
+  removeKept(`${path}.broken`)
+  for (const end of FILES)
+    if (existsSync(`${path}${end}`)) renameSync(`${path}${end}`, `${path}.broken${end}`)
+}
+
+/** A store in this thread, as what the index asks. */
+export function keptHere(store: KeptStore): Kept {
+  return {
+    header: store.header,
+    load: async (keys) => {
+      const found: (KeptSlot | undefined)[] = []
+      for (let at = 0; at < keys.length; at += KEY)
+        found.push(store.load(keys.subarray(at, at + KEY)))
+      return found
+    },
+    async save(entries, header) {
+      store.begun()
+      try {
+        for (const entry of entries) store.put(entry)
+        store.commit(header)
+      } catch (thrown) {
+        store.rollback()
+        throw thrown
+      }
+    },
+    scan: async (after, how) => store.scan(after, how),
+    copyTo: (path) => store.copyTo(path),
+    close: async () => store.close(),
+  }
+}
