@@ -96,7 +96,14 @@ test('an operator decides an answer, loads a list and looks at the events', {
   await rows.nth(1).waitFor()
   await tellProviders(sql, check)
   await lookAtProviders(page)
-  const paths = ['', `/reviews/${check}`, `/reviews/${other}`, '/lists/operator']
+  const paths = [
+    '',
+    '?part=watching',
+    '?part=basis',
+    `/reviews/${check}`,
+    `/reviews/${other}`,
+    '/lists/operator',
+  ]
   const found = await faultsOfLooks({ context, page, origin: url }, [
     ...paths.map((path) => ({ path: `/console/screening${path}` })),
     { path: '/console/event-log' },
@@ -121,6 +128,7 @@ async function tellProviders(sql: Sql, check: string): Promise<void> {
 
 async function lookAtProviders(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Screening' }).click()
+  await page.getByRole('link', { name: 'Policy, index, providers' }).click()
   const providers = page.getByRole('table', { name: 'Screening providers' }).getByRole('row')
   const said = [
     /misttrack.*paused by 1 process/,

@@ -14,6 +14,12 @@ import { focusOn, giveAuthenticator, noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
 
+const PART_NAMES = ['', '?part=people', '?part=approvals', '?part=public', '?part=data']
+const PARTS = PART_NAMES.map((part) => ({ path: `/console/settings${part}` }))
+
+const openPart = (page: Page, name: string) =>
+  page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name }).click()
+
 test('an admin adds a passkey, sets two rules, approves, lets in and takes out', {
   skip: noBrowser(),
 }, async (t) => {
@@ -56,7 +62,7 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
   const open = await sql`select 1 from user_session where ended_at is null`
   assert.equal(open.length, 1)
   await lookAtRetention(sql, page)
-  const found = await faultsOfLooks({ context, page, origin: url }, [{ path: '/console/settings' }])
+  const found = await faultsOfLooks({ context, page, origin: url }, PARTS)
   assert.deepEqual(found, [])
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
 })
@@ -66,7 +72,7 @@ async function lookAtRetention(sql: Sql, page: Page): Promise<void> {
   await sql`
     insert into metric (span, at, metric, counts)
     values ('minute', now() - interval '15 days 12 hours', 'order_sent', '{1}')`
-  await page.reload()
+  await openPart(page, 'Data and risk')
   const rules = page.getByRole('table', { name: 'Data retention' }).getByRole('row')
   await rules.filter({ hasText: /Figures of minutes.*14 days.*late by up to 2 days/ }).waitFor()
   await rules.filter({ hasText: /Orders.*forever.*none.*never/ }).waitFor()
@@ -81,6 +87,7 @@ test('an operator tells of an incident, hides the pool, and names the house', {
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
   const dialog = page.getByRole('dialog')
 
+  await openPart(page, 'Public pages')
   await press('Post an incident')
   await dialog.getByLabel('Title').fill('Slow')
   await dialog.getByLabel('Message').fill('A node is away.')
@@ -118,7 +125,7 @@ test('an operator tells of an incident, hides the pool, and names the house', {
   const terms = footer.getByRole('link', { name: 'Terms' })
   assert.equal(await terms.getAttribute('href'), 'https://example.com/terms')
   // Axe computes the contrast of the colour that was darkened, and of the one lightened.
-  const found = await faultsOfLooks({ context, page, origin: url }, [{ path: '/console/settings' }])
+  const found = await faultsOfLooks({ context, page, origin: url }, PARTS)
   assert.deepEqual(found, [])
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
 })
@@ -128,12 +135,18 @@ test('an auditor looks at the settings, and may change nothing but how to sign i
 }, async (t) => {
   const { page } = await consolePage(t, { role: 'auditor' })
   await page.getByRole('link', { name: 'Settings' }).click()
-  for (const name of ['Turn off', 'Turn on', 'Change', 'Invite an operator']) {
-    const button = page.getByRole('button', { name, exact: true })
-    if (name !== 'Turn on' && name !== 'Turn off') await button.waitFor()
-    for (const one of await button.all()) assert.equal(await one.isDisabled(), true, name)
-  }
   assert.equal(await page.getByRole('button', { name: 'Add passkey' }).isEnabled(), true)
+  for (const [part, name] of [
+    ['People', /^Invite an operator$/],
+    ['Approvals', /^Change$/],
+    ['Public pages', /^Change branding$/],
+    ['Data and risk', /^Turn (on|off)$/],
+  ] as const) {
+    await openPart(page, part)
+    const button = page.getByRole('button', { name })
+    await button.waitFor()
+    assert.equal(await button.isDisabled(), true, part)
+  }
 })
 
 /** Says why in the dialog that is open, by keyboard. */
@@ -151,8 +164,9 @@ async function addPasskey(page: Page): Promise<void> {
   await page.getByRole('table', { name: 'Passkeys' }).getByText('laptop').waitFor()
 }
 
-/** By keyboard alone. */
+/** By keyboard alone, but for the way there. */
 async function setRules(page: Page): Promise<void> {
+  await openPart(page, 'Data and risk')
   const untell = page.getByRole('button', { name: 'Turn off' })
   const tell = page.getByRole('button', { name: 'Turn on' })
   await focusOn(untell.or(tell))
@@ -160,6 +174,7 @@ async function setRules(page: Page): Promise<void> {
   await page.keyboard.press('Enter')
   await sayWhy(page)
   await (was_told ? tell : untell).waitFor()
+  await openPart(page, 'Approvals')
   await focusOn(page.getByRole('button', { name: 'Change', exact: true }))
   await page.keyboard.press('Enter')
   await page.getByLabel('Who must approve').selectOption('name')
@@ -191,6 +206,7 @@ async function approve(page: Page): Promise<void> {
 }
 
 async function inviteAndRemove(page: Page): Promise<void> {
+  await openPart(page, 'People')
   await page.getByRole('button', { name: 'Invite an operator' }).click()
   await page.getByLabel('Name of the person').fill('Aud')
   await sayWhy(page)

@@ -38,15 +38,12 @@ const TEXTS = `(() => {
 })()`
 
 type Catalogue = Record<string, string>
-const catalogue = async (language: string): Promise<Catalogue> =>
-  Object.assign(
-    {},
-    ...(await Promise.all(
-      PARTS.map(async (part) =>
-        JSON.parse(await readFile(join(WORDS, language, `${part}.json`), 'utf8')),
-      ),
-    )),
-  )
+const STATUS = join(import.meta.dirname, '../../packages/service/src/health/status')
+const catalogue = async (language: string): Promise<Catalogue> => {
+  const files = PARTS.map((part) => join(WORDS, language, `${part}.json`))
+  const texts = [...files, join(STATUS, `${language}.json`)].map((file) => readFile(file, 'utf8'))
+  return Object.assign({}, ...(await Promise.all(texts)).map((text) => JSON.parse(text)))
+}
 
 const english = await catalogue('en')
 
@@ -107,6 +104,9 @@ async function listed(origin: string, face: string): Promise<string[]> {
 
 const portal = newPortal()
 
+/** Pages of the server, for everybody. */
+const PUBLIC = ['/', '/?energy=70000&bandwidth=400&activate=on', '/status']
+
 portal.test('every page of the portal speaks its language, and no other', async () => {
   const address = portal.sandbox.sandbox.funded_accounts[0]!.address
   const params = { address, amount: 65_000, duration: 1 }
@@ -115,7 +115,9 @@ portal.test('every page of the portal speaks its language, and no other', async 
   const paths = await listed(portal.origin, 'portal')
   assert.ok(paths.length > 15)
   const { context, page, origin } = portal
-  const walk = { context, page, origin, paths: [...paths, `/portal/orders/${id}`, '/portal/none'] }
+  const more = [...PUBLIC, `/portal/orders/${id}`, '/portal/none']
+  assert.ok(['/buy', '/docs'].every((path) => paths.includes(path)))
+  const walk = { context, page, origin, paths: [...paths, ...more] }
   assert.deepEqual(await strangersOn(walk), [])
 })
 
@@ -125,7 +127,12 @@ test('every page of the console speaks its language, and no other', {
   const { context, page, url } = await consolePage(t, { role: 'admin' })
   const paths = await listed(url, 'console')
   assert.ok(paths.length > 10)
-  assert.deepEqual(await strangersOn({ context, page, origin: url, paths }), [])
+  const parts = [
+    ...['people', 'approvals', 'public', 'data'].map((part) => `/console/settings?part=${part}`),
+    ...['watching', 'basis'].map((part) => `/console/screening?part=${part}`),
+  ]
+  const walk = { context, page, origin: url, paths: [...paths, ...parts] }
+  assert.deepEqual(await strangersOn(walk), [])
 })
 
 test('a stranger is found: a sentence in another language, and a word of the English pages', () => {

@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Penstock } from 'penstock-sdk'
+import type { Locator } from 'playwright-core'
 import { barriers, isTooWide, newContext, noBrowser, watchPages } from '../harness/browser.ts'
+import { faultsOfLooks } from '../harness/looks.ts'
 import { sharedBrowser, sharedSandbox } from '../harness/started_once.ts'
 
 const skip = noBrowser()
@@ -36,6 +38,20 @@ test('the first page and the reference have no barriers, wide and narrow', { ski
   await context.close()
 })
 
+test('the public pages have no barriers and fit, in each language', { skip }, async () => {
+  const context = await newContext(await sharedBrowser())
+  const page = await context.newPage()
+  const origin = new URL(sandbox.api_url).origin
+  const pages = ['/', '/?energy=70000&bandwidth=400&activate=on', '/buy', '/status', '/docs']
+  const found = await faultsOfLooks(
+    { context, page, origin },
+    pages.map((path) => ({ path })),
+    { in_turn: false },
+  )
+  assert.deepEqual(found, [])
+  await context.close()
+})
+
 test('the first page says what any amount costs, and leads to buying it', { skip }, async () => {
   const context = await newContext(await sharedBrowser())
   const misdeeds = watchPages(context, new URL(sandbox.api_url).origin)
@@ -48,6 +64,22 @@ test('the first page says what any amount costs, and leads to buying it', { skip
   await page.getByLabel('Energy', { exact: true }).fill('200,000')
   await page.getByRole('button', { name: 'Calculate' }).click()
   assert.match(await row('200,000 energy').innerText(), new RegExp(`${price} TRX.*% saved`, 's'))
+  await page.getByLabel('Bandwidth', { exact: true }).fill('1000')
+  await page.getByRole('checkbox', { name: 'Activate an address' }).check()
+  await page.getByRole('button', { name: 'Calculate' }).click()
+  const parts = [row('200,000 energy'), row('1,000 bandwidth'), row('Activate an address')]
+  const sums = await Promise.all(parts.map(sunOf))
+  assert.ok(sums.every((sum) => sum > 0))
+  assert.equal(sums[0], Math.round(price * 1_000_000))
+  assert.equal(await sunOf(row('Together')), sums[0]! + sums[1]! + sums[2]!)
+  // A new account burns 1.1 TRX, a byte 1000 sun.
+  assert.match(await row('Activate an address').innerText(), /\b1\.1 TRX/)
+  assert.match(await row('1,000 bandwidth').innerText(), /\t1 TRX/)
+  await page.getByLabel('Bandwidth', { exact: true }).fill('999999999')
+  await page.getByRole('button', { name: 'Calculate' }).click()
+  await row('999,999,999 bandwidth').getByText('not sold at once').waitFor()
+  await row('Together').getByText('not sold at once').waitFor()
+  await page.goto(`${sandbox.api_url}/`)
   await page.getByLabel('Energy', { exact: true }).fill('999999999')
   await page.getByLabel('Energy', { exact: true }).press('Enter')
   await row('999,999,999 energy').getByText('not sold at once').waitFor()
@@ -60,6 +92,12 @@ test('the first page says what any amount costs, and leads to buying it', { skip
   assert.deepEqual(misdeeds, { others: [], violations: [], errors: [] })
   await context.close()
 })
+
+/** The price in a row of the table. */
+async function sunOf(row: Locator): Promise<number> {
+  const [, trx] = /([\d.]+) TRX/.exec(await row.locator('strong').innerText()) ?? []
+  return Math.round(Number(trx) * 1_000_000)
+}
 
 /** What the wire says that so much energy costs. */
 async function sandboxPrice(amount: number): Promise<{ price: number }> {

@@ -266,9 +266,19 @@ portal.test('an address is watched, and no longer', async () => {
   await button('Watch').click()
   const row = rows('Watched addresses').filter({ hasText: SCREENED })
   await row.getByText('low risk').waitFor()
+  const rules = { severe_usd: 7, sent_to: true }
+  await portal.penstock.call('/v1/aml-watch/new', { address: SCREENED, reference: 'a', rules })
+  const [known] = await Array.fromAsync(portal.penstock.watches.list())
   await button(`Stop watching ${SCREENED}`).click()
   await portal.page.getByText('No watched addresses.').waitFor()
   assert.deepEqual(await Array.fromAsync(portal.penstock.watches.list()), [])
+  // With its reference and its rules.
+  await button('Undo').click()
+  await row.getByText('low risk').waitFor()
+  const [again] = await Array.fromAsync(portal.penstock.watches.list())
+  assert.deepEqual([again!.reference, again!.rules], ['a', known!.rules])
+  await button(`Stop watching ${SCREENED}`).click()
+  await portal.page.getByText('No watched addresses.').waitFor()
 })
 
 portal.looks(async () => {

@@ -76,7 +76,8 @@ portal.test('the record has who did it, and to whom', async () => {
   await portal.visit('/portal/settings/record')
   for (const action of ['user/invite', 'user/change', 'user/remove', 'user/recover'])
     await rows('Record').filter({ hasText: action }).first().waitFor()
-  await rows('Record').filter({ hasText: 'Sandbox owner' }).first().waitFor()
+  for (const sentence of [/^Sandbox owner invited Bert/, /^Sandbox owner removed user Bert/])
+    await portal.page.getByText(sentence).first().waitFor()
 })
 
 portal.looks([

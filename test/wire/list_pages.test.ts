@@ -176,6 +176,41 @@ test('watched addresses come by pages, also when the last of a page is removed',
   assert.deepEqual(seen.sort(), addresses.map(({ address }) => address).sort())
 })
 
+test('watched addresses are listed by address, and by the level of the newest check', async (t) => {
+  const sql = await begin(t)
+  const watched = 'TGVpXaZff9J1CzMfoSheN6swLB1yeRx3p8'
+  const other = 'TNHpm3KkhGDBKCfHnzmQbXgHZwNLjPPkDZ'
+  await sql`
+    insert into aml_check (id, customer_id, type, network, address, state, price_sun, solid_number,
+      due_at, created_at, ended_at, risk_score, risk_level, risk_factors, provider)
+    select level, 'anna', 'address', 'TRX', ${watched}, 'completed', 0, 0, now(), now(), now(), 1,
+      level, '[]', 'own' from unnest(array['low', 'high']) as level`
+  await sql`
+    insert into aml_watch (customer_id, address, made_at, label_set, check_id)
+    values ('anna', ${watched}, now(), -1, 'high'), ('anna', ${other}, now(), -1, null)`
+  const endpoint = named(reportRoutes({ sql, clock: systemClock }), '/v1/aml-watches/list')
+  const found = async (body: object) =>
+    (await readPage(endpoint, 'anna', body)).items.map(({ address }) => address)
+  assert.deepEqual(await found({ level: 'high' }), [watched])
+  assert.deepEqual(await found({ level: 'low' }), [])
+  assert.deepEqual(await found({ address: other }), [other])
+  assert.deepEqual(await found({ address: other, level: 'high' }), [])
+})
+
+test('deposits are listed by the time of their block, its end left out', async (t) => {
+  const sql = await begin(t)
+  const { add, endpoint, nameOf } = LISTS.deposits!
+  await add(sql, 'anna', 1, 3)
+  await sql`
+    update deposit set block_time =
+      date '2026-01-01' + ltrim(left(tx_id, 60), '0')::integer * interval '1 day'`
+  const found = async (body: object) =>
+    (await readPage(endpoint(sql), 'anna', body)).items.map(nameOf)
+  assert.deepEqual(await found({ since: '2026-01-03' }), ['3', '2'])
+  assert.deepEqual(await found({ since: '2026-01-03', until: '2026-01-04' }), ['2'])
+  assert.deepEqual(await found({ until: '2026-01-02' }), [])
+})
+
 test('a rare order is found, and pages that find nothing go on', async (t) => {
   const sql = await begin(t)
   const { add, endpoint } = LISTS.transactions!

@@ -52,7 +52,7 @@ const WRONG: Record<string, Record<string, readonly unknown[]>> = {
   },
   '/v1/transaction/timeline': { id: [5], external_id: [5] },
   '/v1/subscription/uses': { id: [5, 'x'.repeat(65)], ...LISTED },
-  '/v1/deposits/list': { state: ['lost'], ...LISTED },
+  '/v1/deposits/list': { state: ['lost'], ...TIMES, ...LISTED },
   '/v1/deposit/check': { tx_id: ['ab', 5, 'g'.repeat(64)] },
   '/v1/statement': {
     ...TIMES,
@@ -65,7 +65,7 @@ const WRONG: Record<string, Record<string, readonly unknown[]>> = {
   '/v1/invoice/check': { number: [0, 1.5, '1'] },
   '/v1/prices/history': { resource: ['gas'], since: TIMES.since },
   '/v1/aml-check/report': { id: [5, ''] },
-  '/v1/aml-watches/list': LISTED,
+  '/v1/aml-watches/list': { address: ['T123', 5], level: ['severe'], ...LISTED },
   '/v1/aml-watch/new': { address: ['T123', 5] },
   '/v1/aml-watch/remove': { address: ['T123', 5] },
   '/v1/refusals/list': { since: TIMES.since, code: [0, 'x'], ...LISTED },

@@ -558,6 +558,18 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
         needed: false,
       },
       {
+        name: 'since',
+        type: 'text',
+        help: "Of blocks from then on: a day in UTC, or `2026-11-01T12:00:00Z`",
+        needed: false,
+      },
+      {
+        name: 'until',
+        type: 'text',
+        help: "Of blocks before: a day in UTC, or `2026-11-01T12:00:00Z`",
+        needed: false,
+      },
+      {
         name: 'limit',
         type: 'whole',
         help: "1 to 100; 25 when left out",
@@ -710,6 +722,19 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     summary: "The addresses that are screened again whenever what is known changes",
     changes: false,
     fields: [
+      {
+        name: 'address',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'level',
+        type: 'text',
+        words: ['low', 'medium', 'high'],
+        help: "Of the newest check",
+        needed: false,
+      },
       {
         name: 'limit',
         type: 'whole',
@@ -903,6 +928,13 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     summary: "Your API keys, newest first, revoked ones too",
     changes: false,
     fields: [
+      {
+        name: 'state',
+        type: 'text',
+        words: ['active', 'ended', 'revoked'],
+        help: "",
+        needed: false,
+      },
       {
         name: 'limit',
         type: 'whole',

@@ -829,6 +829,10 @@ export type Endpoints = {
         | 'resolved'
         | 'gone'
         | undefined
+      /** Of blocks from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      /** Of blocks before: a day in UTC, or `2026-11-01T12:00:00Z` */
+      until?: string | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -1188,6 +1192,9 @@ export type Endpoints = {
   /** The addresses that are screened again whenever what is known changes */
   '/v1/aml-watches/list': {
     body: {
+      address?: string | undefined
+      /** Of the newest check */
+      level?: 'low' | 'medium' | 'high' | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -1534,6 +1541,7 @@ export type Endpoints = {
   /** Your API keys, newest first, revoked ones too */
   '/v1/keys/list': {
     body: {
+      state?: 'active' | 'ended' | 'revoked' | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */

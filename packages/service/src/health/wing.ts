@@ -45,11 +45,13 @@ declare module '../platform/steps/step.ts' {
 
 export function healthWing({ sql, api_sql, clock, node, about, web, ...needs }: Needs) {
   const purchases = purchaseCounter({ sql: api_sql, clock })
+  const burnPrices = burnPriceReader(node, () => clock.now().getTime())
   const drawing = {
     ...needs,
     sql: api_sql,
     clock,
-    burnPrice: burnPriceReader(node, () => clock.now().getTime()),
+    burnPrices,
+    burnPrice: async () => (await burnPrices()).energy_sun,
     styleLinks:
       web && (async (language: Language) => styleLinks(await web.assets.face('portal'), language)),
     is_https: about.public_url?.startsWith('https:') ?? false,

@@ -46,6 +46,7 @@ export function PriceChange({ tier, onDone }: { tier: Tier; onDone: () => void }
         />
         {submission.fault.value && <FaultNote fault={submission.fault.value} />}
         <Submit
+          kind="minor"
           is_busy={submission.is_busy.value}
           off={typed_sun === undefined ? say('amount.needed') : undefined}
         >

@@ -4,6 +4,8 @@
 import { useSignal } from '@preact/signals'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import { FaultNote } from '../../shared/parts/answer.tsx'
+import { Block } from '../../shared/parts/block.tsx'
+import { Dialog } from '../../shared/parts/dialog.tsx'
 import { Field, Form, Submit, TextField } from '../../shared/parts/field.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { Facts } from '../../shared/parts/table.tsx'
@@ -29,12 +31,15 @@ export function PriceRules({ onDone }: { onDone: () => void }) {
     onDone()
   }
   return (
-    <section class="panel">
+    <Block
+      title={say('price_rules')}
+      why={say('price_rules.why')}
+      action={mayChange() && <NewRule onDone={again} />}
+    >
       <Rows
         question={rules}
         none={say('price_rules.none')}
         caption={say('price_rules')}
-        caption_shown
         keyOf={({ resource }) => resource}
         columns={[
           { title: say('resource'), cell: ({ resource }) => named('resource', resource) },
@@ -83,8 +88,7 @@ export function PriceRules({ onDone }: { onDone: () => void }) {
           },
         ]}
       />
-      {mayChange() && <NewRule onDone={again} />}
-    </section>
+    </Block>
   )
 }
 
@@ -111,6 +115,36 @@ function wantedOf(
 }
 
 function NewRule({ onDone }: { onDone: () => void }) {
+  const is_open = useSignal(false)
+  const close = () => {
+    is_open.value = false
+  }
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          is_open.value = true
+        }}
+      >
+        {say('price_rules.new')}
+      </button>
+      {is_open.value && (
+        <Dialog title={say('price_rules.new')} onClose={close}>
+          <RuleForm
+            onDone={() => {
+              close()
+              onDone()
+            }}
+          />
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** A preview first; then the rule is set, with a reason. */
+function RuleForm({ onDone }: { onDone: () => void }) {
   const resource = useSignal<RuleFields['resource']>('energy')
   const margin = useSignal('')
   const steps = useSignal('')
@@ -160,6 +194,7 @@ function NewRule({ onDone }: { onDone: () => void }) {
         />
         {submission.fault.value && <FaultNote fault={submission.fault.value} />}
         <Submit
+          kind="minor"
           is_busy={submission.is_busy.value}
           off={wanted === undefined ? say('price_rules.needed') : undefined}
         >
@@ -173,10 +208,7 @@ function NewRule({ onDone }: { onDone: () => void }) {
             key={JSON.stringify(looked.value.wanted)}
             action={say('price_rules.set')}
             act={(reason) => run('price-rules set', { ...looked.value!.wanted, reason })}
-            onDone={() => {
-              looked.value = undefined
-              onDone()
-            }}
+            onDone={onDone}
           />
         </>
       )}

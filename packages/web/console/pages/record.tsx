@@ -7,12 +7,13 @@ import { useLocation } from 'preact-iso/router'
 import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
-import { Change } from '../../shared/parts/change.tsx'
+import { Changes } from '../../shared/parts/change.tsx'
 import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
+import { deedsOf, deedText } from '../../shared/words/deeds.ts'
 import { count, say } from '../../shared/words/words.ts'
 import { type Body, type Row, run, useRun } from '../calls/calls.ts'
 
@@ -60,8 +61,8 @@ export default function Record() {
             ) : (
               <Table
                 caption={say('record')}
-                keyOf={({ number }) => String(number)}
-                rows={rows}
+                keyOf={([{ number }]) => String(number)}
+                rows={deedsOf(rows, isAtOnce) as [Action, ...Action[]][]}
                 columns={COLUMNS()}
               />
             )}
@@ -83,13 +84,29 @@ const pagesOfActions = (filter: Body<'actions list'>, limit: number) =>
     run('actions list', { ...filter, limit, ...(last && { before: last.number }) }),
   )
 
+/** Whether one click has made both. */
+const isAtOnce = (one: Action, other: Action) =>
+  one.made_at === other.made_at && one.made_by === other.made_by && one.reason === other.reason
+
+type Deed = readonly [Action, ...Action[]]
+
 const COLUMNS = () => [
-  { title: say('number'), cell: ({ number }: Action) => count(number), is_figure: true },
-  { title: say('time'), cell: ({ made_at }: Action) => <Time at={made_at} /> },
-  { title: say('by'), cell: ({ made_by }: Action) => made_by },
-  { title: say('record.what'), cell: ({ action, subject }: Action) => `${action}: ${subject}` },
-  { title: say('why'), cell: ({ reason }: Action) => reason ?? '' },
-  { title: say('record.change'), cell: Change },
+  {
+    title: say('number'),
+    is_figure: true,
+    cell: (deed: Deed) =>
+      deed.length === 1
+        ? count(deed[0].number)
+        : `${count(deed.at(-1)!.number)} – ${count(deed[0].number)}`,
+  },
+  { title: say('time'), cell: ([{ made_at }]: Deed) => <Time at={made_at} /> },
+  {
+    title: say('record.what'),
+    is_long: true,
+    cell: (deed: Deed) => deedText(deed[0].made_by, deed),
+  },
+  { title: say('why'), is_long: true, cell: ([{ reason }]: Deed) => reason ?? '' },
+  { title: say('record.change'), cell: (deed: Deed) => <Changes deed={deed} /> },
 ]
 
 /** Whether every sum of this page is right, and is of what is shown. */

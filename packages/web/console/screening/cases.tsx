@@ -1,12 +1,14 @@
 // The queue of cases: what officers look into, those that are not closed first.
 
 import { useLocation } from 'preact-iso/router'
+import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
+import { Block } from '../../shared/parts/block.tsx'
 import { type Mark, State } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { say } from '../../shared/words/words.ts'
-import { type Row, useRun } from '../calls/calls.ts'
+import { type Row, run, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
 type Case = Row<'aml cases list'>
@@ -49,7 +51,20 @@ export function Cases() {
   )
   const rows = cases.answer.value ?? []
   return (
-    <section class="stack">
+    <Block
+      title={say('cases')}
+      why={say('cases.why')}
+      action={
+        <Export
+          name="cases"
+          pages={(limit) =>
+            pagesAfter<Case>(limit, (last) =>
+              run('aml cases list', { ...filter, limit, ...(last && { before: last.id }) }),
+            )
+          }
+        />
+      }
+    >
       <p class="actions">
         {VIEWS.filter((one) => one !== view).map((one) => (
           <a key={one} href={hrefOf(one)}>
@@ -61,7 +76,6 @@ export function Cases() {
         question={cases}
         none={say('cases.none')}
         caption={titleOf(view)}
-        caption_shown
         keyOf={({ id }) => id}
         hrefOf={({ id }) => path.case(id)}
         columns={CASE_COLUMNS()}
@@ -71,7 +85,7 @@ export function Cases() {
           <a href={`${hrefOf(view)}&cases_before=${rows.at(-1)!.id}`}>{say('list.older')}</a>
         </p>
       )}
-    </section>
+    </Block>
   )
 }
 

@@ -1,6 +1,7 @@
 // What answers of screening rest on beside the lists: the index and the policy.
 
 import { Answer } from '../../shared/parts/answer.tsx'
+import { Block } from '../../shared/parts/block.tsx'
 import { Facts, Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, say } from '../../shared/words/words.ts'
@@ -11,8 +12,7 @@ export function Index() {
   const state = useRun('aml status', {})
   const known = (number: number | null) => (number === null ? say('not_known') : count(number))
   return (
-    <section>
-      <h2>{say('screening.index')}</h2>
+    <Block title={say('screening.index')} why={say('screening.index.why')}>
       <Answer question={state} lines={3}>
         {(now) => (
           <Facts
@@ -28,7 +28,7 @@ export function Index() {
         )}
       </Answer>
       <IndexSizes />
-    </section>
+    </Block>
   )
 }
 
@@ -36,8 +36,7 @@ export function Index() {
 export function Policy() {
   const versions = useRun('aml policies', { limit: 1 })
   return (
-    <section>
-      <h2>{say('screening.policy')}</h2>
+    <Block title={say('screening.policy')} why={say('screening.policy.why')}>
       <Answer question={versions} lines={3}>
         {([newest]) => (
           <>
@@ -67,6 +66,6 @@ export function Policy() {
           </>
         )}
       </Answer>
-    </section>
+    </Block>
   )
 }

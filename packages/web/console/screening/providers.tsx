@@ -1,5 +1,6 @@
 // The providers of screening answers: what each was asked and answered, where it fails, and why.
 
+import { Block } from '../../shared/parts/block.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { count, named, say } from '../../shared/words/words.ts'
@@ -15,14 +16,15 @@ export function Providers() {
     { patch: (known, { type }) => (type === 'tick' ? 'again' : known) },
   )
   return (
-    <Rows
-      question={providers}
-      none={say('providers.none')}
-      caption={say('providers')}
-      caption_shown
-      keyOf={({ name }) => name}
-      columns={COLUMNS()}
-    />
+    <Block title={say('providers')} why={say('providers.why')}>
+      <Rows
+        question={providers}
+        none={say('providers.none')}
+        caption={say('providers')}
+        keyOf={({ name }) => name}
+        columns={COLUMNS()}
+      />
+    </Block>
   )
 }
 

@@ -1,13 +1,16 @@
 // Screening: the answers that wait for a decision, and what all answers rest on.
 
 import { useLocation } from 'preact-iso/router'
+import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
+import { Block } from '../../shared/parts/block.tsx'
 import { State } from '../../shared/parts/state.tsx'
+import { Tabs } from '../../shared/parts/tabs.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, say } from '../../shared/words/words.ts'
-import { type Row, useRun } from '../calls/calls.ts'
+import { type Row, run, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 import { Cases } from './cases.tsx'
 import { ChecksByDay } from './checks_by_day.tsx'
@@ -24,20 +27,42 @@ export default function Screening() {
   return (
     <>
       <Title title={say('screening')} />
-      <div class="stack">
-        <Reviews />
-        <Cases />
-        <ChecksByDay />
-        <Lists />
-        <Providers />
-        <Index />
-        <Policy />
-        <Watches />
-        <LevelChanges />
-      </div>
+      <Tabs
+        label={say('screening')}
+        path={path.screening}
+        tabs={[
+          { name: '', title: say('screening.queue'), content: Queue },
+          { name: 'watching', title: say('screening.watching'), content: Watching },
+          { name: 'basis', title: say('screening.basis'), content: Basis },
+        ]}
+      />
     </>
   )
 }
+
+const Queue = () => (
+  <>
+    <Reviews />
+    <Cases />
+    <Lists />
+  </>
+)
+
+const Watching = () => (
+  <>
+    <ChecksByDay />
+    <Watches />
+    <LevelChanges />
+  </>
+)
+
+const Basis = () => (
+  <>
+    <Policy />
+    <Index />
+    <Providers />
+  </>
+)
 
 /** Those that wait, or with `?state=decided` those that waited. */
 function Reviews() {
@@ -50,7 +75,20 @@ function Reviews() {
   const rows = reviews.answer.value ?? []
   const is_open = state === 'open'
   return (
-    <section class="stack">
+    <Block
+      title={is_open ? say('reviews') : say('reviews.decided')}
+      why={say('reviews.why')}
+      action={
+        <Export
+          name="reviews"
+          pages={(limit) =>
+            pagesAfter<Review>(limit, (last) =>
+              run('aml reviews list', { state, limit, ...(last && { before: last.check_id }) }),
+            )
+          }
+        />
+      }
+    >
       <p class="actions">
         <a href={is_open ? `${path.screening}?state=decided` : path.screening}>
           {is_open ? say('reviews.show_decided') : say('reviews.show_open')}
@@ -60,7 +98,6 @@ function Reviews() {
         question={reviews}
         none={is_open ? say('reviews.none') : say('reviews.none_decided')}
         caption={is_open ? say('reviews') : say('reviews.decided')}
-        caption_shown
         keyOf={({ check_id }) => check_id}
         columns={[
           ...ANSWER_COLUMNS(),
@@ -83,7 +120,7 @@ function Reviews() {
           </a>
         </p>
       )}
-    </section>
+    </Block>
   )
 }
 
@@ -123,37 +160,38 @@ const ANSWER_COLUMNS = () => [
 function Lists() {
   const lists = useRun('lists list', {})
   return (
-    <Rows
-      question={lists}
-      none={say('none')}
-      caption={say('lists')}
-      caption_shown
-      keyOf={({ list }) => list}
-      columns={[
-        {
-          title: say('lists.one'),
-          cell: ({ list }) => (
-            <a href={path.labelList(list)}>
-              <code>{list}</code>
-            </a>
-          ),
-        },
-        {
-          title: say('lists.entries'),
-          is_figure: true,
-          cell: ({ entries }) => (entries === null ? say('lists.not_loaded') : count(entries)),
-        },
-        {
-          title: say('lists.loaded'),
-          cell: ({ loaded_at }) => (loaded_at === null ? '' : <Time at={loaded_at} relative />),
-        },
-        {
-          title: say('lists.refresh'),
-          is_figure: true,
-          cell: ({ refresh_hours }) => (refresh_hours === null ? '' : count(refresh_hours)),
-        },
-        { title: say('lists.licence'), cell: ({ licence }) => <span lang="en">{licence}</span> },
-      ]}
-    />
+    <Block title={say('lists')} why={say('lists.why')}>
+      <Rows
+        question={lists}
+        none={say('none')}
+        caption={say('lists')}
+        keyOf={({ list }) => list}
+        columns={[
+          {
+            title: say('lists.one'),
+            cell: ({ list }) => (
+              <a href={path.labelList(list)}>
+                <code>{list}</code>
+              </a>
+            ),
+          },
+          {
+            title: say('lists.entries'),
+            is_figure: true,
+            cell: ({ entries }) => (entries === null ? say('lists.not_loaded') : count(entries)),
+          },
+          {
+            title: say('lists.loaded'),
+            cell: ({ loaded_at }) => (loaded_at === null ? '' : <Time at={loaded_at} relative />),
+          },
+          {
+            title: say('lists.refresh'),
+            is_figure: true,
+            cell: ({ refresh_hours }) => (refresh_hours === null ? '' : count(refresh_hours)),
+          },
+          { title: say('lists.licence'), cell: ({ licence }) => <span lang="en">{licence}</span> },
+        ]}
+      />
+    </Block>
   )
 }

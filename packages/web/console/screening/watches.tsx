@@ -1,10 +1,12 @@
 // Addresses that are screened again whenever what is known changes, and whose level has changed.
 
+import { Export } from '../../shared/files/export.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
+import { Block } from '../../shared/parts/block.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { named, say } from '../../shared/words/words.ts'
-import { type Row, useRun } from '../calls/calls.ts'
+import { type Row, run, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
 type Watch = Row<'aml watches'>
@@ -26,24 +28,35 @@ const about = () => [
   },
 ]
 
+/** As many as are answered at once. */
+const EXPORTED_MAX = 10_000
+const allWatches = async function* () {
+  yield await run('aml watches', { limit: EXPORTED_MAX })
+}
+
 export function Watches() {
   const watches = useRun('aml watches', { limit: 100 })
   return (
-    <Rows
-      question={watches}
-      none={say('watches.none')}
-      caption={say('watches')}
-      caption_shown
-      keyOf={({ customer_id, address }) => `${customer_id} ${address}`}
-      columns={[
-        ...about(),
-        {
-          title: say('watches.level'),
-          cell: ({ risk_level }) => (risk_level === null ? '' : named('level', risk_level)),
-        },
-        { title: say('since'), cell: ({ made_at }) => <Time at={made_at} relative /> },
-      ]}
-    />
+    <Block
+      title={say('watches')}
+      why={say('watches.why')}
+      action={<Export name="watches" pages={allWatches} />}
+    >
+      <Rows
+        question={watches}
+        none={say('watches.none')}
+        caption={say('watches')}
+        keyOf={({ customer_id, address }) => `${customer_id} ${address}`}
+        columns={[
+          ...about(),
+          {
+            title: say('watches.level'),
+            cell: ({ risk_level }) => (risk_level === null ? '' : named('level', risk_level)),
+          },
+          { title: say('since'), cell: ({ made_at }) => <Time at={made_at} relative /> },
+        ]}
+      />
+    </Block>
   )
 }
 
@@ -52,21 +65,22 @@ export function LevelChanges() {
   const since = new Date(Date.now() - CHANGES_MS).toISOString().slice(0, 10)
   const changes = useRun('aml changes', { since })
   return (
-    <Rows
-      question={changes}
-      none={say('watches.no_changes')}
-      caption={say('watches.changes')}
-      caption_shown
-      keyOf={({ check_id }) => check_id}
-      columns={[
-        ...about(),
-        {
-          title: say('watches.level'),
-          cell: ({ from_level, to_level }) =>
-            `${named('level', from_level)} → ${named('level', to_level)}`,
-        },
-        { title: say('time'), cell: ({ ended_at }) => <Time at={ended_at} relative /> },
-      ]}
-    />
+    <Block title={say('watches.changes')} why={say('watches.changes.why')}>
+      <Rows
+        question={changes}
+        none={say('watches.no_changes')}
+        caption={say('watches.changes')}
+        keyOf={({ check_id }) => check_id}
+        columns={[
+          ...about(),
+          {
+            title: say('watches.level'),
+            cell: ({ from_level, to_level }) =>
+              `${named('level', from_level)} → ${named('level', to_level)}`,
+          },
+          { title: say('time'), cell: ({ ended_at }) => <Time at={ended_at} relative /> },
+        ]}
+      />
+    </Block>
   )
 }

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { Answer } from '../../shared/parts/answer.tsx'
+import { Block } from '../../shared/parts/block.tsx'
 import { ChoiceField, TextField } from '../../shared/parts/field.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -29,19 +30,19 @@ const NAMES: Record<Second, Key> = {
 export function ApprovalRule() {
   const rule = useRun('approvals show', {})
   return (
-    <section class="panel">
-      <h2>{say('approvals')}</h2>
+    <Block
+      title={say('approvals')}
+      why={say('approvals.why')}
+      action={
+        rule.answer.value && <ChangeRule {...rule.answer.value} onDone={() => void rule.again()} />
+      }
+    >
       <Answer question={rule} lines={3}>
         {(known) => (
-          <>
-            <p>{say(MEANINGS[known.second], { amount: `${count(trx(known.from_sun))} TRX` })}</p>
-            <p class="actions">
-              <ChangeRule {...known} onDone={() => void rule.again()} />
-            </p>
-          </>
+          <p>{say(MEANINGS[known.second], { amount: `${count(trx(known.from_sun))} TRX` })}</p>
         )}
       </Answer>
-    </section>
+    </Block>
   )
 }
 
@@ -85,44 +86,45 @@ export function Proposals() {
     { patch: (known, { type }) => (type === 'action.made' ? 'again' : known) },
   )
   return (
-    <Rows
-      question={proposals}
-      none={say('approvals.none_open')}
-      caption={say('approvals.open')}
-      caption_shown
-      keyOf={({ id }) => id}
-      columns={[
-        {
-          title: say('customer'),
-          cell: ({ customer_id }) => (
-            <a href={path.customer(customer_id)}>
-              <code>{customer_id}</code>
-            </a>
-          ),
-        },
-        {
-          title: say('amount'),
-          is_figure: true,
-          cell: ({ amount_sun }) => <Money trx={trx(amount_sun)} />,
-        },
-        { title: say('reason'), cell: ({ reason }) => reason },
-        { title: say('approvals.by'), cell: ({ proposed_by }) => proposed_by },
-        { title: say('approvals.until'), cell: ({ ends_at }) => <Time at={ends_at} relative /> },
-        {
-          title: say('approvals.give'),
-          cell: ({ id }) => (
-            <ReasonButton
-              text={say('approvals.give')}
-              about={id}
-              words="approvals give"
-              body={{ id }}
-              onDone={() => void proposals.again()}
-            >
-              <p>{say('approvals.give.sentence')}</p>
-            </ReasonButton>
-          ),
-        },
-      ]}
-    />
+    <Block title={say('approvals.open')} why={say('approvals.open.why')}>
+      <Rows
+        question={proposals}
+        none={say('approvals.none_open')}
+        caption={say('approvals.open')}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: say('customer'),
+            cell: ({ customer_id }) => (
+              <a href={path.customer(customer_id)}>
+                <code>{customer_id}</code>
+              </a>
+            ),
+          },
+          {
+            title: say('amount'),
+            is_figure: true,
+            cell: ({ amount_sun }) => <Money trx={trx(amount_sun)} />,
+          },
+          { title: say('reason'), cell: ({ reason }) => reason },
+          { title: say('approvals.by'), cell: ({ proposed_by }) => proposed_by },
+          { title: say('approvals.until'), cell: ({ ends_at }) => <Time at={ends_at} relative /> },
+          {
+            title: say('approvals.give'),
+            cell: ({ id }) => (
+              <ReasonButton
+                text={say('approvals.give')}
+                about={id}
+                words="approvals give"
+                body={{ id }}
+                onDone={() => void proposals.again()}
+              >
+                <p>{say('approvals.give.sentence')}</p>
+              </ReasonButton>
+            ),
+          },
+        ]}
+      />
+    </Block>
   )
 }

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { Answer } from '../../shared/parts/answer.tsx'
+import { Block } from '../../shared/parts/block.tsx'
 import { TextField } from '../../shared/parts/field.tsx'
 import { Facts } from '../../shared/parts/table.tsx'
 import { type Key, say } from '../../shared/words/words.ts'
@@ -27,24 +28,26 @@ const HINTS: Partial<Record<keyof Brand, Key>> = {
 export function BrandSettings() {
   const brand = useRun('brand show', {})
   return (
-    <section class="panel">
-      <h2>{say('brand')}</h2>
+    <Block
+      title={say('brand')}
+      why={say('brand.why')}
+      action={
+        brand.answer.value && (
+          <ChangeBrand brand={brand.answer.value} onDone={() => void brand.again()} />
+        )
+      }
+    >
       <Answer question={brand} lines={6}>
         {(known) => (
-          <>
-            <Facts
-              facts={FIELDS.map((field): [string, string] => [
-                say(LABELS[field]),
-                known[field] ?? say('none'),
-              ])}
-            />
-            <p class="actions">
-              <ChangeBrand brand={known} onDone={() => void brand.again()} />
-            </p>
-          </>
+          <Facts
+            facts={FIELDS.map((field): [string, string] => [
+              say(LABELS[field]),
+              known[field] ?? say('none'),
+            ])}
+          />
         )}
       </Answer>
-    </section>
+    </Block>
   )
 }
 

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { Answer } from '../../shared/parts/answer.tsx'
+import { Block } from '../../shared/parts/block.tsx'
 import { ChecksField, LinesField, TextField } from '../../shared/parts/field.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -22,12 +23,11 @@ export function Incidents() {
   const incidents = useRun('incidents list', { limit: 20 })
   const again = () => void incidents.again()
   return (
-    <section class="stack">
+    <Block title={say('incidents')} why={say('incidents.why')} action={<Post onDone={again} />}>
       <Rows
         question={incidents}
         none={say('incidents.none')}
         caption={say('incidents')}
-        caption_shown
         keyOf={({ id }) => id}
         columns={[
           {
@@ -54,10 +54,7 @@ export function Incidents() {
           },
         ]}
       />
-      <p class="actions">
-        <Post onDone={again} />
-      </p>
-    </section>
+    </Block>
   )
 }
 
@@ -168,8 +165,7 @@ export function StatusPage() {
     </p>
   )
   return (
-    <section class="panel">
-      <h2>{say('status_page')}</h2>
+    <Block title={say('status_page')} why={say('status_page.why')}>
       <Answer question={settings} lines={3}>
         {({ pool_shown, prices_shown }) => (
           <>
@@ -179,6 +175,6 @@ export function StatusPage() {
           </>
         )}
       </Answer>
-    </section>
+    </Block>
   )
 }

@@ -2,6 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { session } from '../../shared/calls/session.ts'
+import { Block } from '../../shared/parts/block.tsx'
 import { say } from '../../shared/words/words.ts'
 import { type Body, isAdmin, run, useRun } from '../calls/calls.ts'
 import { Invite, InviteLink, type UserInvite } from '../calls/invite.tsx'
@@ -20,12 +21,15 @@ export function Operators() {
     again()
   }
   return (
-    <section class="stack">
+    <Block
+      title={say('operators')}
+      why={say('operators.why')}
+      action={<InviteButton onDone={show} />}
+    >
       <Rows
         question={operators}
         none={say('none')}
         caption={say('operators')}
-        caption_shown
         keyOf={({ id }) => id}
         columns={[
           ...personColumns(),
@@ -36,15 +40,14 @@ export function Operators() {
         ]}
       />
       {invited.value && <InviteLink {...invited.value} />}
-      <InviteButton onDone={show} />
-    </section>
+    </Block>
   )
 }
 
 function InviteButton({ onDone }: { onDone: (invited: UserInvite) => void }) {
   const is_open = useSignal(false)
   return (
-    <p class="actions">
+    <>
       <button
         type="button"
         disabled={!isAdmin()}
@@ -65,7 +68,7 @@ function InviteButton({ onDone }: { onDone: (invited: UserInvite) => void }) {
           onDone={onDone}
         />
       )}
-    </p>
+    </>
   )
 }
 

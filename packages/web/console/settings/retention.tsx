@@ -1,5 +1,6 @@
 // What is kept for how long, how old the oldest of it is, and whether what is to be deleted is.
 
+import { Block } from '../../shared/parts/block.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { named, say } from '../../shared/words/words.ts'
@@ -15,27 +16,28 @@ const DAY_SECONDS = 86_400
 export function Retention() {
   const rules = useRun('retention list', {})
   return (
-    <Rows
-      question={rules}
-      none={say('none')}
-      caption={say('retention')}
-      caption_shown
-      keyOf={({ what }) => what}
-      columns={[
-        { title: say('retention.what'), cell: ({ what }) => named('kept', what) },
-        {
-          title: say('retention.kept'),
-          cell: ({ kept_days: n }) =>
-            n === null ? say('retention.for_ever') : say('retention.days', { n }),
-        },
-        {
-          title: say('retention.oldest'),
-          cell: ({ oldest_at }) =>
-            oldest_at === null ? say('none') : <Time at={oldest_at} relative />,
-        },
-        { title: say('retention.deleted'), cell: (rule) => <Deleted {...rule} /> },
-      ]}
-    />
+    <Block title={say('retention')} why={say('retention.why')}>
+      <Rows
+        question={rules}
+        none={say('none')}
+        caption={say('retention')}
+        keyOf={({ what }) => what}
+        columns={[
+          { title: say('retention.what'), cell: ({ what }) => named('kept', what) },
+          {
+            title: say('retention.kept'),
+            cell: ({ kept_days: n }) =>
+              n === null ? say('retention.for_ever') : say('retention.days', { n }),
+          },
+          {
+            title: say('retention.oldest'),
+            cell: ({ oldest_at }) =>
+              oldest_at === null ? say('none') : <Time at={oldest_at} relative />,
+          },
+          { title: say('retention.deleted'), cell: (rule) => <Deleted {...rule} /> },
+        ]}
+      />
+    </Block>
   )
 }
 

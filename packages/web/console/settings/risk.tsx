@@ -1,5 +1,6 @@
 // What each thief can take at most, in the amounts of this installation.
 
+import { Block } from '../../shared/parts/block.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { named, say } from '../../shared/words/words.ts'
 import { type Row, trx, useRun } from '../calls/calls.ts'
@@ -8,12 +9,11 @@ import { Rows } from '../calls/rows.tsx'
 export function RiskTable() {
   const risks = useRun('risk', {})
   return (
-    <section class="stack">
+    <Block title={say('risk')} why={say('risk.what')}>
       <Rows
         question={risks}
         none={say('risk.none')}
         caption={say('risk')}
-        caption_shown
         keyOf={({ thief, takes }) => `${thief} ${takes}`}
         columns={[
           { title: say('risk.thief'), cell: ({ thief }) => named('thief', thief) },
@@ -26,8 +26,7 @@ export function RiskTable() {
           { title: say('risk.bound'), cell: ({ bound }) => named('bound', bound) },
         ]}
       />
-      <p class="note">{say('risk.what')}</p>
-    </section>
+    </Block>
   )
 }
 

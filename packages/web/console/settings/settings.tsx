@@ -3,6 +3,8 @@
 import { Credentials } from '../../shared/credentials/credentials.tsx'
 import { Profile } from '../../shared/credentials/profile.tsx'
 import { Title } from '../../shared/frame/title.tsx'
+import { Tabs } from '../../shared/parts/tabs.tsx'
+import { path } from '../../shared/paths/console.ts'
 import { say } from '../../shared/words/words.ts'
 import { ApprovalRule, Proposals } from './approvals.tsx'
 import { BrandSettings } from './brand.tsx'
@@ -13,26 +15,58 @@ import { Retention } from './retention.tsx'
 import { RiskTable } from './risk.tsx'
 import { Sessions } from './sessions.tsx'
 
+const You = () => (
+  <div class="panels">
+    <Profile />
+    <Credentials />
+  </div>
+)
+
+const People = () => (
+  <>
+    <Operators />
+    <Sessions />
+  </>
+)
+
+const Approvals = () => (
+  <>
+    <ApprovalRule />
+    <Proposals />
+  </>
+)
+
+const PublicPages = () => (
+  <>
+    <Incidents />
+    <StatusPage />
+    <BrandSettings />
+  </>
+)
+
+const Data = () => (
+  <>
+    <OrderEvents />
+    <Retention />
+    <RiskTable />
+  </>
+)
+
 export default function Settings() {
   return (
     <>
       <Title title={say('settings')} />
-      <div class="stack">
-        <div class="panels">
-          <Profile />
-          <Credentials />
-          <OrderEvents />
-          <ApprovalRule />
-          <StatusPage />
-          <BrandSettings />
-        </div>
-        <Incidents />
-        <Operators />
-        <Proposals />
-        <Sessions />
-        <Retention />
-        <RiskTable />
-      </div>
+      <Tabs
+        label={say('settings')}
+        path={path.settings()}
+        tabs={[
+          { name: '', title: say('settings.you'), content: You },
+          { name: 'people', title: say('settings.people'), content: People },
+          { name: 'approvals', title: say('settings.approvals'), content: Approvals },
+          { name: 'public', title: say('settings.public'), content: PublicPages },
+          { name: 'data', title: say('settings.data'), content: Data },
+        ]}
+      />
     </>
   )
 }

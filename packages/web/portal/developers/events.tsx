@@ -1,12 +1,12 @@
 // What happened, told once and numbered: the log that webhooks and streams read.
 
 import type { Event } from 'penstock-sdk'
-import { useLocation } from 'preact-iso/router'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
-import { ChoiceField } from '../../shared/parts/field.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import { FilteredList } from '../../shared/parts/filtered_list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
+import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { count, nameIfKnown, say } from '../../shared/words/words.ts'
@@ -39,48 +39,54 @@ const TYPES = [
   'key.ending',
 ]
 
+const filterFields = (): FilterField[] => [
+  {
+    name: 'type',
+    label: say('event.type'),
+    choices: TYPES.map((value) => ({ value, text: nameIfKnown('event', value) ?? value })),
+  },
+  { name: 'subject', label: say('event.subject') },
+]
+
+type Listed = Pick<Event, 'number' | 'type' | 'subject' | 'timestamp' | 'test'>
+
 export default function Events({ query }: PageProps) {
-  const { route } = useLocation()
-  const { type = '' } = query
+  const { type, subject } = query
   return (
     <>
       <Title title={say('events')} section={say('developers')} />
-      <div class="filters">
-        <ChoiceField
-          label={say('event.type')}
-          value={type}
-          choices={[
-            { value: '', text: say('filter.any') },
-            ...TYPES.map((value) => ({ value, text: value })),
-          ]}
-          onChoice={(value) =>
-            route(value === '' ? path.events : `${path.events}?type=${encodeURIComponent(value)}`)
-          }
-        />
-      </div>
-      <List<Pick<Event, 'number' | 'type' | 'subject' | 'timestamp' | 'test'>>
+      <FilteredList<Listed>
         path="/v1/events/list"
-        body={type === '' ? {} : { types: [type] }}
+        address={path.events}
+        query={query}
+        fields={filterFields()}
+        bodyOf={({ type, ...rest }) => ({ ...rest, ...(type && { types: [type] }) })}
+        file="events"
         caption={say('events')}
         keyOf={({ number }) => String(number)}
-        isNew={(event) => type === '' || event.type === type}
-        columns={[
-          {
-            title: say('event.number'),
-            is_figure: true,
-            cell: ({ number }) => <a href={path.event(number)}>{count(number)}</a>,
-          },
-          { title: say('time'), cell: ({ timestamp }) => <Time at={timestamp} /> },
-          { title: say('event.type'), cell: ({ type }) => <TypeWords type={type} /> },
-          { title: say('event.subject'), cell: ({ subject }) => <Subject subject={subject} /> },
-          { title: say('event.test'), cell: ({ test }) => (test ? say('event.is_test') : '') },
-        ]}
-        empty={
+        isNew={(event) =>
+          (!type || event.type === type) &&
+          (!subject || ('subject' in event && event.subject === subject))
+        }
+        columns={columns()}
+        none={
           <Empty>
-            <p>{type === '' ? say('events.none') : say('events.none_filtered')}</p>
+            <p>{say('events.none')}</p>
           </Empty>
         }
       />
     </>
   )
 }
+
+const columns = (): Column<Listed>[] => [
+  {
+    title: say('event.number'),
+    is_figure: true,
+    cell: ({ number }) => <a href={path.event(number)}>{count(number)}</a>,
+  },
+  { title: say('time'), cell: ({ timestamp }) => <Time at={timestamp} /> },
+  { title: say('event.type'), cell: ({ type }) => <TypeWords type={type} /> },
+  { title: say('event.subject'), cell: ({ subject }) => <Subject subject={subject} /> },
+  { title: say('event.test'), cell: ({ test }) => (test ? say('event.is_test') : '') },
+]

@@ -1,13 +1,12 @@
 // What the customer's calls were refused for in the last seven days: how often for the same
 // reason, then each of them, and what a wrong signature would have been right for.
 
-import { useLocation } from 'preact-iso/router'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { LongText } from '../../shared/parts/address.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
-import { ChoiceField } from '../../shared/parts/field.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import { FilteredList } from '../../shared/parts/filtered_list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import { type Column, Facts } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
@@ -20,9 +19,16 @@ import { SignHelper } from './sign_helper.tsx'
 /** Those that a client may have. */
 const CODES = [1, 2, 3, 5, 6, 10, 11, 12, 20, 24, 25, 30, 35, 50, 70, 71, 72, 73, 74, 75, 76, 500]
 
+const filterFields = (): FilterField[] => [
+  {
+    name: 'code',
+    label: say('refusal.code'),
+    choices: CODES.map((one) => ({ value: String(one), text: String(one) })),
+  },
+  { name: 'since', label: say('filter.since'), type: 'date' },
+]
+
 export default function Refusals({ query }: PageProps) {
-  const { route } = useLocation()
-  const { code = '' } = query
   return (
     <>
       <Title title={say('refusals')} section={say('developers')} />
@@ -33,26 +39,22 @@ export default function Refusals({ query }: PageProps) {
         </section>
         <section class="panel">
           <h2>{say('refusals.single')}</h2>
-          <div class="filters">
-            <ChoiceField
-              label={say('refusal.code')}
-              value={code}
-              choices={[
-                { value: '', text: say('filter.any') },
-                ...CODES.map((one) => ({ value: String(one), text: String(one) })),
-              ]}
-              onChoice={(value) => route(path.refusals(value))}
-            />
-          </div>
-          <List<Refusal>
+          <FilteredList<Refusal>
             path="/v1/refusals/list"
-            body={/^\d+$/.test(code) ? { code: Number(code) } : {}}
+            address={path.refusals()}
+            query={query}
+            fields={filterFields()}
+            bodyOf={({ code = '', ...rest }) => ({
+              ...rest,
+              ...(/^\d+$/.test(code) && { code: Number(code) }),
+            })}
+            file="refusals"
             caption={say('refusals.single')}
             columns={columns()}
             keyOf={({ request_id }) => request_id}
-            empty={
+            none={
               <Empty>
-                <p>{code === '' ? say('refusals.none') : say('refusals.none_filtered')}</p>
+                <p>{say('refusals.none')}</p>
               </Empty>
             }
           />

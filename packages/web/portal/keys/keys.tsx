@@ -1,10 +1,12 @@
 // The keys with which programs call: what each may do, how to give it another secret, its end.
 
+import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { LongText } from '../../shared/parts/address.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
 import { useTask } from '../../shared/parts/dialog.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import { FilteredList } from '../../shared/parts/filtered_list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
@@ -20,7 +22,15 @@ import { Receivers } from './receivers.tsx'
 /** What is being done, and to which key. */
 type Task = { what: 'new' } | { what: 'change' | 'rotate' | 'revoke' | 'made'; key: Key }
 
-export default function Keys() {
+const filterFields = (): FilterField[] => [
+  {
+    name: 'state',
+    label: say('order.state'),
+    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+  },
+]
+
+export default function Keys({ query }: PageProps) {
   const { task, version, begin, on } = useTask<Task>()
   return (
     <>
@@ -34,14 +44,18 @@ export default function Keys() {
           </button>
         </span>
       </Title>
-      <List<Key>
+      <FilteredList<Key>
         path="/v1/keys/list"
+        address={path.keys}
+        query={query}
+        fields={filterFields()}
+        file="keys"
         caption={say('keys')}
         columns={columns((what, key) => begin({ what, key }))}
         keyOf={({ id }) => id}
         isStale={({ type }) => type.startsWith('key.')}
         version={version}
-        empty={
+        none={
           <Empty>
             <p>{say('keys.none')}</p>
           </Empty>
@@ -64,8 +78,10 @@ function TaskDialog({ task, ...done }: TaskDialogProps) {
   return <RevokeKey subject={key} {...done} />
 }
 
+const STATES = ['active', 'ended', 'revoked'] as const
+
 /** What a key is now. */
-function keyState({ revoked_at, ends_at }: Key): 'revoked' | 'ended' | 'active' {
+function keyState({ revoked_at, ends_at }: Key): (typeof STATES)[number] {
   if (revoked_at !== null) return 'revoked'
   return ends_at !== null && new Date(ends_at).getTime() <= Date.now() ? 'ended' : 'active'
 }

@@ -1,28 +1,47 @@
 // What has arrived at the customer's address, the newest first, and what became of it.
 
 import type { Result } from 'penstock-sdk'
+import type { PageProps } from '../../shared/frame/face.ts'
 import { Address, Hash } from '../../shared/parts/address.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import { FilteredList } from '../../shared/parts/filtered_list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { TokenAmount } from '../../shared/parts/token.tsx'
+import { path } from '../../shared/paths/portal.ts'
 import { named, say } from '../../shared/words/words.ts'
 
 type Deposit = Result<'/v1/deposits/list'>['items'][number]
 
-export const Deposits = () => (
-  <List<Deposit>
+const STATES = ['seen', 'unproven', 'credited', 'held', 'ignored', 'resolved', 'gone']
+
+const filterFields = (): FilterField[] => [
+  {
+    name: 'state',
+    label: say('order.state'),
+    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+  },
+  { name: 'since', label: say('filter.since'), type: 'date' },
+  { name: 'until', label: say('filter.until'), type: 'date' },
+]
+
+export const Deposits = ({ query }: Pick<PageProps, 'query'>) => (
+  <FilteredList<Deposit>
     path="/v1/deposits/list"
+    address={path.money}
+    query={query}
+    fields={filterFields()}
+    file="deposits"
     caption={say('money.deposits')}
     columns={columns()}
     keyOf={({ tx_id, token, token_amount, amount }) =>
       [tx_id, token, token_amount, amount].join(' ')
     }
     isStale={({ type }) => type.startsWith('deposit.')}
-    empty={
+    none={
       <Empty>
         <p>{say('money.no_deposits')}</p>
       </Empty>

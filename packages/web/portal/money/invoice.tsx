@@ -115,8 +115,8 @@ const columns = (month: string): Column<Line>[] => [
 /** As a link to what the line is the sum of; from an order its receipt is one click more. */
 function Bought({ line: { service }, month }: { line: Line; month: string }) {
   if (service === 'subscription')
-    return <a href={path.subscriptions()}>{named('purpose', service)}</a>
-  if (service === 'aml') return <a href={path.screening()}>{named('purpose', service)}</a>
+    return <a href={path.subscriptions}>{named('purpose', service)}</a>
+  if (service === 'aml') return <a href={path.screening}>{named('purpose', service)}</a>
   const filter = new URLSearchParams({ service, status: 'success', ...periodOfMonth(month) })
   return <a href={`${path.orders}?${filter}`}>{named('service', service)}</a>
 }

@@ -53,7 +53,7 @@ export default function Money({ query }: PageProps) {
             />
           </div>
           <div>
-            <Deposits />
+            <Deposits query={query} />
           </div>
         </section>
         <Answer question={days} lines={8}>

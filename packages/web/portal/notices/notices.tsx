@@ -1,15 +1,14 @@
 // What a webhook was told of each event, and what it answered.
 
 import { useSignal } from '@preact/signals'
-import { useLocation } from 'preact-iso/router'
 import { ask } from '../../shared/calls/ask.ts'
 import { useQuestion } from '../../shared/calls/question.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { Answer, Empty, FaultNote } from '../../shared/parts/answer.tsx'
 import { Dialog } from '../../shared/parts/dialog.tsx'
-import { ChoiceField } from '../../shared/parts/field.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import { FilteredList } from '../../shared/parts/filtered_list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -20,6 +19,14 @@ import type { Notice, Webhook } from './wire.ts'
 
 const STATES = ['due', 'delivered', 'dead', 'passed']
 
+const filterFields = (): FilterField[] => [
+  {
+    name: 'state',
+    label: say('order.state'),
+    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+  },
+]
+
 export type NoticesProps = {
   webhook: Webhook
   query: Readonly<Record<string, string>>
@@ -28,38 +35,29 @@ export type NoticesProps = {
 }
 
 export function Notices({ webhook, query, version, onDone }: NoticesProps) {
-  const { route } = useLocation()
   const open = useSignal<Notice | undefined>(undefined)
-  const { state = '' } = query
-  const here = path.webhook(webhook.id)
   return (
     <section class="panel">
       <h2>{say('notices')}</h2>
-      <div class="filters">
-        <ChoiceField
-          label={say('order.state')}
-          value={state}
-          choices={[
-            { value: '', text: say('filter.any') },
-            ...STATES.map((value) => ({ value, text: named('state', value) })),
-          ]}
-          onChoice={(value) => route(value === '' ? here : `${here}?state=${value}`)}
-        />
-      </div>
-      <List<Notice>
+      <FilteredList<Notice>
         path="/v1/notices/list"
-        body={{ webhook_id: webhook.id, ...(state !== '' && { state }) }}
+        address={path.webhook(webhook.id)}
+        query={query}
+        fields={filterFields()}
+        bodyOf={(filter) => ({ webhook_id: webhook.id, ...filter })}
+        file="deliveries"
         caption={say('notices')}
         columns={columns((notice) => {
           open.value = notice
         })}
         keyOf={({ number }) => String(number)}
         version={version}
-        empty={
+        none={
           <Empty>
-            <p>{state === '' ? say('notices.none') : say('notices.none_filtered')}</p>
+            <p>{say('notices.none')}</p>
           </Empty>
         }
+        none_filtered={say('notices.none_filtered')}
       />
       {open.value && (
         <NoticeDialog

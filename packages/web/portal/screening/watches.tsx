@@ -1,13 +1,16 @@
 // Addresses that are screened again whenever what is known of them changes, at no cost.
 
 import { useSignal } from '@preact/signals'
-import type { Result } from 'penstock-sdk'
+import type { Body, Result } from 'penstock-sdk'
 import { ask } from '../../shared/calls/ask.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
-import { Address } from '../../shared/parts/address.tsx'
+import type { PageProps } from '../../shared/frame/face.ts'
+import { toast } from '../../shared/frame/toasts.tsx'
+import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Empty, FaultNote } from '../../shared/parts/answer.tsx'
 import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import { FilteredList } from '../../shared/parts/filtered_list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
@@ -16,7 +19,18 @@ import { CheckOutcome } from './level.tsx'
 
 type Watch = Result<'/v1/aml-watches/list'>['items'][number]
 
-export function Watches() {
+const LEVELS = ['low', 'medium', 'high']
+
+const filterFields = (): FilterField[] => [
+  { name: 'address', label: say('watch.address') },
+  {
+    name: 'level',
+    label: say('watch.last'),
+    choices: LEVELS.map((value) => ({ value, text: named('level', value) })),
+  },
+]
+
+export function Watches({ query }: Pick<PageProps, 'query'>) {
   const address = useSignal('')
   const wrong = useSignal<string | undefined>(undefined)
   const version = useSignal(0)
@@ -32,7 +46,15 @@ export function Watches() {
       address.value = ''
     })
   }
-  const unwatch = (address: string) => change(() => ask('/v1/aml-watch/remove', { address }))
+  const unwatch = (watched: Watch) =>
+    change(async () => {
+      const { address } = watched
+      await ask('/v1/aml-watch/remove', { address })
+      toast(
+        say('watch.stopped', { address: shortText(address) }),
+        () => void change(() => ask('/v1/aml-watch/new', newOf(watched))),
+      )
+    })
   return (
     <div class="stack">
       <Form
@@ -52,14 +74,18 @@ export function Watches() {
         <Submit is_busy={submission.is_busy.value}>{say('watch')}</Submit>
       </Form>
       <div>
-        <List<Watch>
+        <FilteredList<Watch>
           path="/v1/aml-watches/list"
+          address={path.screening}
+          query={query}
+          fields={filterFields()}
+          file="watches"
           caption={say('watches')}
           columns={columns(submission.is_busy.value, unwatch)}
           keyOf={({ address }) => address}
           isStale={({ type }) => type.startsWith('aml_')}
           version={version.value}
-          empty={
+          none={
             <Empty>
               <p>{say('watches.none')}</p>
             </Empty>
@@ -68,6 +94,12 @@ export function Watches() {
       </div>
     </div>
   )
+}
+
+/** The same watch once more. */
+function newOf({ address, reference, rules }: Watch): Body<'/v1/aml-watch/new'> {
+  const set = Object.fromEntries(Object.entries(rules).filter(([, value]) => value !== null))
+  return { address, rules: set, ...(reference !== null && { reference }) }
 }
 
 /** The rules of a watch, and what the customer calls it. */
@@ -83,7 +115,7 @@ function rulesText({ reference, rules: told }: Watch): string {
   return reference === null ? all : `${reference}: ${all}`
 }
 
-const columns = (is_busy: boolean, unwatch: (address: string) => void): Column<Watch>[] => [
+const columns = (is_busy: boolean, unwatch: (watched: Watch) => void): Column<Watch>[] => [
   { title: say('order.address'), cell: ({ address }) => <Address address={address} /> },
   { title: say('watch.rules'), cell: rulesText },
   { title: say('watch.since'), cell: ({ since }) => <Time at={since} /> },
@@ -104,13 +136,13 @@ const columns = (is_busy: boolean, unwatch: (address: string) => void): Column<W
   },
   {
     title: say('subscription.do'),
-    cell: ({ address }) => (
+    cell: (watched) => (
       <button
         type="button"
         class="small"
         disabled={is_busy}
-        aria-label={`${say('watch.stop')} ${address}`}
-        onClick={() => unwatch(address)}
+        aria-label={`${say('watch.stop')} ${watched.address}`}
+        onClick={() => unwatch(watched)}
       >
         {say('watch.stop')}
       </button>

@@ -1,14 +1,21 @@
 // Addresses that are kept supplied: the plans with Start, and the subscriptions with Stop.
 
 import { useSignal } from '@preact/signals'
-import type { Result } from 'penstock-sdk'
+import type { Body, Result } from 'penstock-sdk'
 import { useQuestion } from '../../shared/calls/question.ts'
 import { may } from '../../shared/calls/session.ts'
+import { Export, pagesByNumber } from '../../shared/files/export.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address } from '../../shared/parts/address.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
-import { NumberedPages, pageOf } from '../../shared/parts/list.tsx'
+import {
+  type FilterField,
+  FilterForm,
+  filterOf,
+  NumberedPages,
+  pageOf,
+} from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { type Column, Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -19,13 +26,24 @@ import { type Plan, StartSubscription } from './start.tsx'
 
 type Subscription = Result<'/v1/subscriptions/history'>['items'][number]
 const PER_PAGE = 25
+const HISTORY = '/v1/subscriptions/history'
+const STATES = ['new', 'pending', 'active', 'stopped', 'expired', 'error'] as const
+
+const filterFields = (): FilterField[] => [
+  {
+    name: 'status',
+    label: say('order.state'),
+    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+  },
+]
 
 export default function Subscriptions({ query }: PageProps) {
   const page = pageOf(query)
   const plans = useQuestion('/v1/subscriptions', {})
+  const filter = filterOf(query, ['status'])
   const list = useQuestion(
-    '/v1/subscriptions/history',
-    { page, per_page: PER_PAGE },
+    HISTORY,
+    { ...(filter as Body<typeof HISTORY>), page, per_page: PER_PAGE },
     { patch: (known, { type }) => (type.startsWith('subscription.') ? 'again' : known) },
   )
   /** What was answered to Stop is shown before it is asked again. */
@@ -38,13 +56,16 @@ export default function Subscriptions({ query }: PageProps) {
   return (
     <>
       <Title title={say('subscriptions')} />
+      <FilterForm fields={filterFields()} filter={filter} path={path.subscriptions}>
+        <Export name="subscriptions" pages={() => pagesByNumber<Subscription>(HISTORY, filter)} />
+      </FilterForm>
       <div class="stack">
         <Answer question={list} lines={8}>
           {({ items, total }) => (
             <div>
               {items.length === 0 ? (
                 <Empty>
-                  <p>{say('subscriptions.none')}</p>
+                  <p>{say(filter.status ? 'list.none_filtered' : 'subscriptions.none')}</p>
                 </Empty>
               ) : (
                 <Table
@@ -54,11 +75,7 @@ export default function Subscriptions({ query }: PageProps) {
                   keyOf={({ id }) => id}
                 />
               )}
-              <NumberedPages
-                page={page}
-                has_older={page * PER_PAGE < total}
-                to={path.subscriptions}
-              />
+              <NumberedPages page={page} has_older={page * PER_PAGE < total} />
             </div>
           )}
         </Answer>

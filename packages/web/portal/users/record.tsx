@@ -5,48 +5,56 @@ import { useQuestion } from '../../shared/calls/question.ts'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
-import { Change } from '../../shared/parts/change.tsx'
-import { type FilterField, FilterForm, filterOf, List } from '../../shared/parts/list.tsx'
+import { Changes } from '../../shared/parts/change.tsx'
+import { FilteredList } from '../../shared/parts/filtered_list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
+import { deedText } from '../../shared/words/deeds.ts'
 import { nameText } from '../../shared/words/name.ts'
 import { say } from '../../shared/words/words.ts'
 
 type Action = Result<'/v1/actions/list'>['items'][number]
 
-const FILTERS = ['by', 'action', 'subject', 'since', 'until'] as const
-
 export default function Record({ query }: PageProps) {
-  const { by, ...rest } = filterOf(query, FILTERS)
-  const [kind, id] = by?.split(':') ?? []
-  const filter = { ...rest, ...(kind && id && { [`${kind}_id`]: id }) }
-  const is_filtered = Object.keys(filter).length > 0
   return (
     <>
       <Title title={say('record')} section={say('settings')} />
-      <FilterForm fields={useFilterFields()} filter={filterOf(query, FILTERS)} path={path.record} />
-      <List<Action>
+      <FilteredList<Action>
         path="/v1/actions/list"
-        body={filter}
+        address={path.record}
+        query={query}
+        fields={useFilterFields()}
+        bodyOf={bodyOf}
+        file="record"
         caption={say('record')}
         keyOf={({ number }) => String(number)}
-        empty={
+        none={
           <Empty>
-            <p>{is_filtered ? say('record.none_filtered') : say('record.none')}</p>
-            {is_filtered && <a href={path.record}>{say('record.all')}</a>}
+            <p>{say('record.none')}</p>
           </Empty>
         }
+        none_filtered={say('record.none_filtered')}
         columns={[
           { title: say('record.at'), cell: ({ at }) => <Time at={at} /> },
-          { title: say('record.by'), cell: ({ by }) => by.name },
-          { title: say('record.action'), cell: ({ action }) => <code>{action}</code> },
+          {
+            title: say('record.action'),
+            is_long: true,
+            cell: (action) => deedText(action.by.name, [action]),
+          },
           { title: say('record.subject'), cell: ({ subject }) => <code>{subject}</code> },
           { title: say('settings.from'), cell: ({ ip }) => ip ?? '–' },
-          { title: say('record.change'), cell: Change },
+          { title: say('record.change'), cell: (action) => <Changes deed={[action]} /> },
         ]}
       />
     </>
   )
+}
+
+/** A user and a key are two fields of the wire. */
+function bodyOf({ by = '', ...rest }: Readonly<Record<string, string>>) {
+  const [kind, id] = by.split(':')
+  return { ...rest, ...(kind && id && { [`${kind}_id`]: id }) }
 }
 
 /** Who can have done it: users, and keys. */

@@ -9,6 +9,8 @@ import { say } from '../words/words.ts'
 import { csvOf, flatRows, type Sheet, saveFile } from './csv.ts'
 
 const PAGE = 100
+/** A list that numbers its pages has no larger ones. */
+const PER_PAGE_MAX = 50
 /** A spreadsheet takes more, a browser waits long enough for these. */
 const LINES_MAX = 10_000
 
@@ -63,6 +65,19 @@ export async function* pagesOfList<Row>(
     yield page.items
     before = page.next
   } while (before !== null)
+}
+
+/** The pages of a list of the wire that numbers them. */
+export async function* pagesByNumber<Row>(
+  path: string,
+  body: Readonly<Record<string, unknown>>,
+): AsyncIterable<readonly Row[]> {
+  for (let page = 1, left = 1; left > 0; page++) {
+    const at = { page, per_page: PER_PAGE_MAX }
+    const { items, total }: { items: Row[]; total: number } = await post(path, { ...body, ...at })
+    yield items
+    left = total - page * PER_PAGE_MAX
+  }
 }
 
 /** The pages of a list that is asked for what comes after a row: after the last one of each page,

@@ -268,19 +268,23 @@ function OneFilter({ label, type = 'text', choices, value, onValue }: OneFilterP
 export const pageOf = ({ page = '' }: Readonly<Record<string, string>>): number =>
   /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1
 
-export type NumberedPagesProps = {
-  page: number
-  has_older: boolean
-  /** The address of a page. */
-  to: (page: number) => string
-}
+export type NumberedPagesProps = { page: number; has_older: boolean }
 
-export function NumberedPages({ page, has_older, to }: NumberedPagesProps) {
+export function NumberedPages({ page, has_older }: NumberedPagesProps) {
+  const { url } = useLocation()
   if (page === 1 && !has_older) return null
   return (
     <nav class="pager" aria-label={say('list.pages')}>
-      {page > 1 && <a href={to(page - 1)}>{say('list.newer')}</a>}
-      {has_older && <a href={to(page + 1)}>{say('list.older')}</a>}
+      {page > 1 && <a href={withPage(url, page - 1)}>{say('list.newer')}</a>}
+      {has_older && <a href={withPage(url, page + 1)}>{say('list.older')}</a>}
     </nav>
   )
+}
+
+/** The same address, filter and all, of another page. */
+function withPage(url: string, page: number): string {
+  const to = new URL(url, location.origin)
+  if (page === 1) to.searchParams.delete('page')
+  else to.searchParams.set('page', String(page))
+  return to.pathname + to.search
 }

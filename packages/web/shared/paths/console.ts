@@ -16,6 +16,8 @@ export const path = {
   money: `${BASE}/money`,
   month: `${BASE}/month`,
   record: `${BASE}/record`,
+  /** A part of it; the first one when it is empty. */
+  settings: (part = '') => `${BASE}/settings${part === '' ? '' : `?part=${part}`}`,
   books: `${BASE}/books`,
   screening: `${BASE}/screening`,
   review: (check: string) => `${BASE}/screening/reviews/${encodeURIComponent(check)}`,

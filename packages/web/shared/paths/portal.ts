@@ -15,16 +15,15 @@ export const path = {
   /** Of a month: `2026-10`. */
   statementOf: (month: string) => `${BASE}/money/statement?month=${encodeURIComponent(month)}`,
   invoice: (number: number) => `${BASE}/money/invoices/${number}`,
-  /** A page of the list. */
-  subscriptions: (page = 1) => `${BASE}/subscriptions${page === 1 ? '' : `?page=${page}`}`,
+  subscriptions: `${BASE}/subscriptions`,
   subscription: (id: string) => `${BASE}/subscriptions/${encodeURIComponent(id)}`,
-  /** A page of the checks. */
-  screening: (page = 1) => `${BASE}/screening${page === 1 ? '' : `?page=${page}`}`,
+  screening: `${BASE}/screening`,
   check: (id: string) => `${BASE}/screening/${encodeURIComponent(id)}`,
   /** For paper, without scripts: a page of its own. */
   paperOfCheck: (id: string) => `${BASE}/reports/${encodeURIComponent(id)}`,
   paperOfInvoice: (number: string) => `${BASE}/invoices/${encodeURIComponent(number)}`,
   record: `${BASE}/settings/record`,
+  /** At `/portal/events` is the stream itself. */
   events: `${BASE}/developers/events`,
   event: (number: number) => `${BASE}/developers/events/${number}`,
   keys: `${BASE}/developers/keys`,

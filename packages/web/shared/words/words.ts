@@ -66,6 +66,16 @@ export const named = (family: Family, name: string): string =>
 export const nameIfKnown = (family: Family, name: string): string | undefined =>
   catalogue[`${family}.${name}`]
 
+/** A sentence about what the wire names, such as a kind of change; undefined when there is none. */
+export function sentenceOf(
+  family: Family,
+  name: string,
+  parameters: Parameters,
+): string | undefined {
+  const text = catalogue[`${family}.${name}`]
+  return text === undefined ? undefined : fill(text, parameters)
+}
+
 /** Families of keys that are made while the page runs. */
 export const FAMILIES = [
   'alert',
@@ -74,6 +84,7 @@ export const FAMILIES = [
   'call',
   'category',
   'cost',
+  'did',
   'direction',
   'duty',
   'entry',

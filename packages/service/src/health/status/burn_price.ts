@@ -1,22 +1,44 @@
-// What energy costs for an address that has none: TRX is burned, at a price of the chain.
+// The prices of going without us: TRX is burned, for as much as the chain says.
 
 import type { Node } from '../../chain/node/node.ts'
 
 const FRESH_MS = 10 * 60_000
 
-/** The price of 1000 energy in sun. Nobody waits for it but the first who asks: later the one that
- *  was heard last is told while it is asked for anew. Undefined: the chain has not said. */
+/** In sun: of 1000 units, and of an account that is created. Undefined: the chain has not said. */
+export type BurnPrices = {
+  energy_sun: bigint | undefined
+  bandwidth_sun: bigint | undefined
+  activation_sun: bigint | undefined
+}
+
+function pricesOf(parameters: ReadonlyMap<string, bigint>): BurnPrices {
+  const [energy, unit, account, its_bandwidth] = [
+    'getEnergyFee',
+    'getTransactionFee',
+    'getCreateNewAccountFeeInSystemContract',
+    'getCreateAccountFee',
+  ].map((name) => parameters.get(name))
+  return {
+    energy_sun: energy && energy * 1_000n,
+    bandwidth_sun: unit && unit * 1_000n,
+    activation_sun: account && account + (its_bandwidth ?? 0n),
+  }
+}
+
+const UNKNOWN = pricesOf(new Map())
+
+/** Reads the prices. Nobody waits for them but the first who asks: later those that were heard last
+ *  are told while they are asked for anew. */
 export function burnPriceReader(
   node: Pick<Node, 'parameters'>,
   now_ms: () => number,
-): () => Promise<bigint | undefined> {
-  let known: bigint | undefined
+): () => Promise<BurnPrices> {
+  let known = UNKNOWN
   let asked_ms: number | undefined
   let asking: Promise<void> | undefined
   async function ask(): Promise<void> {
     const parameters = await node.parameters().catch(() => undefined)
-    const sun = parameters?.get('getEnergyFee')
-    if (sun !== undefined) known = sun * 1_000n
+    if (parameters) known = pricesOf(parameters)
     asking = undefined
   }
   return async () => {

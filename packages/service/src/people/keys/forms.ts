@@ -220,20 +220,26 @@ export const KeyForm = Type.Object({
 
 export type KeyReport = KeyRow & { spent_today_sun: bigint | null }
 
+/** A key is one of these at a moment. */
+export const KEY_STATES = ['active', 'ended', 'revoked'] as const
+type KeyState = (typeof KEY_STATES)[number]
+
 /** Keys, newest first; those that stand for users only when they are named. `day`: of which to say
- *  what was spent. `made_by_key`: only those that it has made. */
+ *  what was spent. `made_by_key`: only those that it has made. `is`: what they are, and when. */
 export async function reportKeys(
   sql: Sql | Tx,
   wanted: {
     customer_id?: string
     ids?: readonly string[] | undefined
     made_by_key?: string | undefined
+    is?: { state: KeyState; at: Date } | undefined
     before?: string | undefined
     limit: number
     day: string
   },
 ): Promise<KeyReport[]> {
   const { customer_id = null, ids = null, made_by_key = null, before = null, limit, day } = wanted
+  const { state = null, at = null } = wanted.is ?? {}
   return sql<KeyReport>`
     select ${Key.columns},
       api_key_spent_on(id, ${day}::date) as spent_today_sun
@@ -241,6 +247,9 @@ export async function reportKeys(
     where (${customer_id}::text is null or customer_id = ${customer_id})
       and (${before}::text is null or id < ${before})
       and (${made_by_key}::text is null or made_by_key = ${made_by_key})
+      and (${state}::text is null or ${state} = case
+        when revoked_at is not null then 'revoked'
+        when expires_at <= ${at}::timestamptz then 'ended' else 'active' end)
       and (case when ${ids}::text[] is null then user_id is null else id = any(${ids}) end)
     order by id desc limit ${limit}`
 }

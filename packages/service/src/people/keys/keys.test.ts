@@ -295,3 +295,23 @@ test('keys are listed newest first, page by page, by who has them and who made t
   assert.equal(await listed({ ids: ['1', '5'] }), '51')
   assert.equal(await listed({ ids: ['1', '5'], customer_id }), '1')
 })
+
+test('keys are listed by what they are at a moment', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  await insertKeys(sql, customer_id, [
+    { id: 'revoked', revoked: true, expires_at: made_at },
+    { id: 'ended', expires_at: made_at },
+    { id: 'ending', expires_at: new Date(made_at.getTime() + 1) },
+    { id: 'endless' },
+  ])
+  const listed = async (state: 'active' | 'ended' | 'revoked', at: Date) => {
+    const is = { state, at }
+    const found = await reportKeys(sql, { customer_id, is, limit: 9, day: '2026-10-08' })
+    return found.map(({ id }) => id)
+  }
+  assert.deepEqual(await listed('active', made_at), ['endless', 'ending'])
+  assert.deepEqual(await listed('ended', made_at), ['ended'])
+  assert.deepEqual(await listed('ended', new Date(made_at.getTime() + 1)), ['ending', 'ended'])
+  assert.deepEqual(await listed('revoked', made_at), ['revoked'])
+})

@@ -20,6 +20,7 @@ import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../../platform
 import {
   ID_REFUSED,
   IdField,
+  KEY_STATES,
   KeyForm,
   LIMIT_REFUSALS,
   LimitFields,
@@ -81,13 +82,19 @@ const list = ({ sql, clock }: Needs): Endpoint =>
     scope: 'manage',
     role_scope: 'keys',
     summary: 'Your API keys, newest first, revoked ones too',
-    body: Type.Object(listFields()),
+    body: Type.Object({
+      state: Type.Optional(
+        Type.Enum([...KEY_STATES], { fault: () => InvalidParams('state', 'Invalid state') }),
+      ),
+      ...listFields(),
+    }),
     reply: listOf(KeyForm),
-    faults: [...LIST_REFUSALS],
-    async handle({ body: { limit, before }, customer }) {
+    faults: [refuses(InvalidParams, '`state` is none of the states', 'state'), ...LIST_REFUSALS],
+    async handle({ body: { state, limit, before }, customer }) {
       const now = clock.now()
       const seen = { customer_id: customer.customer_id, made_by_key: ownOnly(customer) }
-      const wanted = { ...seen, before, limit: rowsFor(limit), day: dayOf(now) }
+      const is = state && { state, at: now }
+      const wanted = { ...seen, is, before, limit: rowsFor(limit), day: dayOf(now) }
       const keys = await reportKeys(sql, wanted)
       return page(keys, limit, { print: (key) => printKey(key, now), placeOf: ({ id }) => id })
     },

@@ -81,7 +81,8 @@ export const CHECK_COLUMNS = columnsOf<Check>()([
   'supersedes',
 ])
 
-const LEVELS = ['low', 'medium', 'high'] as const
+/** Of risk. */
+export const LEVELS = ['low', 'medium', 'high'] as const
 
 export const FactorForm = Type.Object({
   name: Type.String({ description: 'Category' }),

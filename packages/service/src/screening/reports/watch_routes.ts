@@ -23,7 +23,7 @@ import {
   rowsFor,
 } from '../../platform/wire/lists.ts'
 import type { Check } from '../checks/checks.ts'
-import { CHECK_COLUMNS, CheckForm, printCheck } from '../checks/forms.ts'
+import { CHECK_COLUMNS, CheckForm, LEVELS, printCheck } from '../checks/forms.ts'
 import { REFERENCE_MAX, USD_MAX, type WatchRules } from '../checks/watch_rules.ts'
 import {
   type NewWatch,
@@ -104,17 +104,21 @@ async function readWatches(
   sql: Sql,
   wanted: {
     customer_id: string
-    address?: Address
+    address?: Address | undefined
+    /** Of its newest check. */
+    level?: string | undefined
     before?: WatchPlace | undefined
     limit: number
   },
 ): Promise<WatchRow[]> {
-  const { customer_id, address = null, before, limit } = wanted
+  const { customer_id, address = null, level = null, before, limit } = wanted
   const { made_at: before_at = null, address: before_address = null } = before ?? {}
   const watches = await sql<Watch & { level_before: string | null }>`
     with recursive page as (
       select ${WATCH_COLUMNS} from aml_watch as w
       where customer_id = ${customer_id} and (${address}::text is null or address = ${address})
+        and (${level}::text is null or exists (
+          select from aml_check as c where c.id = w.check_id and c.risk_level = ${level}))
         and (${before_at}::timestamptz is null
           or (made_at, address) < (${before_at}, ${before_address}::text))
       order by made_at desc, address desc limit ${limit}
@@ -141,12 +145,26 @@ const list = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     auth: 'signature',
     scope: 'aml',
     summary: 'The addresses that are screened again whenever what is known changes',
-    body: Type.Object(listFields()),
+    body: Type.Object({
+      address: Type.Optional(AddressField),
+      level: Type.Optional(
+        Type.Enum([...LEVELS], {
+          description: 'Of the newest check',
+          fault: () => InvalidParams('level', 'Invalid level'),
+        }),
+      ),
+      ...listFields(),
+    }),
     reply: listOf(WatchForm),
-    faults: [...LIST_REFUSALS],
-    async handle({ body: { before, limit }, customer: { customer_id } }) {
+    faults: [
+      ADDRESS_REFUSED,
+      refuses(InvalidParams, '`level` is none of the levels', 'level'),
+      ...LIST_REFUSALS,
+    ],
+    async handle({ body: { address, level, before, limit }, customer: { customer_id } }) {
+      const filter = { customer_id, address: address as Address | undefined, level }
       const place = readWatchPlace(before)
-      const rows = await readWatches(sql, { customer_id, before: place, limit: rowsFor(limit) })
+      const rows = await readWatches(sql, { ...filter, before: place, limit: rowsFor(limit) })
       return page(rows, limit, { print: printWatch, placeOf: placeText })
     },
   })

@@ -17,6 +17,7 @@ import {
   page,
   rowsFor,
 } from '../../platform/wire/lists.ts'
+import { timeField, timeOf } from '../../platform/wire/reading.ts'
 import type { Deposit, Place } from './deposits.ts'
 import { DEPOSIT_COLUMNS, DepositForm, printDeposit } from './forms.ts'
 
@@ -77,13 +78,24 @@ const list = ({ sql }: Needs): Endpoint =>
       state: Type.Optional(
         Type.Enum([...OWN_STATES], { fault: () => InvalidParams('state', 'Invalid state') }),
       ),
+      since: timeField('since', 'Of blocks from then on'),
+      until: timeField('until', 'Of blocks before'),
       ...listFields(undefined, PLACE_LENGTH_MAX),
     }),
     reply: listOf(OwnDeposit),
-    faults: [refuses(InvalidParams, '`state` is none of the states', 'state'), ...LIST_REFUSALS],
+    faults: [
+      refuses(InvalidParams, '`state` is none of the states', 'state'),
+      refuses(InvalidParams, '`since` is no time', 'since'),
+      refuses(InvalidParams, '`until` is no time', 'until'),
+      ...LIST_REFUSALS,
+    ],
     examples: [{ summary: 'Those that were credited', body: { state: 'credited' } }],
     async handle({ body, customer: { customer_id } }) {
       const { state = null, before, limit } = body
+      const { since = '-infinity', until = 'infinity' } = {
+        since: timeOf(body.since),
+        until: timeOf(body.until),
+      }
       const place = readListPlace(before)
       const { block_number, tx_id, position } = place ?? FIRST
       const rows = await sql<OwnRow>`
@@ -91,6 +103,7 @@ const list = ({ sql }: Needs): Endpoint =>
           then block_number - (select confirmed_number from chain) end)::integer as solid_in_blocks
         from deposit as d
         where customer_id = ${customer_id} and (${state}::text is null or state = ${state})
+          and block_time >= ${since} and block_time < ${until}
           and block_number <= ${block_number}
           and (block_number, tx_id, position)
             < (${block_number}, ${tx_id}::text, ${position}::integer)
