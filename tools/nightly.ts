@@ -36,6 +36,7 @@ export const jobsOf = (seed: number): Job[] => [
   job('torture kill --cycles 3', 15),
   job('torture failover --cycles 1', 15),
   job('torture upgrade --minutes 1', 15),
+  job('torture collecting --addresses 200 --with-token 40 --kills 12', 15),
   job('torture thieves', 15),
 ]
 

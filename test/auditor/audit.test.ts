@@ -13,7 +13,8 @@ import { blacklistedGetNothing } from './by_hand.ts'
 import { History } from './history.ts'
 import { type Journal, readJournal, sealsHold } from './journal.ts'
 import { depositsAreKnown, fundsAreThere, type Place, rechargesAreDone } from './rest.ts'
-import type { Account, Attempt, Deposit, Order, Rows } from './rows.ts'
+import { rewardsAreExact } from './rewards.ts'
+import type { Account, Attempt, Deposit, Order, RewardClaim, Rows } from './rows.ts'
 import type { Books } from './rules.ts'
 
 /** Deposits, energy, a bundle, an activation, a failure, recharges that are delivered and sent
@@ -123,6 +124,21 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
       transfers.push({ ...moved, id: 'reward:x', debit, credit: 'income:votes' })
     },
     /^C19 reward:x books 5/,
+  ],
+  [
+    'a wallet that withdraws its reward twice at once',
+    ({ claims }) => {
+      for (const id of ['x', 'y'])
+        claims.push({
+          id,
+          wallet: 'w',
+          state: 'claiming',
+          found: false,
+          reward_sun: null,
+          tx_id: null,
+        })
+    },
+    /^C19 w withdraws twice at once, by x/,
   ],
   [
     'a capture from another account than the hold was of',
@@ -573,6 +589,18 @@ test('an event that is told in another way later is found by who looks again', (
   assert.deepEqual(history.see(rowsWith('{}'), 1), [])
   assert.deepEqual(history.see(rowsWith('{}'), 2), [])
   assert.match(history.see(rowsWith('{"a":1}'), 3).join(), /^C14 event 1 of c was e order\.created/)
+})
+
+test('withdrawals that a restored database has found are several of one wallet at once', () => {
+  const claim = { wallet: 'w', state: 'claiming', found: false, reward_sun: null, tx_id: null }
+  const said = (...claims: Partial<RewardClaim>[]) => {
+    const all = claims.map((one, i) => ({ ...claim, id: `${i}`, ...one }))
+    const rows = { claims: all, transfers: [] }
+    return rewardsAreExact({ rows, branch: {} } as unknown as Books).length
+  }
+  assert.equal(said({ found: true }, { found: true }, {}), 0)
+  assert.equal(said({}, {}), 2)
+  assert.equal(said({}, { wallet: 'another' }, { state: 'claimed' }), 0)
 })
 
 test('what is gone is not on the chain, whatever else its transaction has done', () => {

@@ -196,6 +196,8 @@ export type RewardClaim = {
   id: string
   wallet: string
   state: 'claiming' | 'claimed' | 'failed'
+  /** On the chain, after a restore: there may be several of a wallet. */
+  found: boolean
   reward_sun: bigint | null
   tx_id: string | null
 }
@@ -260,7 +262,7 @@ export async function readRows(client: pg.Client): Promise<Rows> {
         select tx_id, address, receiver, token, amount::int8, state, moved::int8, fee_sun
           from collection_transfer join collection as c on c.id = collection_id`),
     claims: await read(`
-        select c.id, wallet, c.state, reward_sun, tx_id
+        select c.id, wallet, c.state, c.found, reward_sun, tx_id
           from reward_claim as c join attempt as a on a.id = c.attempt_id`),
     votes: await read(`
         select v.id, wallet, votes, v.state, tx_id

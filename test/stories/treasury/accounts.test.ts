@@ -119,8 +119,10 @@ test('a month on one page has the sums of the journal', async (t) => {
     -line('revenue'),
   )
   assert.ok(revenue.some(({ service, sun }) => service === 'energy' && sun > 0))
-  const wrong = await at.type('accounts', 'show', '2026-13')
-  assert.match(wrong.err, /is not a month like 2026-10/)
+  for (const month of ['2026-13', '0000-01', '9999-12']) {
+    const wrong = await at.type('accounts', 'show', month)
+    assert.match(wrong.err, /is not a month like 2026-10/)
+  }
 })
 
 /** The names that docs/operators/accounts.md gives to accounts of the ledger. */

@@ -6,6 +6,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
+import { Fault } from 'penstock-service/lib/fault.ts'
+import type { Purchase } from 'penstock-service/market/orders/placing.ts'
+import { readPrices } from 'penstock-service/market/prices/prices.ts'
+import { energizeStep } from 'penstock-service/treasury/collecting/energy.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { transactionId } from 'penstock-tron/transaction.ts'
 import {
@@ -206,6 +210,81 @@ test('who cannot buy the energy is told why, and nothing is ordered', async (t) 
   assert.equal((await said()).by, null, 'given up after ten minutes')
   assert.match((await said()).said, /wallet|balance|money|funds/i)
   assert.equal((await world.sql`select 1 from orders`).length, 0)
+  // What a customer has is spent by two where corrections want two.
+  await at.json('approvals', 'set', 'name', '--from', '5', '--reason', 'a test')
+  assert.match((await type(made.id, poor.id)).err, /wants a second operator: .* approvals allow/)
+  assert.equal((await said()).by, null)
+})
+
+test('two processes that order the energy at once go by one amount and one order', async (t) => {
+  const town = await townOf(t, { addresses: 1, with_token: 1 })
+  const { world, at } = town
+  const { sql } = world
+  const made = await collect(town, '--token', USDT)
+  const house = await world.customer({ trx: 500 })
+  const words = ['treasury', 'energy', made.id, ...NODE, '--customer', house.id]
+  assert.equal((await at.type(...words, '--reason', 'to collect')).code, 0)
+  const asked: Purchase[] = []
+  /** One of the two, and what the other does before the node answers, and before the order. */
+  const energize = (before: { answer?: () => Promise<unknown>; order?: () => Promise<unknown> }) =>
+    energizeStep({
+      sql,
+      clock: { now: () => world.now },
+      node: {
+        ...world.node,
+        async resource(...of) {
+          await before.answer?.()
+          return world.node.resource(...of)
+        },
+      },
+      prices: () => readPrices(sql),
+      async tryOrder(purchase) {
+        asked.push(purchase)
+        await before.order?.()
+        return new Fault(13, 'insufficient_balance', 'no money')
+      },
+    }).run()
+  const row = async () => {
+    const [one] = await sql<{ by: string | null; order: string | null }>`
+      select energy_by as by, energy_order as order from collection_transfer
+      where token is not null`
+    return one!
+  }
+  await energize({
+    answer: () => sql`update collection_transfer set energy_amount = 77000 where token is not null`,
+  })
+  assert.deepEqual([asked[0]!.energy, asked[0]!.refusal], [77_000, undefined])
+  // Refused after ten minutes: given up, if the other has not placed it in the same moment.
+  world.wait(700)
+  await energize({
+    order: () => sql`update collection_transfer set energy_order = 'o' where token is not null`,
+  })
+  assert.deepEqual(await row(), { by: house.id, order: 'o' })
+  // Nor is it bought by who may not buy any more.
+  await sql`update collection_transfer set energy_order = null where token is not null`
+  assert.equal((await at.type('customers', 'suspend', house.id, '--reason', 'a test')).code, 0)
+  await energize({})
+  assert.match(String(asked.at(-1)!.refusal), /the customer is not active/)
+  assert.deepEqual(await row(), { by: null, order: null })
+})
+
+test('for a file that expires within minutes no energy is bought any more', async (t) => {
+  const town = await townOf(t, { addresses: 1, with_token: 1 })
+  const { world, at } = town
+  const made = await collect(town, '--token', USDT, '--hours', '1')
+  const house = await world.customer()
+  await world.advance(3_180)
+  const words = ['treasury', 'energy', made.id, ...NODE, '--customer', house.id]
+  assert.equal((await at.type(...words, '--reason', 'to collect')).code, 0)
+  await world.drain()
+  const credit = ['customers', 'credit', house.id, '100', '--id', 'c', '--reason', 'a test']
+  assert.equal((await at.type(...credit)).code, 0)
+  await world.advance(330)
+  await world.drain()
+  assert.equal((await world.sql`select 1 from orders`).length, 0)
+  const [row] = await world.sql<{ by: string | null; said: string }>`
+    select energy_by as by, energy_said as said from collection_transfer where token is not null`
+  assert.deepEqual(row, { by: null, said: 'the file expires within minutes' })
 })
 
 test('what has expired and no chain has is dead, and is in another file', async (t) => {

@@ -10,6 +10,13 @@ test('the best second begins anywhere: a border between two does not halve the p
   assert.equal(pace.per_second, 13, 'nine tenths of 15')
 })
 
+test('a question of several requests is as many answers', () => {
+  const pace = new Pace(300)
+  for (let i = 0; i < 10; i++) pace.answered(10_000 + i, 2)
+  pace.refused(10_100)
+  assert.equal(pace.per_second, 18, 'nine tenths of 20')
+})
+
 test('answers that are more than a second apart are not one second', () => {
   const pace = new Pace(300)
   for (let i = 0; i < 8; i++) pace.answered(10_000 + i)

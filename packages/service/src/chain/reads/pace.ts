@@ -45,11 +45,12 @@ export class Pace {
     this.is_wanted = true
   }
 
-  answered(now_ms: number): void {
+  /** `requests`: so many in one, where a question is made of several. */
+  answered(now_ms: number, requests = 1): void {
     const part = Math.floor(now_ms / PART_MS)
     const one = this.parts[part % PARTS]!
     if (one.part !== part) Object.assign(one, { part, answers: 0 })
-    one.answers += 1
+    one.answers += requests
     this.refusals = 0
     const changed_ms = Math.max(this.grown_ms, this.refused_ms + QUIET_MS - SECOND_MS)
     if (this.per_second >= this.most || !this.is_wanted || now_ms - changed_ms < SECOND_MS) return

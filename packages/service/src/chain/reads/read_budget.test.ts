@@ -199,6 +199,30 @@ function strictNode(now_ms: () => number, allowed: number) {
   return { node, question }
 }
 
+test('questions of two requests each do not halve the pace when one is refused', async () => {
+  const { budget, pass } = budgetOf(readLimits(3_000))
+  let [asked, is_busy] = [0, false]
+  const ask = () =>
+    void budget
+      .spend({ ...reader('look', 'anna'), wait_ms: 3_000 }, 2, async () => {
+        if (is_busy) throw new NodeBusy('the node')
+        asked += 2
+      })
+      .catch(() => {})
+  for (let i = 0; i < 50; i++) ask()
+  await pass(500, 10)
+  assert.equal(asked, 100)
+  is_busy = true
+  ask()
+  await pass(20, 10)
+  is_busy = false
+  await pass(2_000, 10)
+  asked = 0
+  for (let i = 0; i < 200; i++) ask()
+  await pass(1_000, 10)
+  assert.ok(asked >= 80, `${asked} in the second after, where 100 were answered in one`)
+})
+
 test('a node that refuses sets the pace, and what it refused is asked again', async () => {
   const { budget, time, pass } = budgetOf(readLimits(3_000))
   const { node, question } = strictNode(time.timer.now_ms, 15)

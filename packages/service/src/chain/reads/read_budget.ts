@@ -188,7 +188,7 @@ class Budget implements ReadBudget {
       const asked = await ask()
         .then(
           (answer) => {
-            this.pace.answered(this.timer.now_ms())
+            this.pace.answered(this.timer.now_ms(), weight)
             return { answer }
           },
           (thrown: unknown) => {

@@ -56,6 +56,40 @@ test('what our transactions burned is what the chain says, to the sun, per order
   assert.equal(day.burned_sun, later!.burned_sun)
 })
 
+test('what is taken back costs by its own units; what is not known counts nowhere', async (t) => {
+  const world = await makeWorld(t, { pool_bandwidth_trx: 0 })
+  const anna = await world.customer({ trx: 100 })
+  for (const name of ['bob', 'carl', 'dora', 'emil'])
+    await anna.buyEnergy(world.person(name, 1).address, 65_000)
+  await world.settle()
+  await world.solidify()
+  await world.advance(3_600)
+  await world.solidify()
+  await world.settle()
+  await world.sql`update attempt set fee_sun = 130000 where subject like 'delegate:%'`
+  await world.sql`update attempt set fee_sun = 65000 where subject like 'reclaim:%'`
+  const burned = async () => {
+    const at = { now: world.now, hours: 24 }
+    const { order_burned_sun, per_1000, unknown } = (await lineOf(world, 'energy'))!
+    const { burned_sun } = await unitCostOf(world.sql, 'energy', at)
+    assert.equal(per_1000?.burned_sun ?? 0n, burned_sun)
+    return [burned_sun, order_burned_sun, unknown]
+  }
+  assert.deepEqual(await burned(), [3_000n, 195_000n, 0n])
+  // Of three no receipt was kept: they would make the others look cheap.
+  await world.sql`
+    update attempt set fee_sun = null, bandwidth = null, energy = null where id in (
+      select id from attempt where subject like 'delegate:%' order by id limit 3)`
+  assert.deepEqual(await burned(), [3_000n, 195_000n, 3n])
+  // Later all four were delegated before the day begins, and taken back within it.
+  await world.advance(83_500)
+  await anna.buyEnergy(world.person('finn', 1).address, 65_000)
+  await world.settle()
+  await world.sql`
+    update attempt set fee_sun = 130000 where subject like 'delegate:%' and fee_sun >= 0`
+  assert.deepEqual(await burned(), [3_000n, 195_000n, 0n])
+})
+
 test('a fork takes back what a transaction cost, and the next block says it anew', async (t) => {
   const world = await makeWorld(t, { pool_bandwidth_trx: 0 })
   const anna = await world.customer({ trx: 100 })

@@ -33,7 +33,12 @@ export type CostKind =
   | 'refund'
   | 'other'
 
-/** `unknown`: of the transactions, those of which no receipt was kept; they count for nothing. */
+/** What was burned to delegate, or to take back, and the orders and units that it was burned for:
+ *  the two are apart, because what is taken back now was delegated before. */
+type Burned = { orders: bigint; units: bigint; burned_sun: bigint }
+
+/** `unknown`: of the transactions, those of which no receipt was kept. What orders and units cost
+ *  is worked out without them. */
 type KindFigures = {
   kind: CostKind
   orders: bigint
@@ -43,6 +48,8 @@ type KindFigures = {
   burned_sun: bigint
   bandwidth: bigint
   revenue_sun: bigint
+  delegated: Burned
+  reclaimed: Burned
 }
 
 /** Of 1000 units, in sun. `cost_sun`: burned, and capital as far as votes do not earn it. */
@@ -53,8 +60,8 @@ export type UnitCost = {
   cost_sun: bigint
 }
 
-export type CostLine = KindFigures & {
-  /** Burned for an order; null: none was delivered. */
+export type CostLine = Omit<KindFigures, 'delegated' | 'reclaimed'> & {
+  /** Burned for an order; null: of none it is known. */
   order_burned_sun: bigint | null
   /** Of 1000 units; null where units are of both resources, or none. */
   revenue_1000_sun: bigint | null
@@ -116,10 +123,21 @@ export async function unitCostOf(
   const figures = await figuresSince(sql, new Date(now.getTime() - hours * HOUR_MS))
   const stake = await readStake(sql, now)
   const sold = figures.filter(({ kind }) => resourceOf(kind) === resource)
-  const sumOf = (name: 'burned_sun' | 'units') => sold.reduce((sum, one) => sum + one[name], 0n)
-  const of = { burned_sun: sumOf('burned_sun'), units: sumOf('units') }
-  return unitCost(of, stake, resource)
+  const sumOf = (leg: Leg) => addedUp(sold.map((one) => one[leg]))
+  return unitCost({ delegated: sumOf('delegated'), reclaimed: sumOf('reclaimed') }, stake, resource)
 }
+
+type Leg = 'delegated' | 'reclaimed'
+
+const addedUp = (all: readonly Burned[]): Burned =>
+  all.reduce(
+    (sum, { orders, units, burned_sun }) => ({
+      orders: sum.orders + orders,
+      units: sum.units + units,
+      burned_sun: sum.burned_sun + burned_sun,
+    }),
+    { orders: 0n, units: 0n, burned_sun: 0n },
+  )
 
 /** The resource that all units of a kind are of. */
 function resourceOf(kind: CostKind): Resource | undefined {
@@ -128,23 +146,27 @@ function resourceOf(kind: CostKind): Resource | undefined {
 }
 
 function lineOf(one: KindFigures, stake: Stake): CostLine {
-  const { kind, orders, units, burned_sun, revenue_sun } = one
+  const { delegated, reclaimed, ...figures } = one
+  const { kind, units, revenue_sun } = one
   const resource = resourceOf(kind)
   const has_units = resource !== undefined && units > 0n
+  const ofOrder = ({ orders, burned_sun }: Burned) => (orders > 0n ? burned_sun / orders : 0n)
   return {
-    ...one,
-    order_burned_sun: orders > 0n ? burned_sun / orders : null,
+    ...figures,
+    order_burned_sun: delegated.orders > 0n ? ofOrder(delegated) + ofOrder(reclaimed) : null,
     revenue_1000_sun: has_units ? (1_000n * revenue_sun) / units : null,
-    per_1000: has_units ? unitCost(one, stake, resource) : null,
+    per_1000: has_units && delegated.units > 0n ? unitCost(one, stake, resource) : null,
   }
 }
 
 function unitCost(
-  { burned_sun, units }: Pick<KindFigures, 'burned_sun' | 'units'>,
+  { delegated, reclaimed }: Pick<KindFigures, Leg>,
   stake: Stake,
   resource: Resource,
 ): UnitCost {
-  const burned_1000_sun = units > 0n ? roundedUp(1_000n * burned_sun, units) : 0n
+  const of1000 = ({ burned_sun, units }: Burned) =>
+    units > 0n ? roundedUp(1_000n * burned_sun, units) : 0n
+  const burned_1000_sun = of1000(delegated) + of1000(reclaimed)
   const { total_limit, total_weight } = stake.ratios[resource]
   const stake_sun =
     total_limit > 0n ? roundedUp(1_000n * SUN_PER_TRX * total_weight, total_limit) : 0n
@@ -210,10 +232,35 @@ async function readStake(sql: Sql | Tx, now: Date): Promise<Stake> {
   }
 }
 
+type SumName = Exclude<keyof KindFigures, 'kind' | Leg> | `${Leg}_${keyof Burned}`
+/** Null: nothing of that kind was sent, or brought anything. */
+type FiguresRow = { kind: CostKind } & Record<SumName, bigint | null>
+
+function figuresOf(row: FiguresRow): KindFigures {
+  const sum = (name: SumName) => row[name] ?? 0n
+  const leg = (of: Leg): Burned => ({
+    orders: sum(`${of}_orders`),
+    units: sum(`${of}_units`),
+    burned_sun: sum(`${of}_burned_sun`),
+  })
+  return {
+    kind: row.kind,
+    orders: sum('orders'),
+    units: sum('units'),
+    transactions: sum('transactions'),
+    unknown: sum('unknown'),
+    burned_sun: sum('burned_sun'),
+    bandwidth: sum('bandwidth'),
+    revenue_sun: sum('revenue_sun'),
+    delegated: leg('delegated'),
+    reclaimed: leg('reclaimed'),
+  }
+}
+
 /** By kind: transactions that were asked for since, are in a block, and what was charged since. An
  *  activation that came with an order is one of its own. */
-function figuresSince(sql: Sql | Tx, since: Date): Promise<KindFigures[]> {
-  return sql<KindFigures>`
+async function figuresSince(sql: Sql | Tx, since: Date): Promise<KindFigures[]> {
+  const rows = await sql<FiguresRow>`
     with spent as (
       select case
           when o.customer_id = 'subscriptions' then 'subscription'
@@ -223,14 +270,27 @@ function figuresSince(sql: Sql | Tx, since: Date): Promise<KindFigures[]> {
           when a.subject like 'vote:%' or a.subject like 'claim:%' then 'votes'
           when a.subject like 'refund:%' then 'refund'
           else 'other' end as kind,
-        case when a.subject like 'delegate:%' then d.order_id end as order_id,
-        case when a.subject like 'delegate:%' then d.amount else 0 end as units,
+        split_part(a.subject, ':', 1) as leg, d.order_id, coalesce(d.amount, 0) as amount,
         a.fee_sun, a.bandwidth
       from attempt as a
         left join delegation as d on (a.subject like 'delegate:%' or a.subject like 'reclaim:%')
           and d.id = split_part(a.subject, ':', 2)
         left join orders as o on o.id = d.order_id
       where a.id >= ${firstIdAt(since)} and a.state in ('included', 'solid')
+    ), burned as (
+      select kind, count(*) as transactions, count(*) filter (where fee_sun is null) as unknown,
+        sum(fee_sun) as burned_sun, sum(bandwidth) as bandwidth,
+        count(distinct order_id) filter (where leg = 'delegate') as orders,
+        sum(amount) filter (where leg = 'delegate') as units,
+        count(distinct order_id) filter (where leg = 'delegate' and fee_sun >= 0)
+          as delegated_orders,
+        sum(amount) filter (where leg = 'delegate' and fee_sun >= 0) as delegated_units,
+        sum(fee_sun) filter (where leg = 'delegate') as delegated_burned_sun,
+        count(distinct order_id) filter (where leg = 'reclaim' and fee_sun >= 0)
+          as reclaimed_orders,
+        sum(amount) filter (where leg = 'reclaim' and fee_sun >= 0) as reclaimed_units,
+        sum(fee_sun) filter (where leg = 'reclaim') as reclaimed_burned_sun
+      from spent group by kind
     ), entry as (
       select coalesce(hold_id, id) as cause, amount_sun as sun from transfer
       where credit = ${REVENUE} and kind in ('capture', 'move') and made_at >= ${since}
@@ -248,26 +308,21 @@ function figuresSince(sql: Sql | Tx, since: Date): Promise<KindFigures[]> {
           then greatest(0, sun - o.amount_sun + o.fee_sun) else 0 end as fee_sun
       from (select cause, sum(sun) as sun from entry group by cause) as sums
         left join orders as o on cause like 'order:%' and o.id = substr(cause, 7)
-    ), figure as (
-      select kind, count(distinct order_id) as orders, sum(units) as units,
-        count(*) as transactions, count(*) filter (where fee_sun is null) as unknown,
-        coalesce(sum(fee_sun), 0) as burned_sun, coalesce(sum(bandwidth), 0) as bandwidth,
-        0 as revenue_sun
-      from spent group by kind
-      union all
-      select kind, 0, 0, 0, 0, 0, 0, sum(sun - fee_sun) from charged
-      where kind is not null group by kind
-      union all
-      select 'activation', 0, 0, 0, 0, 0, 0, sum(fee_sun) from charged where fee_sun > 0
+    ), brought as (
+      select kind, sum(sun) as revenue_sun from (
+        select kind, sun - fee_sun as sun from charged where kind is not null
+        union all select 'activation', fee_sun from charged where fee_sun > 0) as part
+      group by kind
     )
-    select kind, sum(orders)::bigint as orders, sum(units)::bigint as units,
-      sum(transactions)::bigint as transactions, sum(unknown)::bigint as unknown,
-      sum(burned_sun)::bigint as burned_sun, sum(bandwidth)::bigint as bandwidth,
-      coalesce(sum(revenue_sun), 0)::bigint as revenue_sun
-    from figure group by kind
-    having sum(transactions) > 0 or sum(revenue_sun) <> 0
+    select kind, transactions, unknown, orders, units::bigint, burned_sun::bigint,
+      bandwidth::bigint, revenue_sun::bigint, delegated_orders, delegated_units::bigint,
+      delegated_burned_sun::bigint, reclaimed_orders, reclaimed_units::bigint,
+      reclaimed_burned_sun::bigint
+    from burned full join brought using (kind)
+    where transactions > 0 or revenue_sun <> 0
     order by array_position(array['energy', 'bandwidth', 'bundle', 'subscription', 'activation',
       'votes', 'refund'], kind)`
+  return rows.map(figuresOf)
 }
 
 /** Sets what the stake should earn in a year, in hundredths of a percent. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { worldOperator } from 'penstock-test/harness/operator.ts'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { unitCostOf } from '../pool/costs.ts'
@@ -24,7 +25,11 @@ const TIER = { min_amount: 32_000n, max_amount: 130_999n }
 
 const setTo = (world: World, margin_percent: number | null, steps: FullStep[] = []) =>
   world.sql.begin((tx) =>
-    setRule(tx, { resource: 'energy', margin_percent, steps }, { at: world.now, by: 'olga' }),
+    setRule(
+      tx,
+      { resource: 'energy', margin_percent, steps },
+      { clock: { now: () => world.now }, by: 'olga' },
+    ),
   )
 
 const typed = (world: World, price_sun: bigint) =>
@@ -143,6 +148,43 @@ test('the floor follows the cost when that has moved by a fiftieth, and never fa
   assert.deepEqual(await tierOf(world), [cost_sun / 2n, null])
 })
 
+test('prices begin when the cost has been worked out, and nobody waits for that', async (t) => {
+  const world = await makeWorld(t, { pool_bandwidth_trx: 0 })
+  const anna = await world.customer({ trx: 100 })
+  for (const name of ['bob', 'carl', 'dora'])
+    await anna.buyEnergy(world.person(name, 1).address, 65_000)
+  await world.settle()
+  const { cost_sun } = await unitCostOf(world.sql, 'energy', { now: world.now, hours: 24 })
+  await typed(world, cost_sun / 2n)
+  world.wait(1)
+  await setTo(world, 0)
+  const floor = (await tierOf(world))[0]
+  await world.sql`update attempt set fee_sun = fee_sun * 2 where fee_sun > 0`
+  let [locked, end] = [() => {}, () => {}]
+  const is_locked = new Promise<void>((resolve) => (locked = resolve))
+  const is_over = new Promise<void>((resolve) => (end = resolve))
+  const slow = world.sql.begin(async (tx) => {
+    await tx`lock table attempt in access exclusive mode`
+    locked()
+    await is_over
+  })
+  await is_locked
+  const looking = look(world, 601)
+  await delay(300)
+  // Meanwhile an operator sets a price, and orders are placed at that.
+  const set = typed(world, floor + 1_000n).then(() => 'set')
+  const first = await Promise.race([set, delay(5_000, 'waits')])
+  world.wait(20)
+  end()
+  await Promise.all([slow, looking, set])
+  assert.equal(first, 'set')
+  const [newest] = await world.sql<{ since: Date; price_sun: bigint }>`
+    select since, price_sun from price where resource = 'energy' and min_amount = 32000
+    order by id desc limit 1`
+  assert.ok(newest!.price_sun > floor + 1_000n)
+  assert.deepEqual(newest!.since, world.now, 'and not 20 s ago')
+})
+
 test('prices rise as the pool fills, fall again when it empties; a quote binds', async (t) => {
   const world = await makeWorld(t, { pool_trx: [25_000], pool_bandwidth_trx: 1_000 })
   const at = await worldOperator(world)
@@ -214,6 +256,9 @@ test('a preview says what the last orders would have cost, by floor and by steps
   assert.ok(floored.with_both_sun >= floored.with_steps_sun)
   assert.ok(floored.with_both_sun >= floored.with_floor_sun)
   assert.deepEqual(await readRules(world.sql), [], 'nothing is changed')
+  // Of a resource that is hardly sold, not all orders that ever were are looked through.
+  const in_two_months = new Date(world.now.getTime() + 60 * 86_400_000)
+  assert.equal((await previewRule(world.sql, wanted, in_two_months)).orders, 0)
 })
 
 test('a worker raises prices by the rule alone, and from what was set alone', async (t) => {
@@ -259,6 +304,26 @@ test('a price that is lowered below a tenth of the floor is ten times of it at m
   const [rule] = await readRules(world.sql)
   assert.ok(rule!.floor_sun! < (floor * 4n) / 5n, `${rule!.floor_sun} of ${floor}`)
   assert.equal(rule!.refused_sun, rule!.floor_sun)
+})
+
+test('prices are what the rule makes of them, whoever changes both at once', async (t) => {
+  const world = await makeWorld(t)
+  const base = (await tierOf(world))[0]
+  for (let round = 0; round < 12; round++) {
+    world.wait(31)
+    const step = { full_percent: 1, raise_percent: 10 + round }
+    await Promise.all([
+      typed(world, base + BigInt(round)),
+      setTo(world, round % 4 === 3 ? null : 1, round % 3 === 2 ? [] : [step]),
+      repriceStep({ sql: world.sql, clock: { now: () => world.now } }).run(),
+      world.sql`update price_rule set raise_percent = ${round % 2 ? 5 : 0}, floor_sun = 300000`,
+      typed(world, base - BigInt(round)),
+    ])
+    const wrong = await world.sql`
+      select min_amount, price_sun, base_sun from price
+      where until is null and price_sun <> ruled_sun(resource, coalesce(base_sun, price_sun))`
+    assert.deepEqual([...wrong], [], `round ${round}`)
+  }
 })
 
 test('what is no rule is refused in one sentence, and changes nothing', async (t) => {

@@ -116,7 +116,9 @@ export async function fullPercentOf(sql: Sql | Tx, resource: Resource): Promise<
   return Math.min(100, Math.max(0, percent))
 }
 
-type Look = { at: Date; full_percent: number; cost_sun: bigint | undefined }
+/** `cost_sun` undefined: it was not asked for. */
+type Found = { full_percent: number; cost_sun: bigint | undefined }
+type Look = Found & { at: Date }
 
 /** The rule as it is after a look; `cost_sun` undefined: the floor stays. */
 function nextOf(rule: PriceRule, bases: readonly bigint[], look: Look): PriceRule {
@@ -191,19 +193,21 @@ export function repriceStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
     after: ['survey'],
     before: ['publish'],
     async run() {
-      const due = await sql<{ resource: Resource }>`
-        select resource from price_rule where looked_at <= ${later(clock, -LOOK_MS)}
+      const due = await sql<PriceRule>`
+        select ${RULE_COLUMNS} from price_rule where looked_at <= ${later(clock, -LOOK_MS)}
         order by resource desc`
       const operator = { made_by: BY, reason: 'by the rule for its prices' }
       return eachRow(
         due,
-        ({ resource }) =>
-          perform({ sql, clock }, { operator, action: BY }, async (tx, at) => {
-            const rule = await lockRule(tx, resource)
+        async (seen) => {
+          const found = await lookAt(sql, seen, clock.now())
+          return perform({ sql, clock }, { operator, action: BY }, async (tx, at) => {
+            const rule = await lockRule(tx, seen.resource)
             if (!rule || rule.looked_at > later(clock, -LOOK_MS)) return none
-            const actions = await applyRule(tx, rule, await lookAt(tx, rule, at))
+            const actions = await applyRule(tx, rule, { ...found, at })
             return { result: actions.length > 0, actions }
-          }),
+          })
+        },
         async () => {},
       )
     },
@@ -212,16 +216,25 @@ export function repriceStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
 
 const none: Change<boolean> = { result: false, actions: [] }
 
-/** `floor_at` long ago, or never: the cost is worked out, too. */
-async function lookAt(tx: Tx, rule: PriceRule, at: Date): Promise<Look> {
-  const { resource, margin_percent, floor_at } = rule
-  const full_percent = await fullPercentOf(tx, resource)
-  const floor_due = floor_at === null || at.getTime() - floor_at.getTime() >= FLOOR_MS
+/** Looks at the pool and, where the floor was worked out long ago or never, at the costs. That
+ *  reads all of a day, so nothing is locked meanwhile, and new prices begin after it: an order at
+ *  those that ended seconds ago is signed, and one at those that ended before is not. */
+async function lookAt(
+  sql: Sql | Tx,
+  {
+    resource,
+    margin_percent,
+    floor_at,
+  }: Pick<PriceRule, 'resource' | 'margin_percent' | 'floor_at'>,
+  now: Date,
+): Promise<Found> {
+  const full_percent = await fullPercentOf(sql, resource)
+  const floor_due = floor_at === null || now.getTime() - floor_at.getTime() >= FLOOR_MS
   const cost =
     margin_percent !== null && floor_due
-      ? await unitCostOf(tx, resource, { now: at, hours: COST_HOURS })
+      ? await unitCostOf(sql, resource, { now, hours: COST_HOURS })
       : undefined
-  return { at, full_percent, cost_sun: cost?.cost_sun }
+  return { full_percent, cost_sun: cost?.cost_sun }
 }
 
 export type NewRule = {
@@ -240,10 +253,12 @@ const shown = ({ margin_percent, steps }: Pick<PriceRule, 'margin_percent' | 'st
 export async function setRule(
   tx: Tx,
   wanted: NewRule,
-  { at, by }: { at: Date; by: string },
+  { clock, by }: { clock: Clock; by: string },
 ): Promise<Change<PriceRule | undefined>> {
   const { resource, margin_percent, steps } = wanted
+  const found = await lookAt(tx, { resource, margin_percent, floor_at: null }, clock.now())
   const before = await lockRule(tx, resource)
+  const at = clock.now()
   const is_none = margin_percent === null && steps.length === 0
   const after = is_none ? null : shown({ margin_percent, steps: [...steps] })
   const subject = `price_rule:${resource}`
@@ -260,6 +275,6 @@ export async function setRule(
       steps = excluded.steps, floor_at = null, set_at = excluded.set_at,
       set_by = excluded.set_by`
   const rule = (await lockRule(tx, resource))!
-  actions.push(...(await applyRule(tx, rule, await lookAt(tx, rule, at))))
+  actions.push(...(await applyRule(tx, rule, { ...found, at })))
   return { result: await lockRule(tx, resource), actions }
 }

@@ -1,6 +1,6 @@
-// The last orders of a resource at the prices of a rule that is not in force: asked before one is
-// set. How full the pool was at each order is worked out from what was delegated then, as if
-// the pool had been as large as it is now.
+// The last orders of a resource, of a month at most, at the prices of a rule that is not in force:
+// asked before one is set. How full the pool was at each order is worked out from what was
+// delegated then, as if the pool had been as large as it is now.
 
 import type { Resource } from '../../chain/node/node.ts'
 import { firstIdAt } from '../../lib/ids.ts'
@@ -12,6 +12,8 @@ import { charge } from './prices.ts'
 import { baseOf, type PriceRow, tiersOf } from './tiers.ts'
 
 const ORDERS = 1_000
+/** No older ones: of a resource that is seldom sold all orders would be read to find so many. */
+const ORDERS_MS = 31 * 86_400_000
 const COST_HOURS = 24
 /** A delegation that was out at a moment was asked for no longer before. */
 const OUT_MS_MAX = 86_400_000
@@ -42,7 +44,7 @@ export async function previewRule(sql: Sql, wanted: NewRule, now: Date): Promise
   const tiers = await tiersOf(sql, resource)
   const pool = (await poolRows(sql)).find((one) => one.resource === resource)
   const whole = pool ? pool.out + pool.room : 0n
-  const all = await lastSold(sql, resource)
+  const all = await lastSold(sql, resource, now)
   const sold = all.flatMap((one) => {
     const tier = tierOf(tiers, one.amount)
     const full_percent = whole > 0n ? Number((100n * one.out) / whole) : 0
@@ -78,11 +80,11 @@ const tierOf = (tiers: readonly PriceRow[], amount: bigint): PriceRow | undefine
   tiers.find(({ min_amount, max_amount }) => min_amount <= amount && amount <= max_amount)
 
 /** The newest first, with what of the pool was out when each was placed. */
-async function lastSold(sql: Sql, resource: Resource): Promise<Sold[]> {
+async function lastSold(sql: Sql, resource: Resource, now: Date): Promise<Sold[]> {
   const orders = await sql<{ id: string; amount: bigint; created_at: Date }>`
     select id, case ${resource} when 'energy' then energy else bandwidth end as amount, created_at
     from orders
-    where state <> 'failed'
+    where id >= ${firstIdAt(new Date(now.getTime() - ORDERS_MS))} and state <> 'failed'
       and case ${resource} when 'energy' then energy else bandwidth end > 0
     order by id desc limit ${ORDERS}`
   const first = orders.at(-1)

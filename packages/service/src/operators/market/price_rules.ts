@@ -117,8 +117,9 @@ export const priceRuleOperations = [
     path: '/operator/price-rules/preview',
     summary: 'what the last 1000 orders would have cost with a rule that is not in force',
     description:
-      'Given like that of `price-rules set`, and nothing is changed. At the prices that are set ' +
-      'now; how full the pool was at each order, as if it had been as large as it is now.',
+      'Given like that of `price-rules set`, and nothing is changed. Of the last 31 days, at the ' +
+      'prices that are set now; how full the pool was at each order, as if it had been as large ' +
+      'as it is now.',
     body: Type.Object(RULE),
     reply: Preview,
     cli,
@@ -139,12 +140,12 @@ export const priceRuleOperations = [
     body: Type.Object({ ...RULE, none: flag('no rule: the prices that were set are in force') }),
     reply: Rules,
     cli,
-    async handle({ tx, at, by, body: { none = false, ...body } }) {
+    async handle({ tx, clock, by, body: { none = false, ...body } }) {
       const wanted = ruleOf(body)
       const is_empty = wanted.margin_percent === null && wanted.steps.length === 0
       if (none !== is_empty)
         throw misuse('price-rules set takes steps like 80=10, --margin, or --none.')
-      const { actions } = await setRule(tx, wanted, { at, by })
+      const { actions } = await setRule(tx, wanted, { clock, by })
       const note = actions.length === 0 ? 'No change.' : undefined
       return { result: { value: await readRules(tx), note }, actions }
     },

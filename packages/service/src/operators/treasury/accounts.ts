@@ -36,7 +36,8 @@ const MONTH = text('MONTH', 'like 2026-10')
 
 /** Throws misuse unless it is a month. */
 function requireMonth(month: string): void {
-  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month)) throw misuse(`${month} is not a month like 2026-10.`)
+  if (!/^20\d{2}-(0[1-9]|1[0-2])$/.test(month))
+    throw misuse(`${month} is not a month like 2026-10.`)
 }
 
 export const accountOperations = [

@@ -21,7 +21,8 @@ export const collectionEnergyOperations = [
       'at the addresses, `pool_cost_sun` what that energy costs the house (pool costs), and ' +
       '`buying_sun` what the customer pays for it; `least` is what costs the house less. With ' +
       '--customer that customer of yours buys it for each address that lacks it, as anybody ' +
-      'does. It lasts for an hour: ask when the signed file is at hand, then send it.',
+      'does, which wants a second operator where the rule is for two. It lasts for an hour: ask ' +
+      'when the signed file is at hand, then send it.',
     body: Type.Object({
       collection: text('COLLECTION', 'its id'),
       customer: optional(text('CUSTOMER', 'the id of a customer of the house, who pays')),
@@ -36,6 +37,8 @@ export const collectionEnergyOperations = [
       asked: Count,
     }),
     cli: { operands: ['collection'], node: 'solid' },
+    // It spends what a customer has: that wants as many as a correction does.
+    second: ({ body }) => body.customer !== undefined,
     async handle({ sql, clock, body: { collection, customer }, record, ...needs }) {
       const { id } = await findCollection(sql, collection)
       const prices = await readPrices(sql)

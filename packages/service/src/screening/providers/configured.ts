@@ -39,12 +39,31 @@ export function configuredProviders(
   return found.map((provider) => guarded(provider, { ...outside, secrets }))
 }
 
-/** Shorter words of a header are no keys, and would make sentences unreadable. */
+/** Shorter words are no keys, and would make sentences unreadable. */
 const SECRET_MIN = 8
 
-/** The headers that are sent, whole and the words in them: `Bearer` and a key. */
+/** What is sent beside the question, whole and the words in it: headers (`Bearer` and a key), the
+ *  values of the address and those parts of its path that are no plain words, texts of the body.
+ *  A key may stand in each of them. */
 function secretsOf(options: CustomOptions | undefined): string[] {
-  const sent = Object.values(options?.headers ?? {})
+  if (!options) return []
+  const { pathname, searchParams } = new URL(options.url)
+  const path = pathname.split('/').map(decoded)
+  const parts = [...path.filter((part) => /\d/.test(part)), ...searchParams.values()]
+  const sent = [...Object.values(options.headers), ...parts, ...textsIn(options.body)]
   const words = sent.flatMap((text) => text.split(/\s+/))
-  return [...sent, ...words].filter((text) => text.length >= SECRET_MIN)
+  return [...sent, ...words].filter((text) => text.length >= SECRET_MIN && !/[{}]/.test(text))
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }

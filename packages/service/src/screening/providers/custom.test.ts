@@ -159,9 +159,33 @@ test('what a service repeats of its key is in no failure', async (t) => {
   }
 })
 
+test('a key may stand in the address or in the body, and is in no failure either', async (t) => {
+  const [address, named, body] = ['path-1234567', 'named-1234567', 'body-1234567']
+  const { headers: _, ...described } = DESCRIBED
+  const url = `http://127.0.0.1:9/${address}/screening/{address}?key=${named}`
+  const file = fileOf(t, { ...described, url, body: { deep: [{ key: body }] } })
+  const keys = { amlbot: undefined, misttrack: undefined, chainalysis: undefined }
+  const [provider] = configuredProviders({ ...keys, custom: readCustomProvider(file) }, {
+    http: ({ url, body }: { url: string; body: string }) =>
+      Promise.reject(new Error(`no entry for ${url} ${body}`)),
+    wait: (_, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal))),
+    clock: { now: () => new Date() },
+    chance: () => 0.5,
+    tries_max: 1,
+  } as Parameters<typeof configuredProviders>[1])
+  await assert.rejects(
+    provider!.screen(QUESTION as never, new AbortController().signal),
+    (thrown: Error) =>
+      thrown.message.includes(`/screening/${ADDRESS}`) && !thrown.message.includes('1234567'),
+  )
+})
+
 test('a file that describes no provider is refused by what is wrong, without its values', (t) => {
   const right = { url: 'https://api.example.com/{address}', ...DESCRIBED }
   assert.equal(readCustomProvider(fileOf(t, right)).score_max, 10)
+  const asked = { ...right, url: 'https://api.example.com?of={address}' }
+  assert.equal(readCustomProvider(fileOf(t, asked)).url, asked.url)
   const wrong: [unknown, RegExp][] = [
     ['{"url": ', /not JSON/],
     [[right], /no JSON object/],
@@ -170,6 +194,7 @@ test('a file that describes no provider is refused by what is wrong, without its
     [{ ...right, url: 'http://api.example.com/{address}' }, /https/],
     [{ ...right, url: 'https://u:p@api.example.com/{address}' }, /user name or a password/],
     [{ ...right, url: 'https://{address}.example.com/{address}' }, /no address|in its host/],
+    [{ ...right, url: 'https://api.example.com/#{address}' }, /fragment/],
     [{ ...right, url: 'https://api.example.com/' }, /neither url nor body has/],
     [{ ...right, networks: [] }, /networks/],
     [{ ...right, score: undefined }, /score is missing/],

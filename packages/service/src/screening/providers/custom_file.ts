@@ -92,11 +92,12 @@ function requireUrl(
   bad: (what: string) => Misuse,
 ): asserts url is string {
   if (!isText(url) || !URL.canParse(url)) throw bad('url is no address of a service')
-  const { protocol, hostname, username, password } = new URL(url)
+  const { protocol, hostname, username, password, hash } = new URL(url)
   if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback(hostname)))
     throw bad('url does not begin with https://')
   if (username || password) throw bad('url has a user name or a password: use headers')
-  if (/[{}]/.test(url.split('/').slice(0, 3).join('/'))) throw bad('url has {} in its host')
+  if (hash) throw bad('url has a fragment, which nobody is sent')
+  if (/[{}]|%7b|%7d/i.test(hostname)) throw bad('url has {} in its host')
   if (!url.includes('{address}') && !JSON.stringify(body ?? '').includes('{address}'))
     throw bad('neither url nor body has {address}')
 }

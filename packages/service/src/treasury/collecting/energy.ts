@@ -14,6 +14,7 @@ import type { OrderPlacer } from '../../market/orders/placing.ts'
 import { charge, type Prices, tierFor } from '../../market/prices/prices.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
+import { ServiceUnavailable } from '../../platform/wire/endpoint.ts'
 
 export type Needs = {
   sql: Sql
@@ -27,8 +28,9 @@ const AT_ONCE = 20
 const AGAIN_MS = 10_000
 /** An order that could not be placed in this time is given up, and can be asked for again. */
 const TRIED_MS_MAX = 600_000
-/** Less time than this before the file expires, no energy is bought for it. */
-const LEFT_MS_MIN = 300_000
+/** Less time than this before the file expires, energy is not asked for, and none is bought. */
+const ASKED_LEFT_MS_MIN = 300_000
+const BOUGHT_LEFT_MS_MIN = 120_000
 
 type OpenTransfer = {
   tx_id: string
@@ -37,6 +39,9 @@ type OpenTransfer = {
   energy_by: string
   energy_at: Date
   energy_amount: bigint | null
+  expires_at: Date
+  /** The customer is active. */
+  may_buy: boolean
 }
 
 /** Orders the energy that is asked for. */
@@ -53,7 +58,9 @@ export function energizeStep(needs: Needs): Step {
     before: ['delegate'],
     async run() {
       const open = await sql<OpenTransfer>`
-        select tx_id, address, energy, energy_by, energy_at, energy_amount from collection_transfer
+        select tx_id, address, energy, energy_by, energy_at, energy_amount, expires_at,
+          (select state = 'active' from customer where id = energy_by) as may_buy
+        from collection_transfer
         where energy_by is not null and energy_order is null and state = 'made'
           and energy_due_at <= ${clock.now()}
         order by energy_due_at, tx_id limit ${AT_ONCE}`
@@ -76,12 +83,10 @@ async function postpone(sql: Sql, tx_id: string, due_at: Date, said?: string): P
 async function orderEnergy(needs: Needs, open: OpenTransfer): Promise<boolean> {
   const { sql, clock, tryOrder } = needs
   const { tx_id, address, energy_by, energy_at } = open
-  const amount = open.energy_amount ?? (await amountFor(needs, open))
-  if (amount === 0n) return giveUp(sql, tx_id, 'the address has enough')
-  if (open.energy_amount === null)
-    await sql`
-      update collection_transfer set energy_amount = ${amount}
-      where tx_id = ${tx_id} and energy_amount is null`
+  const why_not = whyNot(open, clock.now())
+  const amount = open.energy_amount ?? (await noteAmount(needs, open))
+  if (amount === 0n) return giveUp(sql, open, 'the address has enough')
+  if (amount === undefined) return false
   const placed = await tryOrder({
     customer_id: energy_by,
     external_id: `collect:${tx_id}:${energy_at.getTime()}`,
@@ -90,22 +95,52 @@ async function orderEnergy(needs: Needs, open: OpenTransfer): Promise<boolean> {
     energy: Number(amount),
     bandwidth: 0,
     activate: false,
+    // What was ordered before is found all the same.
+    refusal: why_not === undefined ? undefined : ServiceUnavailable(undefined, why_not),
   })
   if (placed instanceof Fault) {
-    if (clock.now().getTime() - energy_at.getTime() > TRIED_MS_MAX)
-      return giveUp(sql, tx_id, placed.message)
+    if (why_not !== undefined || clock.now().getTime() - energy_at.getTime() > TRIED_MS_MAX)
+      return giveUp(sql, open, placed.message)
     await postpone(sql, tx_id, later(clock, AGAIN_MS), placed.message)
     return false
   }
   await sql`
     update collection_transfer set energy_order = ${placed.order.id}, energy_said = null
-    where tx_id = ${tx_id}`
+    where tx_id = ${tx_id} and energy_at = ${energy_at}`
   return true
 }
 
-async function giveUp(sql: Sql, tx_id: string, why: string): Promise<boolean> {
+/** Why nothing is bought any more; undefined: it is. */
+function whyNot(
+  { expires_at, may_buy }: Pick<OpenTransfer, 'expires_at' | 'may_buy'>,
+  now: Date,
+): string | undefined {
+  if (!may_buy) return 'the customer is not active'
+  const is_late = expires_at.getTime() - now.getTime() < BOUGHT_LEFT_MS_MIN
+  return is_late ? 'the file expires within minutes' : undefined
+}
+
+/** The amount that is written down, which is also that of another process that was first; 0: none
+ *  is needed. Undefined: it is not asked for any more. */
+async function noteAmount(needs: Needs, open: OpenTransfer): Promise<bigint | undefined> {
+  const amount = await amountFor(needs, open)
+  if (amount === 0n) return amount
+  const [noted] = await needs.sql<{ energy_amount: bigint }>`
+    update collection_transfer set energy_amount = coalesce(energy_amount, ${amount})
+    where tx_id = ${open.tx_id} and energy_at = ${open.energy_at} and energy_by is not null
+    returning energy_amount`
+  return noted?.energy_amount
+}
+
+/** Where another process has placed the order meanwhile, that one counts. */
+async function giveUp(
+  sql: Sql,
+  { tx_id, energy_at }: Pick<OpenTransfer, 'tx_id' | 'energy_at'>,
+  why: string,
+): Promise<boolean> {
   await sql`
-    update collection_transfer set energy_by = null, energy_said = ${why} where tx_id = ${tx_id}`
+    update collection_transfer set energy_by = null, energy_said = ${why}
+    where tx_id = ${tx_id} and energy_at = ${energy_at} and energy_order is null`
   return true
 }
 
@@ -173,7 +208,7 @@ export async function askForEnergy(
   const [collection] = await tx<{ expires_at: Date }>`
     select expires_at from collection where id = ${collection_id}`
   if (!collection) throw refusal(`There is no collection ${collection_id}.`)
-  if (collection.expires_at.getTime() - at.getTime() < LEFT_MS_MIN)
+  if (collection.expires_at.getTime() - at.getTime() < ASKED_LEFT_MS_MIN)
     throw refusal('The file expires within minutes: make another, and ask then.')
   const asked = await tx`
     update collection_transfer set energy_by = ${customer_id}, energy_at = ${at},
