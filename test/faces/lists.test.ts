@@ -9,7 +9,7 @@ import { newPortal } from 'penstock-test/harness/portal.ts'
 const portal = newPortal()
 const { rows, visit } = portal
 
-type Listed = {
+type ListOfPage = {
   path: string
   /** Of the table. */
   name: string
@@ -20,7 +20,7 @@ type Listed = {
   none: string
 }
 
-const LISTS: readonly Listed[] = [
+const LISTS: readonly ListOfPage[] = [
   {
     path: '/portal/developers/events',
     name: 'Events',
@@ -96,7 +96,7 @@ async function haveSomething(): Promise<void> {
   const params = { address, amount: 65_000, duration: 1 }
   await orders.create({ service: 'energy', params, external_id: 'listed' })
   const [plan] = Object.keys(await subscriptions.plans())
-  await subscriptions.start({ subscription_id: plan!, address, external_id: 'listed' } as never)
+  await subscriptions.start({ subscription_id: plan!, params: { address }, external_id: 'listed' })
   await watches.add(address)
   await keys.create({ name: '=shop', scopes: ['read'] })
   await assert.rejects(orders.create({ service: 'energy', params: { ...params, address: 'T' } }))
@@ -107,7 +107,7 @@ async function haveSomething(): Promise<void> {
 }
 
 /** The file of the list, line by line. */
-async function fileOf({ file }: Listed): Promise<string[]> {
+async function fileOf({ file }: ListOfPage): Promise<string[]> {
   const button = portal.page.getByRole('button', { name: 'Download CSV' })
   // Of two on one page.
   const at = file === 'watches.csv' ? 1 : 0

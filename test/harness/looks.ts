@@ -39,7 +39,7 @@ export async function faultsOfLooks(
     for (const { path, prepare } of shown) {
       await page.emulateMedia({ colorScheme: themes[0]! })
       await page.goto(origin + path)
-      await page.locator('main h1').waitFor()
+      await page.locator('main h1, header h1').first().waitFor()
       await drawn(page)
       if (prepare) {
         await prepare()

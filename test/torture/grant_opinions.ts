@@ -211,6 +211,8 @@ const OPINIONS: readonly Opinion[] = [
       flow_freeze: { worker: 'insert, update' },
       flow_generation: { worker: ALL },
       flow_hub: { worker: ALL },
+      flow_pair: { worker: 'insert, update' },
+      flow_pair_progress: { worker: 'update' },
       flow_reach: { worker: 'insert' },
       flow_sent: { worker: 'insert, update of read_at' },
       flow_sent_part: { worker: 'delete, insert' },

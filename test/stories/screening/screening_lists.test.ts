@@ -283,7 +283,11 @@ test('the commands that the guide to screening shows exist', async () => {
     ([, line]) => line!,
   )
   assert.ok(lines.length >= 10)
-  const examples: Record<string, string> = { ADDRESS: address(1), '[LIST]': 'nbctf' }
+  const examples: Record<string, string> = {
+    ADDRESS: address(1),
+    '[LIST]': 'nbctf',
+    HEIGHT: '60000000',
+  }
   for (const line of lines) {
     // The shell keeps to itself where the output goes.
     const typed = line.replace(/ > \S+$/, '')

@@ -1,10 +1,10 @@
 // What happened, told once and numbered: the log that webhooks and streams read.
 
 import type { Event } from 'penstock-sdk'
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
-import { FilteredList } from '../../shared/parts/filtered_list.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -48,14 +48,14 @@ const filterFields = (): FilterField[] => [
   { name: 'subject', label: say('event.subject') },
 ]
 
-type Listed = Pick<Event, 'number' | 'type' | 'subject' | 'timestamp' | 'test'>
+type EventLine = Pick<Event, 'number' | 'type' | 'subject' | 'timestamp' | 'test'>
 
 export default function Events({ query }: PageProps) {
   const { type, subject } = query
   return (
     <>
       <Title title={say('events')} section={say('developers')} />
-      <FilteredList<Listed>
+      <FilteredList<EventLine>
         path="/v1/events/list"
         address={path.events}
         query={query}
@@ -79,7 +79,7 @@ export default function Events({ query }: PageProps) {
   )
 }
 
-const columns = (): Column<Listed>[] => [
+const columns = (): Column<EventLine>[] => [
   {
     title: say('event.number'),
     is_figure: true,

@@ -1,11 +1,11 @@
 // What the customer's calls were refused for in the last seven days: how often for the same
 // reason, then each of them, and what a wrong signature would have been right for.
 
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { LongText } from '../../shared/parts/address.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
-import { FilteredList } from '../../shared/parts/filtered_list.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { type Column, Facts } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'

@@ -1,11 +1,11 @@
 // The keys with which programs call: what each may do, how to give it another secret, its end.
 
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { LongText } from '../../shared/parts/address.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
 import { useTask } from '../../shared/parts/dialog.tsx'
-import { FilteredList } from '../../shared/parts/filtered_list.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'

@@ -1,10 +1,10 @@
 // What has arrived at the customer's address, the newest first, and what became of it.
 
 import type { Result } from 'penstock-sdk'
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Address, Hash } from '../../shared/parts/address.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
-import { FilteredList } from '../../shared/parts/filtered_list.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'

@@ -51,7 +51,12 @@ export default function Screening({ query }: PageProps) {
         <NewCheck />
         <section class="panel">
           <h2>{say('checks')}</h2>
-          <FilterForm fields={filterFields()} filter={filter} path={path.screening}>
+          <FilterForm
+            fields={filterFields()}
+            filter={filter}
+            path={path.screening}
+            of={say('checks')}
+          >
             <Export name="checks" pages={() => pagesByNumber<Check>(HISTORY, filter)} />
           </FilterForm>
           <Answer question={checks} lines={8}>

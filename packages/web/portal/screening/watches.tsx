@@ -4,12 +4,12 @@ import { useSignal } from '@preact/signals'
 import type { Body, Result } from 'penstock-sdk'
 import { ask } from '../../shared/calls/ask.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Empty, FaultNote } from '../../shared/parts/answer.tsx'
 import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
-import { FilteredList } from '../../shared/parts/filtered_list.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -49,10 +49,12 @@ export function Watches({ query }: Pick<PageProps, 'query'>) {
   const unwatch = (watched: Watch) =>
     change(async () => {
       const { address } = watched
+      // Its rules may have changed since the page was loaded.
+      const { items } = await ask('/v1/aml-watches/list', { address, limit: 1 })
       await ask('/v1/aml-watch/remove', { address })
       toast(
         say('watch.stopped', { address: shortText(address) }),
-        () => void change(() => ask('/v1/aml-watch/new', newOf(watched))),
+        () => void change(() => ask('/v1/aml-watch/new', newOf(items[0] ?? watched))),
       )
     })
   return (

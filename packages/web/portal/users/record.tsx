@@ -2,11 +2,11 @@
 
 import type { Result } from 'penstock-sdk'
 import { useQuestion } from '../../shared/calls/question.ts'
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
 import { Changes } from '../../shared/parts/change.tsx'
-import { FilteredList } from '../../shared/parts/filtered_list.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'

@@ -3,9 +3,9 @@
 import type { RecordedChange } from '../words/deeds.ts'
 import { say } from '../words/words.ts'
 
-type Kept = { before: unknown; after: unknown }
+type TwoStates = { before: unknown; after: unknown }
 
-const States = ({ before, after }: Kept) => (
+const States = ({ before, after }: TwoStates) => (
   <pre tabIndex={0}>
     {JSON.stringify(before, null, 2)}
     {'\n→ '}

@@ -156,6 +156,8 @@ export type FilterFormProps = {
   filter: Readonly<Record<string, string>>
   /** The page of the list. */
   path: string
+  /** The list, where a page has two. */
+  of?: string | undefined
   /** Beside it, for the whole list, such as taking it along. */
   children?: ComponentChildren
 }
@@ -170,7 +172,7 @@ export function FilterForm({ filter, children, ...props }: FilterFormProps) {
   )
 }
 
-function FilterFields({ fields, filter, path }: Omit<FilterFormProps, 'children'>) {
+function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'children'>) {
   const { route } = useLocation()
   const typed = useSignal(filter)
   const is_open = useSignal(false)
@@ -193,7 +195,7 @@ function FilterFields({ fields, filter, path }: Omit<FilterFormProps, 'children'
       </button>
       <form
         class={is_open.value ? 'filters is-open' : 'filters'}
-        aria-label={say('filter')}
+        aria-label={of === undefined ? say('filter') : `${say('filter')}: ${of}`}
         onSubmit={(event) => {
           event.preventDefault()
           apply(typed.value)

@@ -1,5 +1,5 @@
-// The sentences of a record of changes: who did what, and to which things. Changes that were made at
-// once are one deed.
+// The sentences of a record of changes: who did what, and to which things. Changes that were made
+// at once are one deed.
 
 import { nameText } from './name.ts'
 import { named, nameIfKnown, say, sentenceOf } from './words.ts'

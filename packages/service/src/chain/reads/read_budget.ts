@@ -238,7 +238,7 @@ class Budget implements ReadBudget {
     if (!this.is_looking && LANES.some((lane) => this.lanes[lane].turns.length > 0)) this.look()
   }
 
-  /** What has become ready, or has waited too long, is seen with the next look: to know the moment
+  /** Whoever is ready, or has waited too long, is found by the next look: to know the moment
    *  would cost more than to look. */
   private look(): void {
     this.is_looking = true

@@ -197,7 +197,7 @@ test('of older orders prices and quotes are looked at again by a whole check', a
   assert.deepEqual(await found('whole'), wrong)
 })
 
-/** What is made wrong by 1, and right again by -1, and what finds it. */
+/** A fault (1), its mend (-1), and the rule that finds it. */
 type Forgery = { wrong(tx: Tx, by: number): Promise<unknown>; found: RegExp }
 const FORGED: Record<string, Forgery> = {
   'an order that was charged for less than it cost': {

@@ -7,7 +7,7 @@ import { charge, isOnSale, leastPriceOf, type Prices, tierFor } from '../../mark
 import type { BurnPrices } from './burn_price.ts'
 import type { Words } from './words.ts'
 
-export type Asked = {
+export type PriceQuestion = {
   prices: Prices
   burning: BurnPrices
   query: URLSearchParams
@@ -22,7 +22,7 @@ const USUAL_BANDWIDTH = 345
 type Price = { sun: bigint | undefined; burning_sun: bigint | undefined }
 type Line = Price & { what: string; usual?: string }
 
-export function pricesHtml(asked: Asked): string {
+export function pricesHtml(asked: PriceQuestion): string {
   const { query, words } = asked
   const energy = amountOf(query, 'energy')
   const bandwidth = amountOf(query, 'bandwidth')
@@ -64,7 +64,7 @@ function amountOf(query: URLSearchParams, name: string): number | undefined {
 const burnt = (of_1000: bigint | undefined, amount: number): bigint | undefined =>
   of_1000 && (of_1000 * BigInt(amount)) / 1_000n
 
-function energyLine({ prices, burning, words }: Asked, energy: number): Line {
+function energyLine({ prices, burning, words }: PriceQuestion, energy: number): Line {
   const usual =
     energy === USUAL.transfer
       ? words.say('front.transfer')
@@ -83,7 +83,7 @@ function energyLine({ prices, burning, words }: Asked, energy: number): Line {
   }
 }
 
-function bandwidthLine({ prices, burning, words }: Asked, bandwidth: number): Line {
+function bandwidthLine({ prices, burning, words }: PriceQuestion, bandwidth: number): Line {
   const tier = tierFor(prices, 'bandwidth', bandwidth)
   const is_sold = tier !== undefined && isOnSale(prices, 'bandwidth', false)
   return {
@@ -94,7 +94,7 @@ function bandwidthLine({ prices, burning, words }: Asked, bandwidth: number): Li
   }
 }
 
-const activationLine = ({ prices, burning, words }: Asked): Line => ({
+const activationLine = ({ prices, burning, words }: PriceQuestion): Line => ({
   what: words.say('front.activation'),
   usual: words.say('front.new_address'),
   sun: isOnSale(prices, 'activate_address', false) ? prices.activation_sun : undefined,
@@ -126,9 +126,9 @@ function rowHtml({ what, usual = '', sun, burning_sun }: Line, words: Words): st
   )
 }
 
-type Typed = { energy: number; bandwidth: number | undefined; activates: boolean }
+type CalculatorInput = { energy: number; bandwidth: number | undefined; activates: boolean }
 
-function calculatorHtml({ energy, bandwidth, activates }: Typed, words: Words): string {
+function calculatorHtml({ energy, bandwidth, activates }: CalculatorInput, words: Words): string {
   const field = (name: string, label: string, value: number | undefined) =>
     `<label for="${name}">${escaped(label)}</label>` +
     `<input id="${name}" name="${name}" inputmode="numeric" autocomplete="off" maxlength="12" ` +

@@ -33,9 +33,9 @@ export type CostKind =
   | 'refund'
   | 'other'
 
-/** What was burned to delegate, or to take back, and the orders and units that it was burned for:
+/** The TRX burned to delegate, or to take back, and the orders and units that it was burned for:
  *  the two are apart, because what is taken back now was delegated before. */
-type Burned = { orders: bigint; units: bigint; burned_sun: bigint }
+type LegFigures = { orders: bigint; units: bigint; burned_sun: bigint }
 
 /** `unknown`: of the transactions, those of which no receipt was kept. What orders and units cost
  *  is worked out without them. */
@@ -48,8 +48,8 @@ type KindFigures = {
   burned_sun: bigint
   bandwidth: bigint
   revenue_sun: bigint
-  delegated: Burned
-  reclaimed: Burned
+  delegated: LegFigures
+  reclaimed: LegFigures
 }
 
 /** Of 1000 units, in sun. `cost_sun`: burned, and capital as far as votes do not earn it. */
@@ -129,7 +129,7 @@ export async function unitCostOf(
 
 type Leg = 'delegated' | 'reclaimed'
 
-const addedUp = (all: readonly Burned[]): Burned =>
+const addedUp = (all: readonly LegFigures[]): LegFigures =>
   all.reduce(
     (sum, { orders, units, burned_sun }) => ({
       orders: sum.orders + orders,
@@ -150,7 +150,7 @@ function lineOf(one: KindFigures, stake: Stake): CostLine {
   const { kind, units, revenue_sun } = one
   const resource = resourceOf(kind)
   const has_units = resource !== undefined && units > 0n
-  const ofOrder = ({ orders, burned_sun }: Burned) => (orders > 0n ? burned_sun / orders : 0n)
+  const ofOrder = ({ orders, burned_sun }: LegFigures) => (orders > 0n ? burned_sun / orders : 0n)
   return {
     ...figures,
     order_burned_sun: delegated.orders > 0n ? ofOrder(delegated) + ofOrder(reclaimed) : null,
@@ -164,7 +164,7 @@ function unitCost(
   stake: Stake,
   resource: Resource,
 ): UnitCost {
-  const of1000 = ({ burned_sun, units }: Burned) =>
+  const of1000 = ({ burned_sun, units }: LegFigures) =>
     units > 0n ? roundedUp(1_000n * burned_sun, units) : 0n
   const burned_1000_sun = of1000(delegated) + of1000(reclaimed)
   const { total_limit, total_weight } = stake.ratios[resource]
@@ -232,13 +232,13 @@ async function readStake(sql: Sql | Tx, now: Date): Promise<Stake> {
   }
 }
 
-type SumName = Exclude<keyof KindFigures, 'kind' | Leg> | `${Leg}_${keyof Burned}`
+type SumName = Exclude<keyof KindFigures, 'kind' | Leg> | `${Leg}_${keyof LegFigures}`
 /** Null: nothing of that kind was sent, or brought anything. */
 type FiguresRow = { kind: CostKind } & Record<SumName, bigint | null>
 
 function figuresOf(row: FiguresRow): KindFigures {
   const sum = (name: SumName) => row[name] ?? 0n
-  const leg = (of: Leg): Burned => ({
+  const leg = (of: Leg): LegFigures => ({
     orders: sum(`${of}_orders`),
     units: sum(`${of}_units`),
     burned_sun: sum(`${of}_burned_sun`),

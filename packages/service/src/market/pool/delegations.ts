@@ -173,7 +173,8 @@ export function reclaimStep(needs: Needs): Step {
     async run() {
       const due = await sql<{ id: string }>`
         select d.id from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.state = 'active' and a.state = 'solid' and d.expires_at <= ${await confirmedTime(sql)}
+        where d.state = 'active' and a.state = 'solid'
+          and d.expires_at <= ${await confirmedTime(sql)}
           and d.wallet = any(${wallets})
         order by d.expires_at limit ${AT_ONCE}`
       return allOrEach(

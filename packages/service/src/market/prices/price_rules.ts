@@ -117,8 +117,8 @@ export async function fullPercentOf(sql: Sql | Tx, resource: Resource): Promise<
 }
 
 /** `cost_sun` undefined: it was not asked for. */
-type Found = { full_percent: number; cost_sun: bigint | undefined }
-type Look = Found & { at: Date }
+type LookFigures = { full_percent: number; cost_sun: bigint | undefined }
+type Look = LookFigures & { at: Date }
 
 /** The rule as it is after a look; `cost_sun` undefined: the floor stays. */
 function nextOf(rule: PriceRule, bases: readonly bigint[], look: Look): PriceRule {
@@ -227,7 +227,7 @@ async function lookAt(
     floor_at,
   }: Pick<PriceRule, 'resource' | 'margin_percent' | 'floor_at'>,
   now: Date,
-): Promise<Found> {
+): Promise<LookFigures> {
   const full_percent = await fullPercentOf(sql, resource)
   const floor_due = floor_at === null || now.getTime() - floor_at.getTime() >= FLOOR_MS
   const cost =

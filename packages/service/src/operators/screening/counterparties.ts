@@ -38,7 +38,7 @@ function placeOf(after: string | undefined) {
   return { other: other as Address, asset: Number(asset) }
 }
 
-/** What the newest lists say of addresses, by address. */
+/** The entries of the newest lists, by address. */
 async function labelsOf(sql: Sql, addresses: readonly Address[]) {
   const named = await namedLabels(sql, await newestSet(sql), addresses)
   return new Map(named.map((label) => [label.address as string, label]))

@@ -1,4 +1,4 @@
-// What an answer was scored from, read back from its evidence, so that it can be scored again under
+// The facts of an answer, read back from its evidence, so that it can be scored again under
 // another policy without the index. Amounts by asset are whole there; what is counted besides
 // stands in cents, and as shares of four decimals.
 
@@ -34,7 +34,7 @@ export type KeptFacts = {
   blacklisted_by: string[]
 }
 
-/** What a policy looks at and evidence does not have, by the policy's own names. */
+/** Parts of a policy for which evidence has no facts, by the policy's own names. */
 export type EvidenceGap = 'net_new' | 'recent' | 'sent' | 'index_rules'
 
 export type KeptSubject = { subject: Subject; lacking: EvidenceGap[] }
@@ -78,7 +78,7 @@ export function keptSubject(
   }
 }
 
-/** What was received, or carried, from the units of each asset; the direct part of it in the same
+/** Value received, or carried, from the units of each asset; the direct part of it in the same
  *  proportion as then. */
 function receivedOf(
   { factors }: KeptFacts,

@@ -41,7 +41,7 @@ type Row = {
 
 type AnsweredRow = Row & { risk_level: Group }
 
-/** What failed, or waits, has no level. */
+/** A check that failed, or waits, has no level. */
 const isAnswered = (row: Row): row is AnsweredRow => row.risk_level !== null
 
 /** Answers that are read at once. */

@@ -10,7 +10,7 @@ const [TIME, DATE, UTF8] = [0, ((2026 - 1980) << 9) | (1 << 5) | 1, 0x800]
 const [LOCAL, CENTRAL, END] = [0x04034b50, 0x02014b50, 0x06054b50]
 const [LOCAL_SIZE, CENTRAL_SIZE, END_SIZE] = [30, 46, 22]
 
-/** What both headers of a file have in common, from the version on. */
+/** Fields that both headers of a file have, from the version on. */
 function writeCommon(header: Buffer, at: number, { name, bytes }: ZipFile): void {
   header.writeUInt16LE(20, at)
   header.writeUInt16LE(UTF8, at + 2)

@@ -72,9 +72,9 @@ const block = fc.record({
   ),
   later: fc.constantFrom(1, 1, 1, PERIOD_BLOCKS),
 })
-type Made = typeof block extends fc.Arbitrary<infer T> ? T : never
+type BlockOfChance = typeof block extends fc.Arbitrary<infer T> ? T : never
 
-function chainOf(made: readonly Made[]): LoggedBlock[] {
+function chainOf(made: readonly BlockOfChance[]): LoggedBlock[] {
   let number = 0
   let sequence = 1
   return made.map(({ transfers, together, freezes, later }, i) => {
@@ -299,7 +299,7 @@ test('a block that is applied while somebody reads does not mix in', async () =>
   await flow.close()
 })
 
-test('a process that ends at any statement leaves a block, and goes on to the same state', async () => {
+test('one that ends at any statement leaves a block, and goes on to the same', async () => {
   const chain = someChain(10)
   const path = newPath()
   const log = `${path}.json`
@@ -328,14 +328,19 @@ const bared = ({ transfers, tx_ids, ...one }: LoggedBlock) => ({
   tx_ids: Buffer.from(tx_ids!).toString('hex'),
 })
 
+const moduleAt = (path: string) => JSON.stringify(new URL(path, import.meta.url))
+const LABELS_TEXT = JSON.stringify(
+  LABELS.map((one) => ({ ...one, from_ms: String(one.from_ms), to_ms: String(one.to_ms) })),
+)
+
 /** A program that ends itself at a statement. */
 const CHILD = `
 const [path, log, end] = process.argv.slice(1)
 const { readFileSync } = await import('node:fs')
-const { finished } = await import(${JSON.stringify(new URL('../../lib/portions.ts', import.meta.url))})
-const { KeptFlow } = await import(${JSON.stringify(new URL('./kept.ts', import.meta.url))})
-const { LabelTable } = await import(${JSON.stringify(new URL('../flow/label_table.ts', import.meta.url))})
-const { KeptStore, keptHere } = await import(${JSON.stringify(new URL('./kept_store.ts', import.meta.url))})
+const { finished } = await import(${moduleAt('../../lib/portions.ts')})
+const { KeptFlow } = await import(${moduleAt('./kept.ts')})
+const { LabelTable } = await import(${moduleAt('../flow/label_table.ts')})
+const { KeptStore, keptHere } = await import(${moduleAt('./kept_store.ts')})
 let left = Number(end)
 const before = () => { if (--left < 0) process.kill(process.pid, 'SIGKILL') }
 const chain = JSON.parse(readFileSync(log, 'utf8')).map((one) => ({
@@ -343,7 +348,7 @@ const chain = JSON.parse(readFileSync(log, 'utf8')).map((one) => ({
   transfers: new Uint8Array(Buffer.from(one.transfers, 'hex')),
   tx_ids: new Uint8Array(Buffer.from(one.tx_ids, 'hex')),
 }))
-const labels = LabelTable.of(${JSON.stringify(LABELS.map((one) => ({ ...one, from_ms: String(one.from_ms), to_ms: String(one.to_ms) })))}
+const labels = LabelTable.of(${LABELS_TEXT}
   .map((one) => ({ ...one, from_ms: Number(one.from_ms), to_ms: Number(one.to_ms) })))
 const flow = await finished(KeptFlow.opening(
   keptHere(new KeptStore(path, { before })), labels,

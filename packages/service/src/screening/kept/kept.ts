@@ -1,4 +1,4 @@
-// A flow index whose state is in two parts: hot slots in memory, and all of them where `Kept` has
+// A flow index whose state is in two parts: hot slots in memory, and all of them where `SlotStore` has
 // them. Before blocks are applied, the slots that they touch and that are not hot are loaded; then
 // the index in memory applies them as ever, and what has changed is saved together with the block,
 // whole or not at all. So the kept part always is the state at the end of a block, and whoever
@@ -37,7 +37,7 @@ export type KeptHeader = {
 export type Entry = KeptSlot & { key: Uint8Array }
 
 /** Where slots are kept. What fails leaves it as it was. */
-export type Kept = {
+export type SlotStore = {
   /** As it was opened; undefined: nothing has been saved. */
   readonly header: KeptHeader | undefined
   /** Slots by their keys, which lie one behind the other. */
@@ -67,12 +67,12 @@ const FULL = 1.5
 /** Slots that are put in order at once. */
 const SORTED = 2 ** 20
 
-/** Slots that are read of `Kept` at once. */
+/** Slots that are read of `SlotStore` at once. */
 const SCANNED = 2_000
 
 export class KeptFlow {
   readonly index: FlowIndex
-  private readonly kept: Kept
+  private readonly kept: SlotStore
   /** So many slots stay in memory when what has changed is saved. */
   private readonly hot_slots: number
   private marks = new Uint8Array(1_024)
@@ -89,7 +89,7 @@ export class KeptFlow {
   private readonly glass: FlowIndex
   private saved_number: number
 
-  private constructor(index: FlowIndex, kept: Kept, hot_slots: number) {
+  private constructor(index: FlowIndex, kept: SlotStore, hot_slots: number) {
     this.index = index
     this.kept = kept
     this.hot_slots = hot_slots
@@ -101,7 +101,7 @@ export class KeptFlow {
   /** Goes on from what is kept, in portions of a few milliseconds; the labels are those under which
    *  it was computed, or differ only in addresses of which nothing is kept. */
   static async *opening(
-    kept: Kept,
+    kept: SlotStore,
     labels: LabelTable,
     { rules, hot_slots }: { rules?: FlowRules | undefined; hot_slots: number },
   ): AsyncGenerator<undefined, KeptFlow> {
@@ -120,7 +120,7 @@ export class KeptFlow {
   /** Puts a state that is whole in memory where there is nothing yet. */
   static async moving(
     index: FlowIndex,
-    kept: Kept,
+    kept: SlotStore,
     { block_id, hot_slots }: { block_id: string | undefined; hot_slots: number },
   ): Promise<KeptFlow> {
     const flow = new KeptFlow(index, kept, hot_slots)
@@ -345,8 +345,8 @@ export class KeptFlow {
     }
   }
 
-  /** Reads what addresses (20 bytes) have of the assets that there are, of one and the same block: `read` is called in
-   *  the moment in which the index is at it, with a look-up that answers for these. */
+  /** Reads what addresses (20 bytes) have of the assets that there are, all as of one block: `read`
+   *  is called when the index is at it, with a look-up that answers for these. */
   async reading<T>(
     assets: () => readonly number[],
     addresses: readonly Uint8Array[],

@@ -6,7 +6,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { Entry, Kept, KeptHeader } from './kept.ts'
+import type { Entry, KeptHeader, SlotStore } from './kept.ts'
 import { BrokenState, isCounted, KEY, type KeptSlot } from './slot_record.ts'
 
 /** In the file's own header: that it is one of these, and of which form. */
@@ -236,7 +236,7 @@ export function moveAside(path: string): void {
 }
 
 /** A store in this thread, as what the index asks. */
-export function keptHere(store: KeptStore): Kept {
+export function keptHere(store: KeptStore): SlotStore {
   return {
     header: store.header,
     load: async (keys) => {

@@ -4,7 +4,7 @@
 
 import { extname, join } from 'node:path'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import type { Entry, Kept, KeptHeader } from './kept.ts'
+import type { Entry, KeptHeader, SlotStore } from './kept.ts'
 import { DiskTrouble, HeldFile, KeptStore } from './kept_store.ts'
 import { BrokenState, KEY, type KeptSlot } from './slot_record.ts'
 
@@ -34,7 +34,7 @@ const PORTION_BYTES = 1 << 20
 const NONE = 0xffffffff
 
 /** Opens a file, or makes it. Throws BrokenState, HeldFile or DiskTrouble. */
-export async function openKept(path: string): Promise<Kept> {
+export async function openKept(path: string): Promise<SlotStore> {
   const file = `kept_thread${extname(import.meta.filename)}`
   const worker = new Worker(join(import.meta.dirname, file), { workerData: { kept: path } })
   const waiting = new Map<number, { resolve(answer: Uint8Array): void; reject(why: Error): void }>()

@@ -54,7 +54,7 @@ export class BrokenState extends Error {
 const IS_BIG = 1
 const IS_WIDE = 2
 const IS_COUNTED = 4
-/** Bits of a cell's first byte. `AS_RECEIVED`: all that was received is new, and nothing follows. */
+/** Bits of a cell's first byte. `AS_RECEIVED`: all received is new, and nothing follows. */
 const HAS_HELD = 1
 const HAS_RECEIVED = 2
 const HAS_DIRECT = 4

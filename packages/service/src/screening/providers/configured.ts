@@ -42,7 +42,7 @@ export function configuredProviders(
 /** Shorter words are no keys, and would make sentences unreadable. */
 const SECRET_MIN = 8
 
-/** What is sent beside the question, whole and the words in it: headers (`Bearer` and a key), the
+/** The secrets sent beside the question, whole and word by word: headers (`Bearer` and a key), the
  *  values of the address and those parts of its path that are no plain words, texts of the body.
  *  A key may stand in each of them. */
 function secretsOf(options: CustomOptions | undefined): string[] {

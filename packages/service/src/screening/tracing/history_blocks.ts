@@ -9,7 +9,7 @@ import type { Asset } from './flow_log.ts'
 import type { FieldValue, HistoryRow } from './history_rows.ts'
 import type { FreezeWord, NewBlock } from './transfer_log.ts'
 
-/** What rows are judged by: followed assets, and how much of a token there is. */
+/** The limits of rows: followed assets, and how much of a token there is. */
 export type HistoryBasis = {
   assets: ReadonlyMap<string, Asset>
   supplies: ReadonlyMap<Address, bigint>

@@ -14,7 +14,7 @@ import {
 import { errorText, Refused, refusal } from '../../lib/fault.ts'
 import { csvRecords } from '../labels/csv.ts'
 
-/** What a field of a row says, as its file has it. */
+/** The value of a field of a row, as its file has it. */
 export type FieldValue = string | number | bigint | boolean | Date | null | undefined
 
 /** A row by the names of its columns; `row` counts from 1, without the line of names. */

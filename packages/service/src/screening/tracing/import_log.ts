@@ -232,7 +232,7 @@ class Sample {
   }
 }
 
-/** What two accounts of a block say otherwise, in words; undefined: they are the same. */
+/** The difference of two accounts of a block, in words; undefined: they are the same. */
 function difference(file: NewBlock, node: NewBlock, basis: HistoryBasis): string | undefined {
   const unlike = (what: string, ours: unknown, theirs: unknown) =>
     `${what} ${String(ours)} in the file, ${String(theirs)} at the node`

@@ -5,7 +5,7 @@ import type { LoggedBlock } from '../flow/log.ts'
 
 /** A block of the log with what is needed to explain it. */
 export type RecordedBlock = LoggedBlock & { id: string; tx_ids: Uint8Array }
-/** What transfers carried is written down once for all generations that have the same of it: a
+/** Carried values are written down once for all generations that have the same of them: a
  *  generation has its own, and what others had up to a block. */
 export type CarriedRange = { generation: number; until: bigint }
 /** With what its transfers carried in a generation, when that is kept. */
@@ -73,6 +73,6 @@ export type TransferLog = {
     address: string,
     range: { first: bigint; last: bigint },
   ): Promise<{ token: string; frozen: boolean; block: bigint }[]>
-  /** What it takes. */
+  /** Its size on disk. */
   bytes(): Promise<bigint>
 }

@@ -2,10 +2,10 @@
 // in the address, and the list, its pages and the file are of the same.
 
 import type { ComponentChildren } from 'preact'
-import { Export, type ExportProps, pagesOfList } from '../files/export.tsx'
+import { Empty } from '../parts/answer.tsx'
+import { type FilterField, FilterForm, filterOf, List, type ListProps } from '../parts/list.tsx'
 import { say } from '../words/words.ts'
-import { Empty } from './answer.tsx'
-import { type FilterField, FilterForm, filterOf, List, type ListProps } from './list.tsx'
+import { Export, type ExportProps, pagesOfList } from './export.tsx'
 
 export type FilteredListProps<Row> = Omit<ListProps<Row>, 'body' | 'empty'> & {
   /** The page of the list. */
@@ -34,7 +34,7 @@ export function FilteredList<Row>(props: FilteredListProps<Row>) {
   const body = bodyOf?.(filter) ?? filter
   return (
     <>
-      <FilterForm fields={fields} filter={filter} path={address}>
+      <FilterForm fields={fields} filter={filter} path={address} of={list.caption}>
         <Export
           name={file}
           pages={(limit) => pagesOfList<Row>(list.path, body, limit)}
