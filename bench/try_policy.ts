@@ -1,4 +1,4 @@
-// A policy tried on the answers that are kept: so many answers of ten categories, each with ways of
+// A policy tried on the answers that are kept: answers of ten categories each, with ways of
 // five transfers in its evidence, under the newest policy that is shipped, are scored again under a
 // stricter one. Said is how long that took, and what the processor was used for it. Limit: 60 s for
 // 100,000 answers.

@@ -1,4 +1,4 @@
-// One side of `bench index`, in a process of its own, so that its memory can be told: the flow
+// One side of `bench index`, in a process of its own, so that its memory can be measured: the flow
 // index in memory, or with a hot and a kept part. It does what its parent asks, one thing at a
 // time, and answers with what it has measured.
 

@@ -4,8 +4,8 @@
 // it follows a node that allows more again, and whoever asks little is never held up.
 
 const SECOND_MS = 1_000
-/** Answers are counted by parts of a second, so many of which are looked back on: the best second
- *  may begin with any of them. */
+/** Answers are counted by parts of a second: the best second of those that are looked back on may
+ *  begin with any of them. */
 const PARTS_OF_SECOND = 10
 const PARTS = 10 * PARTS_OF_SECOND
 const PART_MS = SECOND_MS / PARTS_OF_SECOND
@@ -45,7 +45,7 @@ export class Pace {
     this.is_wanted = true
   }
 
-  /** `requests`: so many in one, where a question is made of several. */
+  /** `requests`: the requests of which the question is made. */
   answered(now_ms: number, requests = 1): void {
     const part = Math.floor(now_ms / PART_MS)
     const one = this.parts[part % PARTS]!

@@ -227,7 +227,7 @@ const FORGED: Record<string, Forgery> = {
   },
 }
 
-/** A world in which everything of FORGED is there, sealed, and told so by a whole check `days`
+/** A world in which everything of FORGED is there, sealed, and known by a whole check `days`
  *  later. */
 async function worldOfDays(t: TestContext, days: number): Promise<World> {
   const { world, anna } = await worldWithSeal(t)

@@ -27,8 +27,8 @@ function pricesOf(parameters: ReadonlyMap<string, bigint>): BurnPrices {
 
 const UNKNOWN = pricesOf(new Map())
 
-/** Reads the prices. Nobody waits for them but the first who asks: later those that were heard last
- *  are told while they are asked for anew. */
+/** Reads the prices. The first who asks waits for them: later those that were heard last
+ *  are given while they are asked for anew. */
 export function burnPriceReader(
   node: Pick<Node, 'parameters'>,
   now_ms: () => number,

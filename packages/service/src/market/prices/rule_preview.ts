@@ -12,7 +12,7 @@ import { charge } from './prices.ts'
 import { baseOf, type PriceRow, tiersOf } from './tiers.ts'
 
 const ORDERS = 1_000
-/** No older ones: of a resource that is seldom sold all orders would be read to find so many. */
+/** No older ones: all orders of a resource that is seldom sold would be read. */
 const ORDERS_MS = 31 * 86_400_000
 const COST_HOURS = 24
 /** A delegation that was out at a moment was asked for no longer before. */

@@ -47,7 +47,7 @@ const isAnswered = (row: Row): row is AnsweredRow => row.risk_level !== null
 /** Answers that are read at once. */
 const PORTION = 500
 
-/** Scores the answers since a moment under a policy. `progress` is told how many are done. */
+/** Scores the answers since a moment under a policy. `progress` is called with the count done. */
 export async function tryPolicy(
   sql: Sql,
   { policy, since }: { policy: Policy; since: Date },

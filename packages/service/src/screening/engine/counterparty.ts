@@ -66,6 +66,6 @@ function kindOf(
 ): Counterparty['kind'] {
   if (category !== null) return isService(category) ? 'service' : 'unknown'
   const sends = holdings.some(({ transfers_out }) => transfers_out !== '0')
-  // Without a list nobody is told from anybody.
+  // Without a list no two callers are distinguished.
   return sends && lists.length > 0 ? 'self_hosted' : 'unknown'
 }

@@ -1,5 +1,5 @@
-// A flow index whose state is in two parts: hot slots in memory, and all of them where `SlotStore` has
-// them. Before blocks are applied, the slots that they touch and that are not hot are loaded; then
+// A flow index whose state is in two parts: hot slots in memory, and all of them in a `SlotStore`.
+// Before blocks are applied, the slots that they touch and that are not hot are loaded; then
 // the index in memory applies them as ever, and what has changed is saved together with the block,
 // whole or not at all. So the kept part always is the state at the end of a block, and whoever
 // starts goes on from there. Labels are no part of the state: all of them stay in memory.
@@ -61,7 +61,7 @@ const CHANGED = 4
 const UNSAVED = 8
 const NEWS = CHANGED | UNSAVED
 
-/** Until what has changed is saved, so many times as many slots may be hot. */
+/** Until changes are saved, this many times as many slots may be hot. */
 const FULL = 1.5
 
 /** Slots that are put in order at once. */
@@ -73,7 +73,7 @@ const SCANNED = 2_000
 export class KeptFlow {
   readonly index: FlowIndex
   private readonly kept: SlotStore
-  /** So many slots stay in memory when what has changed is saved. */
+  /** The number of slots that stay in memory when the changed ones are saved. */
   private readonly hot_slots: number
   private marks = new Uint8Array(1_024)
   /** Slots that have changed since they were saved. */

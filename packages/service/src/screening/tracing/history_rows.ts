@@ -1,5 +1,5 @@
 // Rows of history in files that others have written: Parquet, CSV with a line of names, and JSON, a
-// line each; the last two may be packed with gzip. What a row means is told elsewhere.
+// line each; the last two may be packed with gzip. The meaning of a row is defined elsewhere.
 
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'

@@ -63,7 +63,7 @@ type Segment = {
   compared: number
 }
 
-/** Of so many blocks one is compared with the node, and so many in a row in each file. */
+/** One block of this many is compared with the node, and this many in a row in each file. */
 const SAMPLE = 1_000
 const RUN = 20
 /** Blocks that are written at once. */
@@ -181,7 +181,7 @@ async function readSegment(
 }
 
 /** Which blocks of a file are held against the node's: its first and last one, one in a thousand
- *  at a place that nobody can know before, and some in a row, so that what is left out of every
+ *  at a place that is not known before, and some in a row, so that what is left out of every
  *  block shows. */
 class Sample {
   compared = 0
@@ -346,7 +346,7 @@ async function* portionsOf(path: string, basis: HistoryBasis): AsyncGenerator<Ne
   if (blocks.length > 0) yield blocks
 }
 
-/** Where a file names no ids, what is known of them stands for them: the node has told that of the
+/** Where a file names no ids, what is known of them stands for them: the node has said that of the
  *  first block, and every id begins with the block's number. */
 const idOf = ({ id, number }: NewBlock, { first }: Segment): string =>
   number === first.block.number ? first.block.id : id || number.toString(16).padStart(16, '0')
