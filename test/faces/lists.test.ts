@@ -50,15 +50,7 @@ const LISTS: readonly ListOfPage[] = [
     name: 'Record',
     file: 'record.csv',
     column: 'number',
-    some: 'action=key',
-    none: 'until=2020-01-01',
-  },
-  {
-    path: '/portal/money',
-    name: 'Deposits',
-    file: 'deposits.csv',
-    column: 'tx_id',
-    some: 'state=credited',
+    some: 'subject=key',
     none: 'until=2020-01-01',
   },
   {
