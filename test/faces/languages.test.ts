@@ -83,7 +83,7 @@ async function strangersOn({ context, page, origin, paths }: Walk): Promise<stri
     await context.addCookies([{ name: 'penstock-language', value: language, url: origin }])
     for (const path of paths) {
       await page.goto(origin + path)
-      await page.locator('main h1').waitFor()
+      await page.locator('main h1, header h1').first().waitFor()
       await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' })
       const texts = await page.evaluate<string[]>(TEXTS)
       found.push(
