@@ -111,7 +111,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the head says what is dead',
     edits: [
       [attempts, 'where number = confirmed_number - 1)', 'where number = head_number)'],
-      [attempts, '!one.found && one.solid_number >= Number(solid_number)', '!one.found'],
+      [attempts, '!one.found && one.solid_number >= Number(confirmed_number)', '!one.found'],
     ],
   },
   {
@@ -122,7 +122,7 @@ export const MUTANTS: readonly Mutant[] = [
         'expires_at <= (select time from block where number = confirmed_number - 1)',
         'sends > 3',
       ],
-      [attempts, '!one.found && one.solid_number >= Number(solid_number)', '!one.found'],
+      [attempts, '!one.found && one.solid_number >= Number(confirmed_number)', '!one.found'],
     ],
   },
   {

@@ -102,7 +102,7 @@ test('the packages run where there is no checkout', { timeout: 600_000 }, async 
       for (const path of ['/docs', '/openapi.json', '/portal/', '/status'])
         assert.equal((await fetch(ready.api_url + path)).status, 200, path)
     } finally {
-      process.kill(-started.pid!, 'SIGINT')
+      if (started.exitCode === null) process.kill(-started.pid!, 'SIGINT')
       await ended
     }
     assert.deepEqual(filesIn(own.home), [])
