@@ -11,7 +11,7 @@ import {
   isBundle,
   makeBundle,
   verifyBundle,
-} from '../../screening/cases/bundle.ts'
+} from '../../screening/cases/case_bundle.ts'
 import { readFile, showCase } from '../../screening/cases/case_subjects.ts'
 import { requireEvidence } from '../../screening/checks/history.ts'
 import { readEvidence, sha256Of } from '../../screening/engine/evidence.ts'
