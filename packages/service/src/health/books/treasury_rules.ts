@@ -21,7 +21,7 @@ export function wrongCollections(
       select t.tx_id, t.token, t.moved, t.fee_sun, t.amount, t.state, o.amount_sun as left_sun,
         o.fee_sun as left_fee_sun
       from collection_transfer as t left join deposit_outflow as o on o.tx_id = t.tx_id
-      where t.state in ('collected', 'failed') 
+      where t.state in ('collected', 'failed')
         and (t.ended_at >= ${since} or t.tx_id in (select tx_id from touched))
     ), wanted as (
       select 'collected:' || tx_id as id, 'treasury:collected' as debit, moved::bigint as sun
