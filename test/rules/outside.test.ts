@@ -15,6 +15,7 @@ const CALLS_OUT = new RegExp(
     '(?<=await |return |=> |= )fetch\\(',
     '\\b(?:http|https)\\.(?:request|get|Agent)\\b',
     "\\bfrom 'node:https'",
+    "\\bfrom 'undici'",
     '\\b(?:net|tls)\\.connect\\(',
     "\\bconnect\\b[^\\n]*from 'node:(?:net|tls)'",
     '\\bnew (?:Socket|WebSocket)\\(',
@@ -53,6 +54,7 @@ test('another look-up, or another who calls out, is found', () => {
     ["import dns from 'node:dns/promises'", 'dns'],
     ["await fetch(url, { method: 'POST' })", 'out'],
     ["import https from 'node:https'", 'out'],
+    ["import { Agent } from 'undici'", 'out'],
     ["import { connect } from 'node:tls'", 'out'],
   ] as const
   for (const [code, found] of files)
