@@ -25,7 +25,7 @@ import {
 import { addressOfBare } from 'penstock-service/screening/tracing/bare_addresses.ts'
 import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
 import { flowGenerations } from 'penstock-service/screening/tracing/generations.ts'
-import { creditStep, DUST_SUN } from 'penstock-service/treasury/deposits/arrivals.ts'
+import { creditStep, DUST_SUN } from 'penstock-service/treasury/deposits/deposit_step.ts'
 import { screenDepositsStep } from 'penstock-service/treasury/deposits/screenings.ts'
 import { ownCpuUs } from './parts/cpu.ts'
 

@@ -34,7 +34,11 @@ import {
   DEFAULT_CHECKPOINT_TRANSFERS,
   flowGenerations,
 } from 'penstock-service/screening/tracing/generations.ts'
-import { arriveStep, creditStep, DUST_SUN } from 'penstock-service/treasury/deposits/arrivals.ts'
+import {
+  arriveStep,
+  creditStep,
+  DUST_SUN,
+} from 'penstock-service/treasury/deposits/deposit_step.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { BLOCK_MS, FIRST_NUMBER, TRANSACTIONS } from './parts/mainnet_blocks.ts'
 import type { Reach, StartedNode } from './parts/mainnet_node.ts'

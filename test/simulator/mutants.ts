@@ -34,7 +34,7 @@ const placing = 'packages/service/src/market/orders/placing.ts'
 const purse = 'packages/service/src/people/customers/purse.ts'
 const pool = 'packages/service/src/market/pool/pool.ts'
 const settlement = 'packages/service/src/market/orders/settlement.ts'
-const arrivals = 'packages/service/src/treasury/deposits/arrivals.ts'
+const deposit_step = 'packages/service/src/treasury/deposits/deposit_step.ts'
 const deposits = 'packages/service/src/treasury/deposits/deposits.ts'
 const recharges = 'packages/service/src/treasury/deposits/recharges.ts'
 const resolutions = 'packages/service/src/treasury/deposits/resolutions.ts'
@@ -88,7 +88,7 @@ export const MUTANTS: readonly Mutant[] = [
         'update cursor set number = ',
         "update cursor set number = (case name when 'deposits' then -1 else 0 end)::bigint + ",
       ],
-      [arrivals, 'id: `deposit:', 'id: needs.clock.now().getTime() + `deposit:'],
+      [deposit_step, 'id: `deposit:', 'id: needs.clock.now().getTime() + `deposit:'],
     ],
   },
   {
@@ -213,7 +213,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'deposits are credited before they are solid',
     edits: [
-      [arrivals, "name: 'deposits',\n    side: 'solid'", "name: 'deposits',\n    side: 'head'"],
+      [deposit_step, "name: 'deposits',\n    side: 'solid'", "name: 'deposits',\n    side: 'head'"],
     ],
   },
   {
@@ -350,7 +350,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a blacklisted sender is credited, and sold to',
     edits: [
-      [arrivals, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
+      [deposit_step, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
       [
         recharges,
         'if (await isHeld(needs, sql, from_address)) return',
@@ -361,7 +361,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a blacklisted sender gets money back',
     edits: [
-      [arrivals, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
+      [deposit_step, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
       [
         recharges,
         '(await heldSenders(sql, [from])).has(from)',
@@ -377,7 +377,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what is held is given to the customer',
     edits: [
-      [arrivals, "const held = customer_id !== null && state !== 'credited'", 'const held = false'],
+      [
+        deposit_step,
+        "const held = customer_id !== null && state !== 'credited'",
+        'const held = false',
+      ],
     ],
   },
   {
@@ -558,7 +562,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a collection is booked before it is solid',
     edits: [
       [
-        arrivals,
+        deposit_step,
         'const fated = await withFates(tx, needs, arrivals, false)',
         'await noteOutflows(tx, needs, blocks)\n' +
           'const fated = await withFates(tx, needs, arrivals, false)',

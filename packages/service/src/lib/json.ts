@@ -283,7 +283,8 @@ declare global {
 /** An amount of TRX that printJson() prints as a number. */
 export type Money = { readonly rawJSON: string }
 
-const SUN_PER_TRX = 1_000_000n
+/** Amounts are in sun everywhere but on the wire. */
+export const SUN_PER_TRX = 1_000_000n
 
 /** Integer sun as TRX: a number with at most 6 decimals, exact. */
 export function money(sun: bigint): Money {

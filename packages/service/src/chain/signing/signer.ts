@@ -18,6 +18,7 @@ import {
   transactionId,
 } from 'penstock-tron/transaction.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { SUN_PER_TRX } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Resource } from '../node/node.ts'
 import {
@@ -86,7 +87,6 @@ export const REFUND_MAX_SUN = 1_000_000_000n
 /** What sending a refund costs, in sun: 267 bytes of bandwidth at 1000 sun, and the signature of a
  *  permission. */
 export const NETWORK_FEE_SUN = 300_000n
-const SUN_PER_TRX = 1_000_000n
 const EXPIRATION_MAX_MS = 24 * 3_600_000
 /** How long an attempt that is asked for again gets what was signed for it. */
 const AGAIN_MS = 2 * 3_600_000

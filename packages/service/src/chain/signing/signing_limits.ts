@@ -1,6 +1,7 @@
 // How much is signed within an hour and a day, whatever asks for it. A signature that is dead since
 // counts too.
 
+import { SUN_PER_TRX } from '../../lib/json.ts'
 import type { SignatureRecord } from './signature_log.ts'
 
 /** What the file of wallets may say; what is left out is worked out from what the pool has staked.
@@ -28,7 +29,6 @@ export const LIMIT_NAMES = [
   'refunds_hour',
 ] as const satisfies readonly (keyof LimitsConfig)[]
 
-const SUN_PER_TRX = 1_000_000n
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 export const DAY_MS = 24 * HOUR_MS

@@ -119,7 +119,7 @@ export async function createWebhook(
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { customer_id, url, description = null, types = null } = wanted
   readTarget(url, { networks: await allowedNetworks(tx, customer_id), own_host })
-  await lockOwner(tx, customer_id)
+  await lockCustomer(tx, customer_id)
   const [count] = await tx<{ count: bigint }>`
     select count(*) as count from webhook where customer_id = ${customer_id} and state <> 'removed'`
   if (count!.count >= BigInt(WEBHOOKS_MAX))
@@ -145,7 +145,7 @@ export async function createWebhook(
 
 /** Nobody else counts the customer's webhooks meanwhile. The house has no row, and one operator at
  *  a time is enough. */
-async function lockOwner(tx: Tx, customer_id: string): Promise<void> {
+async function lockCustomer(tx: Tx, customer_id: string): Promise<void> {
   await tx`select 1 from customer where id = ${customer_id} for no key update`
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../../platform/database/fragments.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { PROVIDERS } from '../../screening/providers/configured.ts'
-import { DUST_SUN } from '../../treasury/deposits/arrivals.ts'
+import { DUST_SUN } from '../../treasury/deposits/deposit_step.ts'
 import { GONE_SECONDS } from './processes.ts'
 
 export type Alert = { alert: string; since: Date | null; what: string }

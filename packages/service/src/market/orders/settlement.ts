@@ -57,9 +57,10 @@ export function settleStep(needs: Needs): Step {
         and (a.state = 'failed' or (a.state = 'active' and not o.to_delegate and not exists (
           select 1 from delegation as d where d.order_id = o.id and d.state = 'delegating')))
       union all
-      select from orders as o
+      select from orders as o left join activation as a on a.id = o.activation_id
       where o.to_delegate and o.state in ('new', 'pending') and o.due_at <= ${clock.now()}
-        and o.created_at < ${later(clock, -WAIT_MAX_MS)}`,
+        and o.created_at < ${later(clock, -WAIT_MAX_MS)}
+        and (a.id is null or a.state = 'active')`,
     after: ['follow', 'judge', 'activated', 'delegate'],
     before: ['reclaim', 'survey', 'publish'],
     async run() {

@@ -11,6 +11,7 @@ import type { Action, Change } from '../../ledger/accounts/actions.ts'
 import { REVENUE } from '../../ledger/accounts/ledger.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { firstIdAt } from '../../lib/ids.ts'
+import { SUN_PER_TRX } from '../../lib/json.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 
 const HOUR_MS = 3_600_000
@@ -18,7 +19,6 @@ const HOUR_MS = 3_600_000
 const VOTES_DAYS = 30n
 const DAYS_OF_YEAR = 365n
 const HUNDREDTHS_OF_WHOLE = 10_000n
-const SUN_PER_TRX = 1_000_000n
 const HOURS_OF_DAY = 24n
 
 /** The kinds of sales and of work: `bundle` is both resources at once, `votes` voting and claiming,

@@ -5,6 +5,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { later } from '../../lib/clock.ts'
+import { lockCustomer } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { LimitReached } from '../../platform/wire/endpoint.ts'
@@ -38,7 +39,7 @@ const PRUNED_AT_ONCE = 1_000
 /** Throws LimitReached when the customer has as many as may be. */
 export async function insertQuote(tx: Tx, quote: Quote): Promise<void> {
   // Nobody else counts the customer's quotes meanwhile.
-  await tx`select 1 from customer where id = ${quote.customer_id} for no key update`
+  await lockCustomer(tx, quote.customer_id)
   const [open] = await tx<{ quotes: bigint }>`
     select count(*) as quotes from quote as q
     where customer_id = ${quote.customer_id} and expires_at > ${quote.made_at}

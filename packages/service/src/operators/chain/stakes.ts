@@ -6,7 +6,7 @@ import { Type } from 'typebox'
 import type { AccountState, Node, Resource } from '../../chain/node/node.ts'
 import { stakeBytes } from '../../chain/wallets/stake.ts'
 import { misuse, refusal } from '../../lib/fault.ts'
-import { trxText } from '../../lib/json.ts'
+import { SUN_PER_TRX, trxText } from '../../lib/json.ts'
 import { poolWallets } from '../../market/pool/figures.ts'
 import {
   address,
@@ -23,7 +23,6 @@ import {
 import { local, look } from '../table/operation.ts'
 import { carry, hours, OUT, PreparedUpdate, prepared, updateText } from './carried.ts'
 
-const SUN_PER_TRX = 1_000_000n
 /** How many times an account may unstake before the first of them has come out. */
 const LEAVING_MAX = 32
 

@@ -9,7 +9,7 @@ import { misuse } from '../../lib/fault.ts'
 import { changeText, type PriceChange } from '../../market/prices/bounds.ts'
 import { feeHistory, feesInForce, setFee } from '../../market/prices/fees.ts'
 import type { NewTier } from '../../market/prices/forms.ts'
-import { repriceOrders } from '../../market/prices/repricing.ts'
+import { repriceOrders } from '../../market/prices/price_preview.ts'
 import { setSwitches, switches } from '../../market/prices/switches.ts'
 import {
   asTable,

@@ -4,7 +4,7 @@
 import type { Action } from '../../ledger/accounts/actions.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
 import type { Creations, MakerEnd } from '../../people/keys/made.ts'
-import { endMade } from '../../people/users/ending_made.ts'
+import { endMade } from '../../people/users/eviction.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { flag } from '../../platform/wire/schemas.ts'
 

@@ -11,9 +11,12 @@ import { DAY_MS, readMoment } from '../../lib/clock.ts'
 import { Fault, misuse, refusal } from '../../lib/fault.ts'
 import { resealSigningKey } from '../../market/receipts/signing_keys.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
-import { requireCustomer, requireLockedCustomer } from '../../people/customers/customers.ts'
+import {
+  lockCustomer,
+  requireCustomer,
+  requireLockedCustomer,
+} from '../../people/customers/customers.ts'
 import { Key } from '../../people/keys/forms.ts'
-import { lockOwner } from '../../people/keys/grants.ts'
 import {
   changeKey,
   issueKey,
@@ -256,7 +259,7 @@ async function alterKey(
   { key: key_id, at, ...typed }: LimitsBody & { key: string; at: Date },
 ): Promise<Change<Answer<Static<typeof ShownKey>>>> {
   // What it has made is limited with it, and no other is made meanwhile.
-  await lockOwner(tx, (await ownerOf(tx, key_id)).customer_id)
+  await lockCustomer(tx, (await ownerOf(tx, key_id)).customer_id)
   const before = await requireKey(tx, key_id)
   if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
   const limits = readLimits(typed, at)

@@ -72,8 +72,9 @@ export async function findCustomer(
   return customer
 }
 
-/** The customer, whose state stays as it is until the transaction ends. */
-async function lockCustomer(tx: Tx, customer_id: string): Promise<CustomerRow | undefined> {
+/** The customer, whose state stays as it is until the transaction ends; until then nobody else
+ *  counts, makes or changes what the customer has: keys, users, webhooks, watches, quotes. */
+export async function lockCustomer(tx: Tx, customer_id: string): Promise<CustomerRow | undefined> {
   const [customer] = await tx<CustomerRow>`
     select id, name, state, created_at, deposit_index, deposit_address from customer
       where id = ${customer_id}

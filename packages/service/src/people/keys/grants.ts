@@ -18,6 +18,7 @@ import {
   UNNAMED_SCOPES,
   unauthenticated,
 } from '../../platform/wire/endpoint.ts'
+import { lockCustomer } from '../customers/customers.ts'
 import { recordedKey } from './forms.ts'
 import {
   changeKey,
@@ -123,7 +124,7 @@ export async function grantKey(
 ): Promise<{ key_id: string; token: string; secret: string }> {
   const { customer_id } = asks
   const now = needs.clock.now()
-  await lockOwner(tx, customer_id)
+  await lockCustomer(tx, customer_id)
   const [asking] = await lockAsked(tx, asks, [])
   const limits = { ...inheritedFrom(asking), ...givenOf(given) }
   requireNarrow(limits, asking)
@@ -184,7 +185,7 @@ export async function alterKey(
   { id, at, ...given }: KeyLimits & { id: string; at: Date },
 ): Promise<void> {
   // A cap is that of the keys made by this one, too: nobody makes another meanwhile.
-  await lockOwner(tx, asks.customer_id)
+  await lockCustomer(tx, asks.customer_id)
   const [asking, key] = await lockOther(tx, asks, id)
   requireNarrow({ ...key, ...givenOf(given) }, asking)
   await changeKey(tx, key, { ...given, at })
@@ -267,11 +268,6 @@ export async function requireSeen(
     where id = ${id} and customer_id = ${asks.customer_id} and (user_id is null or ${users})
       and (${own}::text is null or made_by_key = ${own} or user_id = ${own})`
   if (!seen) throw NotFound('key', 'There is no such key').absent('id', 'key of yours')
-}
-
-/** Nobody else counts, makes or narrows the customer's keys meanwhile. */
-export async function lockOwner(tx: Tx, customer_id: string): Promise<void> {
-  await tx`select 1 from customer where id = ${customer_id} for no key update`
 }
 
 const givenOf = (limits: KeyLimits): Partial<LimitsInForce> =>

@@ -32,7 +32,7 @@ import {
 import { readMoney } from '../../platform/wire/reading.ts'
 import { LimitFields, readReceivers } from '../keys/forms.ts'
 import { MadeForm, WITH_MADE_REFUSED, WithMadeField } from '../keys/made.ts'
-import { type Needs as EndingNeeds, endMade } from './ending_made.ts'
+import { type Needs as EndingNeeds, endMade } from './eviction.ts'
 import { type Face, originOf } from './faces.ts'
 import { printUser, reportUsers, UserForm } from './forms.ts'
 import {

@@ -11,7 +11,7 @@ import { type Clock, DAY_MS } from '../../lib/clock.ts'
 import { firstIdAt, type NewId, type Random } from '../../lib/ids.ts'
 import { brokenConstraint, type Sql, type Tx } from '../../platform/database/sql.ts'
 import { Conflict, LimitReached } from '../../platform/wire/endpoint.ts'
-import { ERASED } from '../customers/customers.ts'
+import { ERASED, lockCustomer } from '../customers/customers.ts'
 import { changeUserKey, endUserKey, eraseKeyNames, openUserKey } from '../keys/user_keys.ts'
 import { printUser, reportUsers, type UserReport, type UserRow } from './forms.ts'
 import { keyScopesOf } from './roles.ts'
@@ -73,7 +73,7 @@ export async function inviteUser(tx: Tx, needs: Needs, wanted: NewUser): Promise
 /** Nobody else adds or takes out users of this customer meanwhile, or of the house. */
 export async function lockUsersOf(tx: Tx, customer_id: string | null): Promise<void> {
   if (customer_id === null) await tx`select pg_advisory_xact_lock(720461510)`
-  else await tx`select 1 from customer where id = ${customer_id} for no key update`
+  else await lockCustomer(tx, customer_id)
 }
 
 /** The user, which stays as it is until the transaction ends, with the others of its customer.

@@ -7,6 +7,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import { firstIdAt, type NewId } from '../../lib/ids.ts'
+import { lockCustomer } from '../../people/customers/customers.ts'
 import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
@@ -96,7 +97,7 @@ export async function watchWithin(
   wanted: { customer_id: string; made_at: Date; watches: readonly NewWatch[] },
 ): Promise<number | undefined> {
   const { customer_id } = wanted
-  await tx`select 1 from customer where id = ${customer_id} for no key update`
+  await lockCustomer(tx, customer_id)
   const added = await watch(tx, wanted)
   const [counted] = await tx<{ watches: number }>`
     select count(*)::integer as watches from aml_watch where customer_id = ${customer_id}`

@@ -1,7 +1,7 @@
 // Deposits: what arrives at an address of ours, and the arrows that move it. Each arrow is one
 // function here, in the caller's transaction.
 //
-//   seen -> credited                                     to a customer's address (arrivals.ts)
+//   seen -> credited                                     to a customer's address (deposit_step.ts)
 //   seen -> unproven -> credited | held                  sent by a contract (holdings.ts)
 //   seen -> received -> delivering -> delivered          a direct recharge (recharges.ts)
 //                  `--> returning <--'   -> refunding -> refunded | held | ignored

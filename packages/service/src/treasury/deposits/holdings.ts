@@ -16,7 +16,7 @@ import { Outage, refusal } from '../../lib/fault.ts'
 import { firstIdAt } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
-import { creditProven, type Needs as DepositNeeds } from './arrivals.ts'
+import { creditProven, type Needs as DepositNeeds } from './deposit_step.ts'
 import { type Deposit, holdUnproven, placeOf } from './deposits.ts'
 import { DEPOSIT_COLUMNS } from './forms.ts'
 

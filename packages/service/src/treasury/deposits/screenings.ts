@@ -1,5 +1,5 @@
 // The money of deposits by where it came from: for each that is booked. Where the policy
-// holds money of high risk it is known before the deposit is booked (arrivals.ts); elsewhere no
+// holds money of high risk it is known before the deposit is booked (deposit_step.ts); elsewhere no
 // deposit waits for it.
 //
 //   queued -> screened           its shares and level, when the index has its block

@@ -5,6 +5,7 @@ import type { Node } from '../../chain/node/node.ts'
 import { type Clock, later } from '../../lib/clock.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { NewId } from '../../lib/ids.ts'
+import { SUN_PER_TRX } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
 import { readPlan, votesApart, votesByPlan } from './plan.ts'
@@ -34,7 +35,6 @@ const VOTE_LOOK_MS = 600_000
 const CLAIM_LOOK_MS = 1_800_000
 /** The network lets an account withdraw once a day. */
 const CLAIM_EVERY_MS = 86_400_000
-const SUN_PER_TRX = 1_000_000n
 /** Votes that lie elsewhere than the plan wants them, of a hundred, are let be. */
 const APART_PERCENT = 1n
 const AT_ONCE = 20
