@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { csvOf, flatRows } from './csv.ts'
+import { csvOf, firstRows, flatRows } from './csv.ts'
 
 test('cells are quoted where they must be, and no formula is left', () => {
   assert.equal(csvOf(['a', 'b'], [['x,"y"', 2.93]]), 'a,b\r\n"x,""y""",2.93\r\n')
@@ -22,4 +22,20 @@ test('rows of the wire get a column for each field, also of parts', () => {
       ['b', 'T2', null, '[]', null, null],
     ],
   })
+})
+
+test('a list that is longer than a file may be is cut, and that is said', async () => {
+  let asked = 0
+  async function* pages(count: number) {
+    for (let page = 0; page < count; page++) {
+      asked += 1
+      yield [page * 2, page * 2 + 1]
+    }
+  }
+  const counts: number[] = []
+  const first = (count: number) => firstRows(pages(count), 4, (read) => counts.push(read))
+  assert.deepEqual(await first(2), { rows: [0, 1, 2, 3], more: false })
+  assert.deepEqual(await first(9), { rows: [0, 1, 2, 3], more: true })
+  assert.deepEqual(counts, [2, 4, 2, 4, 4])
+  assert.equal(asked, 5, 'no page is asked for when it is known that there are others')
 })

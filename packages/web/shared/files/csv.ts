@@ -25,6 +25,22 @@ export function saveFile(name: string, type: string, text: string): void {
 }
 
 /** The lines of a file: names, and the others. */
+/** The first rows of a list, `most` of them at most; `more`: it has others. `onPage` is called with
+ *  the count so far. */
+export async function firstRows<Row>(
+  pages: AsyncIterable<readonly Row[]>,
+  most: number,
+  onPage: (count: number) => void,
+): Promise<{ rows: Row[]; more: boolean }> {
+  const rows: Row[] = []
+  for await (const page of pages) {
+    rows.push(...page)
+    onPage(Math.min(rows.length, most))
+    if (rows.length > most) return { rows: rows.slice(0, most), more: true }
+  }
+  return { rows, more: false }
+}
+
 export type Sheet = { columns: readonly string[]; cells: readonly (readonly Cell[])[] }
 
 /** Rows as they are on the wire: a column for each field, those of parts by their path, such as

@@ -6,7 +6,7 @@ import { useSubmission } from '../calls/submission.ts'
 import { Icon } from '../icons/icon.tsx'
 import { FaultNote } from '../parts/answer.tsx'
 import { say } from '../words/words.ts'
-import { csvOf, flatRows, type Sheet, saveFile } from './csv.ts'
+import { csvOf, firstRows, flatRows, type Sheet, saveFile } from './csv.ts'
 
 const PAGE = 100
 /** A list that numbers its pages has no larger ones. */
@@ -26,22 +26,27 @@ export type ExportProps<Row> = {
 export function Export<Row>({ name, pages, sheetOf = flatRows }: ExportProps<Row>) {
   const submission = useSubmission()
   const read = useSignal(0)
+  const is_cut = useSignal(false)
   const download = () =>
     submission.run(async () => {
-      const rows: Row[] = []
-      for await (const page of pages(PAGE)) {
-        rows.push(...page)
-        read.value = rows.length
-        if (rows.length >= LINES_MAX) break
-      }
+      is_cut.value = false
+      const { rows, more } = await firstRows(pages(PAGE), LINES_MAX, (count) => {
+        read.value = count
+      })
       const { columns, cells } = sheetOf(rows)
       saveFile(`${name}.csv`, 'text/csv', csvOf(columns, cells))
+      is_cut.value = more
     })
   return (
     <div class="actions">
       {submission.is_busy.value && (
         <span class="quiet" role="status">
           {say('download.lines', { n: read.value })}
+        </span>
+      )}
+      {is_cut.value && (
+        <span class="quiet" role="status">
+          {say('download.first', { n: LINES_MAX })}
         </span>
       )}
       <button type="button" disabled={submission.is_busy.value} onClick={download}>
