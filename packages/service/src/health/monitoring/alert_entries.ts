@@ -142,6 +142,15 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
     means: 'no worker has looked at the hot keys for 3 hours',
     act: 'No worker runs, or no node answers: the log says why (`step_failed`, `check_wallets`)',
   },
+  price_floor_refused: {
+    means:
+      'a rule of prices asks for a floor that is ten times a price or more, so that it is not ' +
+      'put in force: what is sold may cost more than it brings',
+    act:
+      '`penstock-admin pool costs` says what it costs. If that is so, set higher prices ' +
+      '(`penstock-admin prices set`), else find out what was paid for; the rule looks again ' +
+      'within ten minutes',
+  },
   attempt_unknown: {
     means:
       'it is not known whether a block has a transaction that ran out 5 minutes ago. Its ' +

@@ -88,6 +88,19 @@ const CASES: Record<string, Case> = {
     },
     end: ({ world }) => world.sql`delete from attempt where id = 'forged'`,
   },
+  'costs go far above the prices that a rule holds up': {
+    raises: ['price_floor_refused'],
+    async cause({ world, anna, at }) {
+      await buy({ world, anna })
+      await world.settle()
+      await at.json('price-rules', 'set', 'energy', '--margin', '0', '--reason', 'floors')
+      await world.sql`
+        update attempt set fee_sun = 1000000000000 where subject like 'delegate:%'`
+      await world.advance(660)
+      await world.drain()
+    },
+    end: ({ at }) => at.json('price-rules', 'set', 'energy', '--none', '--reason', 'done'),
+  },
   'a webhook answers that it is gone': {
     raises: ['webhooks_failing'],
     async cause({ world, anna }) {

@@ -127,6 +127,10 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
   wallet_key_unchecked: ({ sql, now }) => sql`
     select min(checked_at) as since, 'what hot keys may do was not looked at since' as what
     from wallet_check having max(checked_at) < ${now}::timestamptz - interval '3 hours'`,
+  price_floor_refused: ({ sql }) => sql`
+    select floor_at as since, format('%s: by what it costs 1000 units should be %s sun at least, '
+      'ten times a price or more: prices stay', resource, refused_sun) as what
+    from price_rule where refused_sun is not null order by resource`,
   attempt_unknown: ({ sql }) => sql`
     select min(expires_at) as since,
       format('transactions of which it is not known whether a block has them: %s', count(*)) as what
