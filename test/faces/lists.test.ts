@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { paying, transact } from 'penstock-playground/sandbox.ts'
 import { eventually } from 'penstock-test/harness/eventually.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
@@ -46,6 +47,14 @@ const LISTS: readonly ListOfPage[] = [
     none: 'state=ended',
   },
   {
+    path: '/portal/money',
+    name: 'Deposits',
+    file: 'deposits.csv',
+    column: 'tx_id',
+    some: 'since=2020-01-01',
+    none: 'state=gone',
+  },
+  {
     path: '/portal/settings/record',
     name: 'Record',
     file: 'record.csv',
@@ -81,6 +90,17 @@ const LISTS: readonly ListOfPage[] = [
 
 const someone = () => portal.sandbox.sandbox.funded_accounts[0]!.address
 
+/** Some TRX, as anybody may send them. */
+async function deposit(): Promise<void> {
+  const payer = portal.sandbox.sandbox.funded_accounts.at(-1)!
+  const payment = paying(payer, portal.sandbox.customer.deposit_address, 7_000_000n)
+  await transact({ node: portal.sandbox.node, now: () => new Date() }, payer, payment)
+  await eventually('the deposit is seen', async () => {
+    const seen = await Array.fromAsync(portal.penstock.list('/v1/deposits/list'))
+    return seen.length > 0
+  })
+}
+
 /** Something for every list. */
 async function haveSomething(): Promise<void> {
   const { orders, subscriptions, watches, keys } = portal.penstock
@@ -90,6 +110,7 @@ async function haveSomething(): Promise<void> {
   const [plan] = Object.keys(await subscriptions.plans())
   await subscriptions.start({ subscription_id: plan!, params: { address }, external_id: 'listed' })
   await watches.add(address)
+  await deposit()
   await keys.create({ name: '=shop', scopes: ['read'] })
   await assert.rejects(orders.create({ service: 'energy', params: { ...params, address: 'T' } }))
   await eventually('the refusal is written', async () => {
@@ -141,6 +162,21 @@ portal.test('a filter is chosen in the page, and the file has what it leaves', a
   assert.ok(lines.some((line) => line.includes("'=shop")))
   await portal.page.getByRole('link', { name: 'Clear' }).click()
   await portal.page.waitForURL(/\/keys$/)
+})
+
+portal.test('a filter of one list of a page keeps that of the other', async () => {
+  const { page } = portal
+  await visit('/portal/screening?level=high')
+  const filterOf = (name: string) => page.getByRole('form', { name: `Filter: ${name}` })
+  await filterOf('Checks').getByLabel('State').selectOption('failed')
+  await page.waitForURL(/\?level=high&status=failed$/)
+  await filterOf('Watched addresses').getByLabel('Watched address').fill(someone())
+  await filterOf('Watched addresses').getByRole('button', { name: 'Filter' }).click()
+  await page.waitForURL(/\?status=failed&level=high&address=\w+$/)
+  await filterOf('Watched addresses').getByRole('link', { name: 'Clear' }).click()
+  await page.waitForURL(/\?status=failed$/)
+  await page.getByText('Nothing matches this filter.').first().waitFor()
+  await rows('Watched addresses').nth(1).waitFor()
 })
 
 portal.behaves()

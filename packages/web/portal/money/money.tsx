@@ -3,7 +3,6 @@
 import { useQuestion } from '../../shared/calls/question.ts'
 import { may } from '../../shared/calls/session.ts'
 import { Ranges } from '../../shared/charts/ranges.tsx'
-import { Export, pagesOfList } from '../../shared/files/export.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address } from '../../shared/parts/address.tsx'
@@ -45,13 +44,7 @@ export default function Money({ query }: PageProps) {
           )}
         </Answer>
         <section class="panel">
-          <div class="panel-head">
-            <h2>{say('money.deposits')}</h2>
-            <Export
-              name="deposits"
-              pages={(limit) => pagesOfList('/v1/deposits/list', {}, limit)}
-            />
-          </div>
+          <h2>{say('money.deposits')}</h2>
           <div>
             <Deposits query={query} />
           </div>

@@ -2,8 +2,16 @@
 // in the address, and the list, its pages and the file are of the same.
 
 import type { ComponentChildren } from 'preact'
+import { useLocation } from 'preact-iso/router'
 import { Empty } from '../parts/answer.tsx'
-import { type FilterField, FilterForm, filterOf, List, type ListProps } from '../parts/list.tsx'
+import {
+  type FilterField,
+  FilterForm,
+  filteredPath,
+  filterOf,
+  List,
+  type ListProps,
+} from '../parts/list.tsx'
 import { say } from '../words/words.ts'
 import { Export, type ExportProps, pagesOfList } from './export.tsx'
 
@@ -27,10 +35,9 @@ export type FilteredListProps<Row> = Omit<ListProps<Row>, 'body' | 'empty'> & {
 export function FilteredList<Row>(props: FilteredListProps<Row>) {
   const { address, query, fields, bodyOf, file, sheetOf, none, ...list } = props
   const { none_filtered = say('list.none_filtered') } = props
-  const filter = filterOf(
-    query,
-    fields.map(({ name }) => name),
-  )
+  const { url } = useLocation()
+  const names = fields.map(({ name }) => name)
+  const filter = filterOf(query, names)
   const body = bodyOf?.(filter) ?? filter
   return (
     <>
@@ -50,7 +57,7 @@ export function FilteredList<Row>(props: FilteredListProps<Row>) {
           ) : (
             <Empty>
               <p>{none_filtered}</p>
-              <a href={address}>{say('filter.clear')}</a>
+              <a href={filteredPath({ path: address, url, names }, {})}>{say('filter.clear')}</a>
             </Empty>
           )
         }

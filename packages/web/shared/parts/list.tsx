@@ -150,6 +150,29 @@ export const filterOf = (
 ): Record<string, string> =>
   Object.fromEntries(names.flatMap((name) => (query[name] ? [[name, query[name]] as const] : [])))
 
+export type FilteredPlace = {
+  /** The page of the list. */
+  path: string
+  /** Where one is now. */
+  url: string
+  /** The fields of the filter. */
+  names: readonly string[]
+}
+
+/** The page with this filter. What else stands in its address stays, such as the filter of another
+ *  list of the page; both begin at their first rows again. */
+export function filteredPath(
+  { path, url, names }: FilteredPlace,
+  values: Readonly<Record<string, string>>,
+): string {
+  const query = new URL(url, location.origin).searchParams
+  for (const name of [...names, 'before', 'page']) query.delete(name)
+  for (const [name, value] of Object.entries(values)) {
+    if (value.trim() !== '') query.set(name, value)
+  }
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
 export type FilterFormProps = {
   fields: readonly FilterField[]
   /** What is set. */
@@ -173,14 +196,13 @@ export function FilterForm({ filter, children, ...props }: FilterFormProps) {
 }
 
 function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'children'>) {
-  const { route } = useLocation()
+  const { route, url } = useLocation()
   const typed = useSignal(filter)
   const is_open = useSignal(false)
   const { length } = Object.keys(filter)
-  const apply = (values: Readonly<Record<string, string>>) => {
-    const set = Object.entries(values).filter(([, value]) => value.trim() !== '')
-    route(set.length === 0 ? path : `${path}?${new URLSearchParams(set)}`)
-  }
+  const names = fields.map(({ name }) => name)
+  const apply = (values: Readonly<Record<string, string>>) =>
+    route(filteredPath({ path, url, names }, values))
   return (
     <>
       <button
@@ -216,7 +238,7 @@ function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'child
           {say('filter.apply')}
         </button>
         {length > 0 && (
-          <a class="button bare small" href={path}>
+          <a class="button bare small" href={filteredPath({ path, url, names }, {})}>
             <Icon name="x" /> {say('filter.clear')}
           </a>
         )}
