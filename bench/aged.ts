@@ -69,11 +69,19 @@ const KINDS = [
   [ORDER_ID_PREFIXES.lost, 0.01, 'failed', 'dead'],
 ] as const
 
+type History = {
+  orders: number
+  customers: number
+  /** Seconds between one order and the next of its kind; 10 when left out. */
+  every_s?: number
+  say: (line: string) => void
+}
+
 /** Rows as the service would have left them, made without asking what they refer to. The orders
  *  are those of so many customers, made with them; 0: all of the sandbox's one. */
 export async function age(
   { database_url, sandbox, customer }: LocalService,
-  { orders, customers, say }: { orders: number; customers: number; say: (line: string) => void },
+  { orders, customers, every_s = 10, say }: History,
 ) {
   const client = new pg.Client({ connectionString: database_url })
   await client.connect()
@@ -89,10 +97,12 @@ export async function age(
       await client.query(
         `with given as (select $1::text as kind, $2::bigint as count, $3::text as state,
                                $4::text as attempt, $5::text as wallet, $6::text[] as receivers,
-                               $7::text as customer, $8::bigint as customers) ${text}`,
+                               $7::text as customer, $8::bigint as customers,
+                               $9::int * interval '1 second' as every) ${text}`,
         [
           ...[kind, count, state, attempt, wallet!.address, receivers, customer.customer_id],
           customers,
+          every_s,
         ],
       )
     }
@@ -118,13 +128,17 @@ const CUSTOMERS = [
    from generate_series(0, $1::bigint - 1) as n`,
 ]
 
-const AT = "timestamptz '2026-01-01' + n * interval '10 seconds'"
+const AT = "timestamptz '2026-01-01' + n * every"
+/** What stays of the bytes of a transaction that is solid for long. */
+const STAMP = "decode(repeat('00', 18), 'hex')"
 
 const ATTEMPTS = `
-  insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends,
-                       block_number, block_time, made_at, sent_at)
+  insert into attempt (id, subject, contract, state, tx_id, signed, stamp, expires_at, send_at,
+                       sends, block_number, block_time, made_at, sent_at)
   select kind || '/' || n, 'delegate:' || kind || '/' || n, '{}', attempt,
-         encode(sha256((kind || n)::bytea), 'hex'), '\\x00', ${AT}, ${AT}, 1,
+         encode(sha256((kind || n)::bytea), 'hex'),
+         case when attempt = 'dead' then '\\x00'::bytea end,
+         case when attempt = 'solid' then ${STAMP} end, ${AT}, ${AT}, 1,
          case when attempt = 'solid' then 1 end, case when attempt = 'solid' then ${AT} end,
          ${AT}, ${AT}
   from given, generate_series(1, count) as n`
@@ -150,10 +164,10 @@ const DELEGATIONS = `
   from given, generate_series(1, count) as n`
 
 const AFTERWARDS = [
-  `insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends,
+  `insert into attempt (id, subject, contract, state, tx_id, stamp, expires_at, send_at, sends,
                         block_number, block_time, made_at, sent_at)
    select reclaim_id, 'reclaim:' || id, '{}', 'solid', encode(sha256(reclaim_id::bytea), 'hex'),
-          '\\x00', reclaimed_at, reclaimed_at, 1, 1, reclaimed_at, reclaimed_at, reclaimed_at
+          ${STAMP}, reclaimed_at, reclaimed_at, 1, 1, reclaimed_at, reclaimed_at, reclaimed_at
    from delegation where state = 'ended'`,
   `insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
    select 'order:' || id || suffix, kind, case kind when 'capture' then 'order:' || id end,

@@ -31,7 +31,12 @@ const OPINIONS: readonly Opinion[] = [
     one_by_one: true,
     tables: {
       activation: { api: 'insert', worker: 'insert, update' },
-      attempt: { worker: 'insert, update', found_by: 'C5' },
+      attempt: {
+        worker:
+          'insert, update of state tx_id signed expires_at send_at sends answer block_number ' +
+          'block_time sent_at uncovered refused_at block_id fee_sun bandwidth energy stamp',
+        found_by: 'C5',
+      },
       delegation: { worker: 'insert, update', found_by: 'C9' },
       deposit: { worker: 'insert, update', found_by: 'C6' },
       orders: { api: 'insert', worker: 'insert, update', found_by: 'C4 C5' },

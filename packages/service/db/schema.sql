@@ -426,17 +426,24 @@ create table attempt (
   fee_sun bigint,
   bandwidth bigint,
   energy bigint,
+  stamp bytea,
   constraint attempt_pkey primary key (id),
   constraint attempt_tx_id_unique unique (tx_id),
   constraint attempt_cost check ((fee_sun is null) = (bandwidth is null) and (fee_sun is null) = (energy is null) and (fee_sun is null or block_number is not null) and fee_sun >= 0 and bandwidth >= 0 and energy >= 0),
   constraint attempt_in_a_block check ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null)),
-  constraint attempt_signed_has_bytes check ((tx_id is null) = (signed is null) and (tx_id is null) = (expires_at is null) and (state <> 'new' or tx_id is null) and ((state in ('new', 'dead')) or tx_id is not null)),
+  constraint attempt_signed_has_bytes check ((tx_id is null) = (signed is null and stamp is null) and (tx_id is null) = (expires_at is null) and (state <> 'new' or tx_id is null) and ((state in ('new', 'dead')) or tx_id is not null)),
+  constraint attempt_stamp check (stamp is null or state = 'solid' and octet_length(stamp) =
+case
+    when signed is null then 18
+    else 0
+end),
   constraint attempt_state check (state in ('new', 'signed', 'sent', 'included', 'solid', 'dead'))
 );
 create index attempt_dead on attempt (id) where (state = 'dead');
 create index attempt_not_solid on attempt (block_number) where (state = 'included');
 create unique index attempt_one_alive on attempt (subject) where (state <> 'dead');
 create index attempt_refused on attempt (refused_at) where (refused_at is not null);
+create index attempt_to_empty on attempt (block_time) where ((state = 'solid') and (signed is not null) and (stamp is null));
 create index attempt_to_send on attempt (send_at) where (state in ('signed', 'sent'));
 create index attempt_to_sign on attempt (send_at) where (state = 'new');
 create index attempt_uncovered on attempt (id) where uncovered;
@@ -2215,6 +2222,22 @@ begin
   return new;
 end $function$;
 
+CREATE OR REPLACE FUNCTION keep_signed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  if new.signed is null and old.state = 'solid' and new.tx_id = old.tx_id
+    and new.expires_at = old.expires_at
+    and greatest(old.made_at, old.block_time) < now() - interval '30 days'
+  then
+    return new;
+  end if;
+  raise exception 'what was signed for attempt % is kept', old.id
+    using errcode = 'check_violation', constraint = 'attempt_keeps_signed', table = 'attempt';
+end $function$;
+
 CREATE OR REPLACE FUNCTION least_fee_sun(at timestamp with time zone)
  RETURNS bigint
  LANGUAGE sql
@@ -2493,6 +2516,8 @@ create trigger aml_evidence_never_changes before update on aml_evidence for each
 create trigger approval_rule_is_append_only before delete or update on approval_rule for each row execute function refuse_change();
 
 create trigger approval_rule_is_not_truncated before truncate on approval_rule for each statement execute function refuse_change();
+
+create trigger attempt_keeps_signed before update on attempt for each row when (old.signed is not null and new.signed is distinct from old.signed) execute function keep_signed();
 
 create trigger correction_is_append_only before delete or update on correction for each row execute function refuse_change();
 

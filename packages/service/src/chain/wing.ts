@@ -3,6 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../platform/database/sql.ts'
 import type { Common } from '../platform/wing.ts'
+import { emptyBytesStep } from './follow/attempt_bytes.ts'
 import { judgeStep, sendStep, signStep } from './follow/attempts.ts'
 import { pruneStep } from './follow/blocks.ts'
 import { confirmStep } from './follow/confirm.ts'
@@ -56,6 +57,7 @@ export const CHAIN_STEPS = {
   forget_amounts: 'Forgets what was signed so long ago that no limit looks at it',
   send: 'Sends what is signed, again and again, until a block has it',
   judge: 'Finds transactions that no block can have any more',
+  empty_bytes: 'Empties the bytes of our transactions that are solid for 30 days',
   prune: 'Forgets blocks that every reader has passed long ago',
 }
 declare module '../platform/steps/step.ts' {
@@ -85,6 +87,7 @@ export function chainWing({
       sendStep(sending),
       judgeStep(sending),
       pruneStep({ sql }),
+      emptyBytesStep({ sql, clock }),
       forgetAmountsStep({ sql, clock }),
     ],
     reads,

@@ -1,6 +1,7 @@
 // For how long what is kept, how old the oldest of it is, and so how far deleting it has come. What
 // is kept for less than a day is not listed.
 
+import { BYTES_DAYS } from '../../chain/follow/attempt_bytes.ts'
 import { EVENT_DAYS } from '../../events/log/prune.ts'
 import { CALL_DAYS } from '../../events/webhooks/notices.ts'
 import { DAY_MS } from '../../lib/clock.ts'
@@ -38,6 +39,13 @@ const RULES: readonly Rule[] = [
     what: 'figures_of_minutes',
     kept_days: KEPT_DAYS.minute,
     oldest: (sql): Oldest => sql`select min(at) as at from metric where span = 'minute'`,
+  },
+  {
+    what: 'bytes_of_transactions',
+    kept_days: BYTES_DAYS,
+    oldest: (sql): Oldest => sql`
+      select min(block_time) as at from attempt
+      where state = 'solid' and signed is not null and stamp is null`,
   },
   {
     what: 'events',

@@ -3,8 +3,8 @@
 // the first of its entries to the root of the day. A seal is a sum over whole entries, so those of
 // other customers in the same seals come along: it is for auditors, not for customers.
 
-import { decodeTransaction } from 'penstock-tron/transaction.ts'
 import { type Static, Type } from 'typebox'
+import { rawDataOf, type WrittenBytes } from '../../chain/follow/attempt_bytes.ts'
 import type { Root } from '../../ledger/accounts/roots.ts'
 import {
   readPlainly,
@@ -92,11 +92,12 @@ export async function proofOf(needs: ProofNeeds, order: Order): Promise<Proof> {
 
 async function transactionsOf(sql: Sql, receipt: Receipt): Promise<Proof['transactions']> {
   const hashes = claimsOf(receipt).map(({ hash }) => hash)
-  const rows = await sql<{ tx_id: string; signed: Uint8Array }>`
-    select tx_id, signed from attempt where tx_id = any(${hashes}) order by tx_id`
-  return rows.map(({ tx_id, signed }) => ({
+  const rows = await sql<WrittenBytes & { tx_id: string }>`
+    select tx_id, signed, stamp, contract, expires_at from attempt
+    where tx_id = any(${hashes}) order by tx_id`
+  return rows.map(({ tx_id, ...written }) => ({
     hash: tx_id,
-    raw_data_hex: Buffer.from(decodeTransaction(signed).raw_data).toString('hex'),
+    raw_data_hex: Buffer.from(rawDataOf(written)).toString('hex'),
   }))
 }
 

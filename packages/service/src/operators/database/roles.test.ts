@@ -136,6 +136,40 @@ test('a worker counts what it signs, and takes back nothing that a limit looks a
   assert.deepEqual(await sql`select sun from signing_amount`, [{ sun: 5n }])
 })
 
+test('a worker empties no transaction that is young or not solid', async (t) => {
+  const { all, sql } = await setUp(t, 'penstock_worker')
+  const insert = (id: string, state: string, made_days: number, block_days: number) => all`
+    insert into attempt (id, subject, contract, state, send_at, made_at, tx_id, signed, expires_at,
+      block_number, block_time)
+    select ${id}, ${id}, '{}', ${state}, now(), now() - ${made_days}::int * interval '1 day', ${id},
+      'bytes', now(), case when has_block then 1 end,
+      case when has_block then now() - ${block_days}::int * interval '1 day' end
+    from (select ${state} in ('included', 'solid') as has_block) as t`
+  await insert('young', 'solid', 29, 29)
+  await insert('young_by_block', 'solid', 31, 29)
+  await insert('old_included', 'included', 31, 31)
+  await insert('old_sent', 'sent', 31, 31)
+  await insert('old', 'solid', 31, 31)
+  const empty = (id: string) => sql`
+    update attempt set signed = null, answer = null, stamp = decode(repeat('00', 18), 'hex')
+    where id = ${id}`
+  const keeps = { constraint: 'attempt_keeps_signed' }
+  for (const id of ['young', 'young_by_block', 'old_included', 'old_sent'])
+    await assert.rejects(empty(id), keeps, id)
+  // Nor by making it old, or solid, first.
+  await assert.rejects(sql`update attempt set made_at = made_at - interval '9 days'`, denied)
+  await assert.rejects(sql`update attempt set contract = '{}'`, denied)
+  await sql`update attempt set block_time = now() - interval '31 days' where id = 'young'`
+  await assert.rejects(empty('young'), keeps)
+  await assert.rejects(sql`update attempt set signed = 'other' where id = 'old'`, keeps)
+  await assert.rejects(sql`update attempt set signed = null where id = 'old'`, {
+    constraint: /attempt_(stamp|signed_has_bytes)/,
+  })
+  await empty('old')
+  const rows = await all`select id from attempt where signed is null`
+  assert.deepEqual(rows, [{ id: 'old' }])
+})
+
 test('a worker reads nothing that people prove themselves with, and begins nothing', async (t) => {
   const { all, sql } = await setUp(t, 'penstock_worker')
   const reads = [
