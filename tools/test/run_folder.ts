@@ -2,6 +2,7 @@
 // the temporary folder of all processes of the run. A run that ends removes its own, however it
 // ends but by SIGKILL; what a killed one has left, the next run removes.
 
+import { statSync } from 'node:fs'
 import { chmod, mkdtemp, readdir, readFile, readlink, rename, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +44,7 @@ export async function makeRunFolder(parent: string): Promise<string> {
   return folder
 }
 
-/** Removes what runs have left that were killed. */
+/** Removes what runs of this user have left that were killed. */
 export async function removeDeadRuns(parent: string): Promise<void> {
   for (const name of await readdir(parent))
     if (name.startsWith(NAME)) {
@@ -52,8 +53,10 @@ export async function removeDeadRuns(parent: string): Promise<void> {
     }
 }
 
+/** Another user's is that user's to remove: here its lock can be had, and not its files. */
 function isLeft(folder: string): boolean {
   try {
+    if (statSync(folder).uid !== process.getuid?.()) return false
     const lock = lockFolder(folder)
     lock?.release()
     return lock !== undefined
