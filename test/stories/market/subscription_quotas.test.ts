@@ -8,6 +8,8 @@ import { selectorOf, wordOfAddress } from 'penstock-devchain/calls/abi.ts'
 import { showChain } from 'penstock-service/chain/follow/progress.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
+import pg from 'pg'
+import { eventually } from '../../harness/eventually.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'
 import {
   check,
@@ -563,4 +565,47 @@ test('what was held for a resting one, stopped before its supply, is given back'
   await world.drain()
   assert.deepEqual([await held(world, anna), await held(world, ben)], [0, 0])
   assert.deepEqual([await anna.balance(), await ben.balance()], [191.33, 194])
+})
+
+test('one that is stopped, supplied or used as it is put to rest does not rest', async (t) => {
+  const world = await makeWorld(t)
+  const { sql } = world
+  const anna = await world.customer({ trx: 400 })
+  const started = new Map<string, string>()
+  for (const name of ['quiet', 'stopped', 'supplied', 'used']) {
+    const { id } = await subscribe(world, anna, wanted(sender(world, name).address))
+    started.set(id, name)
+  }
+  const idOf = (wanted: string) => [...started].find(([, name]) => name === wanted)![0]
+  // Unused for long, and what they have is over in a moment.
+  await sql`update delegation set expires_at = (select head_time from chain)`
+  await sql`
+    update subscription set idle_since = idle_since - interval '3 hours', look_at = ${world.now}`
+  const step = world.app.steps.find(({ name }) => name === 'supply')!
+  // A connection of its own: those of the service wait.
+  const client = new pg.Client({ connectionString: world.database.url })
+  await client.connect()
+  t.after(() => client.end())
+  await client.query('begin')
+  for (const [name, change] of [
+    ['stopped', "state = 'stopped'"],
+    ['supplied', 'supplies = supplies + 1'],
+    ['used', 'transactions_used = transactions_used + 1'],
+  ] as const)
+    await client.query(`update subscription set ${change} where id = $1`, [idOf(name)])
+  const running = step.run()
+  // All are read by then: the first that is to rest waits.
+  await eventually('one is waited for', async () => {
+    const { rowCount } = await client.query(`
+      select distinct pid from pg_locks
+      where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`)
+    return rowCount === 1
+  })
+  await client.query('commit')
+  await running
+  const resting = await sql<{ id: string }>`select id from subscription where resting is not null`
+  assert.deepEqual(
+    resting.map(({ id }) => started.get(id)),
+    ['quiet'],
+  )
 })

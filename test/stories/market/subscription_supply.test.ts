@@ -465,3 +465,21 @@ test('a supply that was ordered just before a crash is noted, though it has arri
   assert.deepEqual(await supplied(), { supplies: 2, order_id })
   assert.equal((await known()).length, 2)
 })
+
+test('energy whose hour is over in exactly five minutes is renewed', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  const step = world.app.steps.find(({ name }) => name === 'supply')!
+  const supplied = async (left: string) => {
+    await world.sql`
+      update delegation set expires_at = (select head_time from chain) + ${left}::interval`
+    await world.sql`update subscription set look_at = ${world.now} where id = ${id}`
+    while (await step.run()) {}
+    const rows = await world.sql`select 1 from orders where customer_id = 'subscriptions'`
+    return rows.length
+  }
+  assert.equal(await supplied('5 minutes 1 microsecond'), 1)
+  assert.equal(await supplied('5 minutes'), 2)
+})

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setSwitches } from 'penstock-service/market/prices/switches.ts'
 import {
   check,
   energyLeft,
@@ -297,4 +298,21 @@ test('the history is newest first, with totals, filters, and pages past the end'
     const { code, key } = await anna.call('/v1/subscriptions/history', { [String(field)]: value })
     assert.deepEqual([code, key], [2, `invalid_service_or_params.${field}`])
   }
+})
+
+test('a start while subscriptions are not on sale is refused, and costs nothing', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const put = (on_sale: boolean) =>
+    world.sql.begin((tx) =>
+      setSwitches(tx, { names: ['subscription'], on_sale, changed_by: 'olga', at: world.now }),
+    )
+  await put(false)
+  world.wait(3)
+  const refused = await anna.call(START, wanted(bob.address))
+  assert.deepEqual([refused.code, await anna.balance()], [35, 100])
+  await put(true)
+  world.wait(3)
+  await subscribe(world, anna, wanted(bob.address))
 })

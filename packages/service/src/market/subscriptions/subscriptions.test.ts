@@ -7,6 +7,7 @@ import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { customerAccount, holdAll, moveAll, REVENUE, WORLD } from '../../ledger/accounts/ledger.ts'
 import { createCustomer, SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import { dueAsker } from '../../platform/steps/due.ts'
 import { withdrawSupplyStep } from './ending.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './forms.ts'
 import { closeStoppedStart, noteLateSupplies, noteLostSupplies } from './subscriptions.ts'
@@ -115,12 +116,20 @@ test('a late order is a supply of one that has ended, until it is solid', async 
   await book.order('active/1')
   await book.order('open/1')
   await book.order('failed/2', { customer_id: 'anna' })
+  const step = withdrawSupplyStep({ sql: book.sql, clock })
+  const isDue = async () => (await dueAsker(book.sql, [step])(new Set([step.name]))).size === 1
+  await book.sql`update subscription set withdrawn = true where id = 'open'`
+  assert.equal(await isDue(), true, 'for late orders alone')
+  await book.sql`update subscription set withdrawn = false where id = 'open'`
   await noteLateSupplies(book.sql)
   const late = ['new: new/1', 'pending: pending/1', 'sent: sent/1']
   assert.deepEqual(await book.supplied(), late)
   assert.deepEqual(await book.withdrawn(), ['failed', 'solid'], 'others have something again')
   await noteLateSupplies(book.sql)
   assert.deepEqual(await book.supplied(), late, 'once')
+  await book.sql`update orders set solid_at = ${now} where external_id = 'open/1'`
+  await book.sql`update subscription set withdrawn = true where state = 'stopped'`
+  assert.equal(await isDue(), false, 'an order of an active one is not late')
 })
 
 test('a lost supply is the next one of those asked for, and of nobody else', async (t) => {

@@ -101,6 +101,20 @@ test('a fee that is not known yet keeps its own address from being compared', as
   assert.deepEqual(await comparedNow(), [true, true])
 })
 
+test('a fee that no node tells is asked for again later, and is not taken for one', async (t) => {
+  const { world, anna } = await holdingsWorld(t)
+  const step = world.app.steps.find(({ name }) => name === 'holdings')!
+  await world.sql`update holding set due_at = 'infinity'`
+  await world.sql`
+    insert into deposit_outflow (tx_id, address, block_number, amount_sun, seen_at, due_at)
+    values (${'a'.repeat(64)}, ${anna.deposit_address}, 1, 0, ${world.now}, to_timestamp(0))`
+  assert.equal(await step.run(), false, 'nothing has come of it')
+  const [row] = await world.sql<{ fee_sun: bigint | null; due_at: Date }>`
+    select fee_sun, due_at from deposit_outflow`
+  assert.equal(row!.fee_sun, null)
+  assert.ok(row!.due_at > world.now)
+})
+
 test('a balance of a block that was not read for deposits waits for that', async (t) => {
   const { world, anna, run } = await holdingsWorld(t)
   const { sql } = world
