@@ -147,9 +147,9 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
       'a rule of prices asks for a floor that is ten times a price or more, so that it is not ' +
       'put in force: what is sold may cost more than it brings',
     act:
-      '`penstock-admin pool costs` says what it costs. If that is so, set higher prices ' +
-      '(`penstock-admin prices set`), else find out what was paid for; the rule looks again ' +
-      'within ten minutes',
+      '`penstock-admin pool costs` says what it costs. If that is so, set higher prices (see ' +
+      '[prices.md](prices.md)), else find out what was paid for; the rule looks again within ' +
+      'ten minutes',
   },
   attempt_unknown: {
     means:
