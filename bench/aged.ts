@@ -69,19 +69,11 @@ const KINDS = [
   [ORDER_ID_PREFIXES.lost, 0.01, 'failed', 'dead'],
 ] as const
 
-type History = {
-  orders: number
-  customers: number
-  /** Seconds between one order and the next of its kind; 10 when left out. */
-  every_s?: number
-  say: (line: string) => void
-}
-
 /** Rows as the service would have left them, made without asking what they refer to. The orders
  *  are those of so many customers, made with them; 0: all of the sandbox's one. */
 export async function age(
   { database_url, sandbox, customer }: LocalService,
-  { orders, customers, every_s = 10, say }: History,
+  { orders, customers, say }: { orders: number; customers: number; say: (line: string) => void },
 ) {
   const client = new pg.Client({ connectionString: database_url })
   await client.connect()
@@ -97,12 +89,10 @@ export async function age(
       await client.query(
         `with given as (select $1::text as kind, $2::bigint as count, $3::text as state,
                                $4::text as attempt, $5::text as wallet, $6::text[] as receivers,
-                               $7::text as customer, $8::bigint as customers,
-                               $9::int * interval '1 second' as every) ${text}`,
+                               $7::text as customer, $8::bigint as customers) ${text}`,
         [
           ...[kind, count, state, attempt, wallet!.address, receivers, customer.customer_id],
           customers,
-          every_s,
         ],
       )
     }
@@ -128,7 +118,7 @@ const CUSTOMERS = [
    from generate_series(0, $1::bigint - 1) as n`,
 ]
 
-const AT = "timestamptz '2026-01-01' + n * every"
+const AT = "timestamptz '2026-01-01' + n * interval '10 seconds'"
 /** What stays of the bytes of a transaction that is solid for long. */
 const STAMP = "decode(repeat('00', 18), 'hex')"
 

@@ -37,7 +37,7 @@ async function audit(world: World): Promise<string[]> {
   await client.connect()
   try {
     const post = async (path: string, body: object) =>
-      JSON.parse(world.scene.devchain.request('POST', path, JSON.stringify(body)).body) as unknown
+      world.scene.post(path, body as Record<string, never>)
     const { pool, activation } = world.wallets
     const wallets = [...pool, activation].map(({ address }) => address)
     return await new Auditor({ client, post, wallets, from_block: 1 }).look()

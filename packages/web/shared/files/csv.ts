@@ -24,7 +24,6 @@ export function saveFile(name: string, type: string, text: string): void {
   URL.revokeObjectURL(url)
 }
 
-/** The lines of a file: names, and the others. */
 /** The first rows of a list, `most` of them at most; `more`: it has others. `onPage` is called with
  *  the count so far. */
 export async function firstRows<Row>(
@@ -41,6 +40,7 @@ export async function firstRows<Row>(
   return { rows, more: false }
 }
 
+/** The lines of a file: names, and the others. */
 export type Sheet = { columns: readonly string[]; cells: readonly (readonly Cell[])[] }
 
 /** Rows as they are on the wire: a column for each field, those of parts by their path, such as

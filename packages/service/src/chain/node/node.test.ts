@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { addressFromHex } from 'penstock-tron/address.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData, transactionId } from 'penstock-tron/transaction.ts'
@@ -623,11 +625,13 @@ async function served(
       if (text !== undefined) response.end(text)
     })
   })
+  return listening(t, server)
+}
+
+/** The address of a server that is there until the test ends. */
+async function listening(t: TestContext, server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  t.after(() => server.close().closeAllConnections())
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
@@ -647,17 +651,32 @@ test('over HTTP: an answer that goes on without end is given up at its time', as
     const drip = setInterval(() => response.write(' '), 5)
     response.on('close', () => clearInterval(drip))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close().closeAllConnections())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = await listening(t, server)
   const request = { url, headers: {}, timeout_ms: 100, body: '{}', repeatable: true }
   await assert.rejects(httpTransport(request), /no answer in 100 ms/)
 })
 
-test('over HTTP: a node that never takes the connection is given up at its time', async () => {
-  // Of a net that is set aside for documents: nobody answers there.
-  const request = { url: 'http://192.0.2.1:9', headers: {}, timeout_ms: 100, body: '{}' }
-  await assert.rejects(httpTransport(request))
+test('over HTTP: what waits for a connection until its time is over is not sent', async (t) => {
+  const heard: string[] = []
+  const answers: (() => void)[] = []
+  const server = createServer(async (request, response) => {
+    heard.push(await text(request))
+    answers.push(() => response.end('[]'))
+  })
+  const url = await listening(t, server)
+  const request = { url, headers: {}, timeout_ms: 30_000 }
+  // As many as there are connections to a node.
+  const asked = Array.from({ length: 256 }, () => httpTransport({ ...request, body: '"early"' }))
+  await eventually('all connections are used', async () => answers.length === 256)
+  const late = httpTransport({ ...request, timeout_ms: 50, body: '"late"' })
+  await assert.rejects(late, /no answer in 50 ms/)
+  for (const answer of answers.splice(0)) answer()
+  await Promise.all(asked)
+  const next = httpTransport({ ...request, body: '"next"' })
+  await eventually('the next is heard', async () => heard.includes('"next"'))
+  for (const answer of answers) answer()
+  assert.equal((await next).body, '[]')
+  assert.ok(!heard.includes('"late"'))
 })
 
 test('over HTTP: an answer of more bytes than any can have is refused', async (t) => {
@@ -670,9 +689,7 @@ test('over HTTP: an answer of more bytes than any can have is refused', async (t
     response.on('drain', write)
     write()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close().closeAllConnections())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = await listening(t, server)
   const request = { url, headers: {}, timeout_ms: 30_000, body: '{}' }
   await assert.rejects(httpTransport(request), { code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' })
 })
@@ -687,9 +704,7 @@ test('over HTTP: connections are kept, and an answer may be packed', async (t) =
       response.end(accepted ? gzipSync('[{"packed":true}]') : '[]')
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close().closeAllConnections())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = await listening(t, server)
   for (let i = 0; i < 3; i++) {
     const { body } = await httpTransport({ url, headers: {}, timeout_ms: 30_000, body: '{}' })
     assert.equal(body, '[{"packed":true}]')
@@ -710,9 +725,7 @@ test('over HTTP: a kept connection that the node has closed loses no read', asyn
       if (++requests > 1) socket.resetAndDestroy()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close().closeAllConnections())
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = await listening(t, server)
   const request = { url, headers: {}, timeout_ms: 30_000, body: '{}' }
   // A connection is free for the next a turn after its answer.
   const ask = async (repeatable: boolean) => {
