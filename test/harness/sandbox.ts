@@ -30,17 +30,24 @@ export async function sharePages(data_dir: string): Promise<void> {
   await symlink(BUILT_PAGES, join(data_dir, 'web'))
 }
 
-/** A sandbox; `close` removes it again. */
-export async function startSandbox(): Promise<Sandbox> {
+/** A sandbox; `close` removes it again. `env`: more of its settings. */
+export async function startSandbox({
+  at = '0',
+  env = {},
+}: {
+  at?: string
+  env?: Readonly<Record<string, string>>
+} = {}): Promise<Sandbox> {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-sandbox-'))
   await sharePages(data_dir)
   const { url, name } = await createDatabase()
   const args = ['--chain-port', '0', '--data-dir', data_dir]
   const start = (port: string) => {
-    const { help: _, ...config } = readConfig([...args, '--port', port], { DATABASE_URL: url })
+    const set = { ...env, DATABASE_URL: url }
+    const { help: _, ...config } = readConfig([...args, '--port', port], set)
     return startLocal({ config, log: silentLog, block_time_seconds: 0.5 })
   }
-  const first = await start('0')
+  const first = await start(at)
   let running: LocalService | undefined = first
   const close = async () => {
     await running?.close()

@@ -42,7 +42,7 @@ export async function startedConsole(
   const common = { sql, clock, random, new_id, seal, wake: () => {} }
   const brandName = async () => 'Penstock'
   const proofs = { passwords: passwordHasher(random, 10), totp_codes: totpCodes(seal) }
-  const sign_in = { ...common, ...proofs, brandName, sessions, network }
+  const sign_in = { ...common, ...proofs, brandName, sessions, network, sign_up: false }
   const running = await startConsole(
     {
       console_host: '127.0.0.1',

@@ -34,4 +34,7 @@ export const sharedBrowser: () => Promise<Browser> = startedOnce(
 )
 
 /** For tests that leave prices, switches and the rows of other customers alone. */
-export const sharedSandbox: () => Promise<Sandbox> = startedOnce(startSandbox, () => true)
+export const sharedSandbox: () => Promise<Sandbox> = startedOnce(
+  () => startSandbox(),
+  () => true,
+)

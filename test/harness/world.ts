@@ -30,6 +30,7 @@ import { type Log, silentLog } from 'penstock-service/lib/log.ts'
 import { makeSigningKey } from 'penstock-service/market/receipts/signing_keys.ts'
 import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import { issueKey, type NewKey } from 'penstock-service/people/keys/keys.ts'
+import type { Mailer } from 'penstock-service/people/sign_up/mailer.ts'
 import type { Again } from 'penstock-service/platform/database/again.ts'
 import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
 import { buildServer } from 'penstock-service/platform/http/server.ts'
@@ -98,6 +99,8 @@ export type WorldOptions = {
   /** Called before the service begins to follow the chain. */
   before?: (scene: Scene) => void
   seed?: string
+  /** Where letters go; there is no signing up when left out. */
+  mailer?: Mailer
   /** Where the lines of the log go; nowhere when left out. */
   log?: Log
   /** Whether one process does everything, each part of it under its own role; otherwise the
@@ -212,6 +215,7 @@ export class World {
   private readonly recharge_at: 'inclusion' | 'solid'
   private readonly random: Random
   private readonly log: Log
+  private readonly mailer: Mailer | undefined
   private readonly tokens: ReadonlySet<string>
   private readonly providers: readonly Provider[]
   /** What each pool wallet has staked, in sun. */
@@ -242,6 +246,7 @@ export class World {
     this.recharge_at = recharge_at
     this.tokens = new Set(options.tokens)
     this.log = options.log ?? silentLog
+    this.mailer = options.mailer
     this.providers = options.providers ?? []
     this.sql = database.connect()
     this.random = repeatable(seed)
@@ -340,6 +345,8 @@ export class World {
       },
       about: { version: 'test', public_url: 'https://api.example.com' },
       password_cost: 10,
+      sign_up: this.mailer !== undefined,
+      letters: this.mailer && { mailer: this.mailer, origin: 'https://api.example.com' },
       wake: () => {},
       tellStreams: () => {},
       ...(reads && { reads: reads(node) }),

@@ -16,6 +16,7 @@ const CALLS_OUT = new RegExp(
     '\\b(?:http|https)\\.(?:request|get|Agent)\\b',
     "\\bfrom 'node:https'",
     "\\bfrom 'undici'",
+    "\\bfrom 'nodemailer'",
     '\\b(?:net|tls)\\.connect\\(',
     "\\bconnect\\b[^\\n]*from 'node:(?:net|tls)'",
     '\\bnew (?:Socket|WebSocket)\\(',
@@ -26,6 +27,8 @@ const OURS: readonly string[] = [
   'packages/service/src/chain/node/transport.ts',
   'packages/service/src/screening/providers/guard.ts',
   'packages/service/src/screening/labels/lists.ts',
+  // The operator's mail server.
+  'packages/service/src/people/sign_up/mailer.ts',
 ]
 /** Strangers' names, by `platform/names/customers_names.ts`. */
 const STRANGERS: readonly string[] = ['packages/service/src/events/webhooks/caller.ts']

@@ -33,6 +33,7 @@ const TABLES: Record<string, string> = {
   'market/orders': 'orders',
   'market/quotes': 'offer quote',
   'people/pairing': 'pairing',
+  'people/sign_up': 'sign_up',
   'market/receipts': 'signing_key',
   'screening/engine': 'issuer_word policy',
   'treasury/deposits': 'deposit deposit_outflow deposit_resolution deposit_screening holding',

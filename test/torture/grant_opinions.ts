@@ -20,7 +20,7 @@ const OPINIONS: readonly Opinion[] = [
       'held by what it is for: an order, a deposit, a use.',
     one_by_one: true,
     tables: {
-      account: { api: 'update of held_sun', worker: 'update' },
+      account: { api: 'update of held_sun', worker: 'insert of id, update' },
       transfer: { api: 'insert', worker: 'insert, update of number', found_by: 'C6 C7' },
     },
   },
@@ -123,7 +123,10 @@ const OPINIONS: readonly Opinion[] = [
       api_key_cap: { api: 'insert', worker: ALL },
       api_key_nonce: { api: 'insert', worker: 'delete' },
       api_key_spending: { api: 'insert, update', worker: 'insert, update' },
-      customer: { api: 'update of open_orders_limit' },
+      customer: {
+        api: 'update of open_orders_limit',
+        worker: 'insert of id name created_at deposit_index deposit_address',
+      },
       customer_setting: { api: 'insert, update', worker: 'insert, update of balance_low_at' },
       pairing: { api: ALL },
     },
@@ -138,6 +141,10 @@ const OPINIONS: readonly Opinion[] = [
       recovery_code: { api: ALL },
       service_user: { api: ALL },
       sign_in: { api: ALL, worker: 'delete' },
+      sign_up: {
+        api: 'insert, update of state sealed_token name user_id',
+        worker: 'delete, update of state sealed_token due_at tries last_fault sent_at customer_id',
+      },
       user_link: { api: ALL },
       user_password: { api: ALL },
       user_session: { api: ALL, worker: 'delete' },

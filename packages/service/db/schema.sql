@@ -6,7 +6,7 @@ create sequence transaction_stamp as integer start 1 increment 1;
 
 create table account (
   id text not null,
-  may_go_negative boolean not null,
+  may_go_negative boolean default false not null,
   posted_sun bigint default 0 not null,
   held_sun bigint default 0 not null,
   constraint account_pkey primary key (id),
@@ -1751,6 +1751,42 @@ create index sign_in_known on sign_in (name_hash, network) where ((outcome = 'do
 create index sign_in_of_count on sign_in (count_hash, at) where (count_hash is not null);
 create index sign_in_of_name on sign_in (name_hash, at) where (name_hash is not null);
 create index sign_in_of_network on sign_in (network, at) where (outcome <> 'done');
+
+create table sign_up (
+  id text not null,
+  email text not null,
+  language text not null,
+  network text not null,
+  made_at timestamptz not null,
+  ends_at timestamptz not null,
+  state text default 'asked' not null,
+  token_hash text not null,
+  sealed_token text,
+  due_at timestamptz not null,
+  tries integer default 0 not null,
+  last_fault text,
+  sent_at timestamptz,
+  name text,
+  customer_id text,
+  user_id text,
+  constraint sign_up_pkey primary key (id),
+  constraint sign_up_of_customer foreign key (customer_id) references customer(id),
+  constraint sign_up_of_user foreign key (user_id) references service_user(id),
+  constraint sign_up_email_length check (char_length(email) >= 3 and char_length(email) <= 254),
+  constraint sign_up_language_known check (language in ('en', 'ru', 'zh')),
+  constraint sign_up_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
+  constraint sign_up_named check ((state in ('confirmed', 'opened')) = (name is not null)),
+  constraint sign_up_opened_whole check ((state = 'opened') = (customer_id is not null) and (user_id is null or state = 'opened')),
+  constraint sign_up_state_known check (state in ('asked', 'sent', 'refused', 'confirmed', 'opened')),
+  constraint sign_up_token_until_sent check (state = 'asked' or sealed_token is null)
+);
+create unique index sign_up_of_customer_once on sign_up (customer_id);
+create index sign_up_of_email on sign_up (lower(email), id);
+create index sign_up_of_user_id on sign_up (user_id);
+create index sign_up_to_open on sign_up (id) where (state = 'confirmed');
+create index sign_up_to_prune on sign_up (ends_at) where (state <> 'opened');
+create index sign_up_to_send on sign_up (due_at) where ((state = 'asked') and (sealed_token is not null));
+create unique index sign_up_token_once on sign_up (token_hash);
 
 create table signing (
   one boolean default true not null,

@@ -70,7 +70,8 @@ export function buildApp(world: World) {
   const web = webWing(common)
   const { brand } = web
   const brandName = async () => (await brand()).name
-  const people = peopleWing({ ...common, brandName, endSubscriptions: endAll })
+  const deposit_address = depositAddresses(wallets.deposit_xpub)
+  const people = peopleWing({ ...common, brandName, deposit_address, endSubscriptions: endAll })
   const { readers, scopesOf, openSessions } = people
   const market = marketWing({ ...common, reads, receiver, service })
   const screening = screeningWing({ ...common, reads, readers })
@@ -102,7 +103,7 @@ export function buildApp(world: World) {
     noteCall: health.noteCall,
     new_id,
     seal,
-    deposit_address: depositAddresses(wallets.deposit_xpub),
+    deposit_address,
     sign: chain.sign,
     streams: events.streams,
     kinds: events.kinds,

@@ -227,9 +227,30 @@ test('a secret is not repeated in the sentence about it', () => {
   assert.ok(with_mistakes.length > 4, `${with_mistakes}`)
 })
 
+const LETTERS = {
+  PENSTOCK_SMTP_URL: 'smtps://penstock:p%40ss@mail.example.com',
+  PENSTOCK_LETTERS_FROM: 'penstock@example.com',
+  PENSTOCK_PUBLIC_URL: 'https://api.example.com',
+}
+
+test('letters go out where all is there that they need, and a worker says what is missing', () => {
+  const { letters, sign_up } = readConfig([], { ...LETTERS, PENSTOCK_SIGN_UP: 'yes' })
+  assert.deepEqual(
+    [letters?.origin, letters?.from, letters?.smtp.login?.pass, sign_up],
+    ['https://api.example.com', 'penstock@example.com', 'p@ss', true],
+  )
+  const without = (name: string, role: string) =>
+    inspectConfig(['--role', role], { ...LETTERS, PENSTOCK_SIGN_UP: 'yes', [name]: '' }).mistakes
+  for (const name of Object.keys(LETTERS))
+    assert.deepEqual(without(name, 'worker'), [`Nobody can send letters without ${name}.`])
+  const of_api = { PENSTOCK_SIGN_UP: 'yes', PENSTOCK_PUBLIC_URL: 'https://api.example.com' }
+  assert.deepEqual(inspectConfig(['--role', 'api'], of_api).mistakes, [])
+  assert.deepEqual(readConfig([], {}).letters, undefined)
+})
+
 test('what takes a risk is yes, or left out', () => {
   for (const [name, { type }] of SETTING_FACTS.filter(([, { type }]) => type === '`yes`')) {
-    const read = (value: string) => inspectConfig([], { [name]: value }).mistakes
+    const read = (value: string) => inspectConfig([], { ...LETTERS, [name]: value }).mistakes
     assert.deepEqual([read('yes'), read('no'), read('')], [[], [], []], type)
     assert.deepEqual([read('true'), read('1')], Array(2).fill([`${name} is yes, or left out.`]))
   }

@@ -9,6 +9,7 @@ import { type NodeConfig, nodesInTheClear, nodesOf } from './chain/node/configur
 import { isDatabasePrivate } from './chain/node/plaintext.ts'
 import { Misuse } from './lib/fault.ts'
 import { isLoopback } from './lib/networks.ts'
+import type { SmtpServer } from './people/sign_up/mailer.ts'
 import type { SessionLengths } from './people/users/faces.ts'
 import { hostUrls } from './platform/database/hosts.ts'
 import { readSealingKeys } from './platform/seal/seal.ts'
@@ -78,6 +79,10 @@ export type Config = {
   dns_servers: readonly string[] | undefined
   /** Where customers reach the API. Undefined: nobody has said. */
   public_url: string | undefined
+  /** Whether strangers may make an account. */
+  sign_up: boolean
+  /** How letters go out, and where their links lead; undefined: none does. */
+  letters: { smtp: SmtpServer; from: string; origin: string } | undefined
   /** Where one looks at transactions and addresses. Undefined: where the network is known for. */
   explorer: Explorer | undefined
   /** A line of the house's own on every invoice. */
@@ -205,6 +210,8 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
     secret_key: set.PENSTOCK_SECRET_KEY,
     roots_file: set.PENSTOCK_ROOTS_FILE,
     read_nodes: read_nodes.length > 0 ? read_nodes : undefined,
+    sign_up: set.PENSTOCK_SIGN_UP === true,
+    letters: take(() => lettersOf(set, given.role ?? 'all')),
     explorer: set.PENSTOCK_EXPLORER,
     invoice_issuer: set.PENSTOCK_INVOICE_ISSUER,
     recharge_at: set.PENSTOCK_RECHARGE_AT ?? 'solid',
@@ -223,6 +230,21 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
     ...limitsOf(set),
     ...lengthsOf(set),
   }
+}
+
+/** Throws Misuse where letters are to go out, and something that this needs is missing. */
+function lettersOf(set: SettingValues, role: string): Config['letters'] {
+  const { PENSTOCK_SMTP_URL: smtp, PENSTOCK_LETTERS_FROM: from } = set
+  const { PENSTOCK_PUBLIC_URL: origin } = set
+  if (smtp && from && origin) return { smtp, from, origin }
+  const works = role === 'all' || role === 'worker'
+  if (!smtp && !from && !(set.PENSTOCK_SIGN_UP && works)) return undefined
+  const missing = [
+    ...(smtp ? [] : ['PENSTOCK_SMTP_URL']),
+    ...(from ? [] : ['PENSTOCK_LETTERS_FROM']),
+    ...(origin ? [] : ['PENSTOCK_PUBLIC_URL']),
+  ]
+  throw new Misuse(`Nobody can send letters without ${missing.join(' and ')}.`)
 }
 
 const limitsOf = (set: SettingValues) => ({

@@ -33,6 +33,7 @@ import { idMaker, systemRandom } from './lib/ids.ts'
 import { type Log, thrownFields } from './lib/log.ts'
 import { type RunningConsole, startConsole } from './operators/console/start.ts'
 import { SIGN_IN_DAYS } from './people/sign_in/tries.ts'
+import { smtpMailer } from './people/sign_up/mailer.ts'
 import { type Again, againFor } from './platform/database/again.ts'
 import { requireAnswering } from './platform/database/durable.ts'
 import { migrate } from './platform/database/migrate.ts'
@@ -355,6 +356,11 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
   event_days: config.event_days,
   sign_in_days: config.sign_in_days,
   portal_sessions: config.portal_sessions,
+  sign_up: config.sign_up,
+  letters: config.letters && {
+    mailer: smtpMailer(config.letters.smtp, config.letters.from),
+    origin: config.letters.origin,
+  },
 })
 
 /** Throws Misuse when the database does not answer, or cannot be relied on, or lacks a migration

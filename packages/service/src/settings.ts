@@ -6,6 +6,7 @@ import { choice } from 'penstock-command-line/words.ts'
 import { Misuse } from './lib/fault.ts'
 import { sunOf } from './lib/json.ts'
 import { isNetwork } from './lib/networks.ts'
+import { isEmail, readSmtpUrl, type SmtpServer } from './people/sign_up/mailer.ts'
 import { CONSOLE_LENGTHS, PORTAL_LENGTHS } from './people/users/faces.ts'
 import { readNameServers } from './platform/names/names.ts'
 import { PROCESS_ROLES } from './run/program/roles.ts'
@@ -129,6 +130,16 @@ const providerFile: Kind<ReturnType<typeof readCustomProvider>> = {
   read: (given) => readCustomProvider(given),
 }
 
+const smtpServer: Kind<SmtpServer> = { type: 'a URL with smtps:// or smtp://', read: readSmtpUrl }
+
+const email: Kind<string> = {
+  type: 'an e-mail address',
+  read(given, name) {
+    if (!isEmail(given)) throw new Misuse(`${name} is not an address like penstock@example.com.`)
+    return given
+  },
+}
+
 const database = text('a URL with postgres://')
 const key = text('text')
 
@@ -225,6 +236,23 @@ export const SETTINGS = {
     more: '`/v1/whoami` tells them, and no webhook may point there',
     otherwise: 'http://localhost and the port',
     read_by: [...EVERY, 'commands'],
+  }),
+  PENSTOCK_SIGN_UP: setting(yes, {
+    help: 'yes: strangers may make an account at the portal, by e-mail',
+    more: 'A worker sends the letters: see [sign-up](sign_up.md)',
+    read_by: ['api', 'worker'],
+  }),
+  PENSTOCK_SMTP_URL: setting(smtpServer, {
+    help: 'the SMTP server that letters go to, like smtps://user:password@mail.example.com',
+    more:
+      '`smtps://` is TLS from the first byte (port 465), `smtp://` STARTTLS (port 587); in the ' +
+      'clear nothing goes but to this machine. Its certificate is checked',
+    read_by: ['worker'],
+    secret: true,
+  }),
+  PENSTOCK_LETTERS_FROM: setting(email, {
+    help: 'the address that letters are from, like penstock@example.com',
+    read_by: ['worker'],
   }),
   PENSTOCK_EXPLORER: setting(explorer, {
     help: 'templates of links, with {tx_id} and {address}, if not those of Tronscan',

@@ -209,4 +209,12 @@ export const pages: readonly PageRow[] = [
     is_public: true,
     load: () => import('../shared/sign_in/join.tsx'),
   },
+  {
+    path: '/portal/sign-up',
+    title: 'sign_up',
+    scope: null,
+    section: null,
+    is_public: true,
+    load: () => import('./sign_up/sign_up.tsx'),
+  },
 ]

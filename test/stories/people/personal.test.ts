@@ -101,7 +101,7 @@ test('whoever asks gets all that is kept, and no secret with it', async (t) => {
 
 const IN_THE_COPY = (
   'aml_check aml_watch api_key correction customer_action customer_note customer_setting deposit ' +
-  'event invoice orders pairing refusal service_user subscription webhook'
+  'event invoice orders pairing refusal service_user sign_up subscription webhook'
 ).split(' ')
 /** Cases and the house's own entries; counts; and what becomes one of the others, or is over in a
  *  minute. */

@@ -38,6 +38,7 @@ import { findOperations } from './people/find.ts'
 import { keyOperations } from './people/keys.ts'
 import { noteOperations } from './people/notes.ts'
 import { customerDataOperations, userDataOperations } from './people/personal.ts'
+import { signUpOperations } from './people/sign_ups.ts'
 import { operatorOperations, sessionOperations, userOperations } from './people/users.ts'
 import { caseOperations } from './screening/cases.ts'
 import { checkOperations } from './screening/checks.ts'
@@ -75,6 +76,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...correctionOperations,
   ...limitOperations,
   ...noteOperations,
+  ...signUpOperations,
   ...customerDataOperations,
   ...keyOperations,
   ...approvalOperations,

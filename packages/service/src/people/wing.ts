@@ -3,6 +3,7 @@
 import type { Mount } from '../platform/http/mounts.ts'
 import type { Common } from '../platform/wing.ts'
 import type { Endpoint } from '../platform/wire/endpoint.ts'
+import type { DepositAddress } from './customers/deposit_addresses.ts'
 import { customerKinds } from './customers/forms.ts'
 import { authenticator } from './keys/authentication.ts'
 import { keyKinds } from './keys/forms.ts'
@@ -24,6 +25,8 @@ import { forgetProofs } from './sign_in/joining.ts'
 import { passwordHasher } from './sign_in/passwords.ts'
 import { type SignInNeeds, signInRoutes, signInSteps } from './sign_in/routes.ts'
 import { SIGN_IN_DAYS } from './sign_in/tries.ts'
+import { signUpRoutes } from './sign_up/routes.ts'
+import { type LetterSetup, signUpSteps } from './sign_up/steps.ts'
 import { actionRoutes } from './users/action_routes.ts'
 import { endMade } from './users/eviction.ts'
 import { portalFace, type SessionLengths } from './users/faces.ts'
@@ -38,12 +41,20 @@ export type PeopleSetup = {
   portal_sessions?: SessionLengths | undefined
   /** For how long sign-ins and sessions are kept; SIGN_IN_DAYS when left out. */
   sign_in_days?: number | undefined
+  /** Whether strangers may make an account. */
+  sign_up?: boolean | undefined
+  /** Who sends letters, and where their links lead; undefined: none is sent here. */
+  letters?: LetterSetup | undefined
   /** How dear a password is to guess: 2 to the power of it; what is right today when left out. */
   password_cost?: number | undefined
 }
 
 type Needs = Common &
-  PeopleSetup & { endSubscriptions: EndSubscriptions; brandName: () => Promise<string> }
+  PeopleSetup & {
+    endSubscriptions: EndSubscriptions
+    brandName: () => Promise<string>
+    deposit_address: DepositAddress
+  }
 
 export const PEOPLE_STEPS = {
   remind_keys: 'Tells of keys that end soon',
@@ -55,6 +66,9 @@ export const PEOPLE_STEPS = {
   prune_sessions: 'Forgets sessions 30 days after they began, or what is set',
   note_key_uses: 'Notes when each key was last used, of the calls of this process',
   end_pairings: 'Forgets pairings that have ended',
+  send_letters: 'Sends letters to those who sign up',
+  open_customers: 'Opens the customers of those who have followed their letters',
+  prune_sign_ups: 'Forgets who signed up and did not come, a week after the letter has ended',
   read_tokens: 'Reads the tokens of keys that are new, to refuse others without a question',
 }
 declare module '../platform/steps/step.ts' {
@@ -71,6 +85,7 @@ export function peopleWing({ sql: long_sql, steps_sql, api_sql: sql, ...needs }:
     sessions,
     passwords,
     totp_codes: totpCodes(seal),
+    sign_up: needs.sign_up ?? false,
   }
   const face = portalFace(about.public_url, portal_sessions)
   const uses = lastUses({ sql, clock })
@@ -96,6 +111,7 @@ export function peopleWing({ sql: long_sql, steps_sql, api_sql: sql, ...needs }:
       pruneRefusalsStep({ sql: long_sql, clock }),
       pruneNonces({ sql: long_sql, clock }),
       ...signInSteps({ sql: long_sql, clock }, needs.sign_in_days ?? SIGN_IN_DAYS),
+      ...signUpSteps({ ...needs, sql: steps_sql }),
     ],
     api_steps: [uses.step, endPairingsStep({ sql, clock })],
     sign_in,
@@ -109,7 +125,7 @@ export function peopleWing({ sql: long_sql, steps_sql, api_sql: sql, ...needs }:
     portal: (endpoints: readonly Endpoint[], { streams }: Pick<PortalNeeds, 'streams'>): Mount =>
       portalMount({ clock, sessions, streams }, face, {
         endpoints,
-        sign_in: signInRoutes({ ...sign_in, face }),
+        sign_in: [...signInRoutes({ ...sign_in, face }), ...signUpRoutes(sign_in)],
       }),
   }
 }

@@ -83,7 +83,8 @@ export type Operations = {
     made_at: string; truncated: string[]; left_out: string[]; data: object } }
   'customers erase': { body: { customer: string; nameless_invoice?: boolean; reason: string };
     reply: { id: string; users: number; sessions: number; sign_ins: number; keys: number;
-    webhooks: number; watches: number; notes: number; stays: { what: string; why: string }[] } }
+    webhooks: number; watches: number; notes: number; sign_ups: number; stays: { what: string;
+    why: string }[] } }
   'approvals show': { body: object; reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
   'approvals set': { body: { second: 'none' | 'name' | 'role'; from_sun?: number; reason: string };
     reply: { second: 'none' | 'name' | 'role'; from_sun: number } }
@@ -391,7 +392,7 @@ export type Operations = {
     truncated: string[]; left_out: string[]; data: object } }
   'users erase': { body: { user: string; reason: string }; reply: { id: string; users: number;
     sessions: number; sign_ins: number; keys: number; webhooks: number; watches: number;
-    notes: number; stays: { what: string; why: string }[] } }
+    notes: number; sign_ups: number; stays: { what: string; why: string }[] } }
   'operators list': { body: { limit?: number; before?: string }; reply: { id: string;
     customer_id: string | null; name: string; role: string; sign_in_name: string | null;
     passkeys: number; totp: boolean; invited_at: string; joined_at: string | null;

@@ -25,6 +25,8 @@ export type BeginAnswer = {
   /** What a browser asks a passkey for; null where none can be. */
   passkey: unknown
   passkeys_possible: boolean
+  /** Whether one can make an account here. */
+  sign_up_possible: boolean
   why_not: string | null
   network: string | null
   brand: unknown

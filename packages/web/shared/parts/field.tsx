@@ -51,7 +51,7 @@ export type TextFieldProps = Omit<FieldProps, 'children'> & {
   value: string
   onText: (text: string) => void
   /** What browsers and password managers are told of it. */
-  type?: 'text' | 'password' | 'date' | 'number' | 'url'
+  type?: 'text' | 'password' | 'date' | 'number' | 'url' | 'email'
   name?: string
   autocomplete?: AutoComplete
   inputMode?: 'numeric' | 'decimal'
@@ -59,7 +59,14 @@ export type TextFieldProps = Omit<FieldProps, 'children'> & {
   /** Words of a language; ids and addresses are none. */
   spellcheck?: boolean
 }
-type AutoComplete = 'off' | 'username' | 'current-password' | 'new-password' | 'one-time-code'
+type AutoComplete =
+  | 'off'
+  | 'username'
+  | 'current-password'
+  | 'new-password'
+  | 'one-time-code'
+  | 'email'
+  | 'organization'
 
 /** A field of one line. */
 export function TextField({ label, hint, wrong, value, onText, ...input }: TextFieldProps) {

@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals'
 import { Fault, post } from '../calls/ask.ts'
 import { begin, beginning } from '../calls/session.ts'
+import { startData } from '../calls/start_data.ts'
 import { type Submission, useSubmission } from '../calls/submission.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
@@ -42,6 +43,11 @@ export function SignIn() {
         )}
         <PasswordForm submission={submission} />
         <RecoveryForm />
+        {said?.sign_up_possible && (
+          <p>
+            <a href={`${startData().base}/sign-up`}>{say('sign_up')}</a>
+          </p>
+        )}
       </div>
     </>
   )

@@ -18,7 +18,8 @@ type Finding = {
   state: string | null
 }
 
-/** By id, deposit address, a part of the name, a key or a user's name for signing in. */
+/** By id, deposit address, a part of the name, a key, a user's name for signing in, or the e-mail
+ *  that signed up. */
 const customers = (sql: Sql, wanted: string) => sql<Finding>`
   select 'customer' as kind, id, id as customer_id, name, state from customer
   where id = ${wanted} or deposit_address = ${wanted}
@@ -26,6 +27,7 @@ const customers = (sql: Sql, wanted: string) => sql<Finding>`
     or id in (select customer_id from api_key where id = ${wanted})
     or id in (select customer_id from service_user
       where customer_id is not null and (id = ${wanted} or sign_in_name = ${wanted}))
+    or id in (select customer_id from sign_up where lower(email) = lower(${wanted}))
   order by id = ${wanted} desc, lower(name) = lower(${wanted}) desc, id desc limit ${EACH_MAX}`
 
 /** By id, the customer's own id, the receiver, or a transaction that delivered it or took it back.

@@ -18,6 +18,7 @@ import { eraseKeyNames } from '../../people/keys/user_keys.ts'
 import { eraseBilling } from '../../people/settings/settings.ts'
 import { forgetProofs } from '../../people/sign_in/joining.ts'
 import { forgetTries, nameHashOf } from '../../people/sign_in/tries.ts'
+import { eraseSignUps } from '../../people/sign_up/sign_up.ts'
 import { reportUsers } from '../../people/users/forms.ts'
 import { erasePlaces } from '../../people/users/sessions.ts'
 import { eraseName, lockUsersOf, removeUser } from '../../people/users/users.ts'
@@ -98,6 +99,8 @@ const OF_CUSTOMER: Readonly<Record<string, Source>> = {
   corrections: (sql, { id, limit }): Rows => sql`
     select id, amount_sun, reason, made_at from correction
     where customer_id = ${id} order by made_at desc limit ${limit}`,
+  sign_ups: (sql, { id }): Rows => sql`
+    select email, language, network, made_at, sent_at from sign_up where customer_id = ${id}`,
   pairings: (sql, { id, limit }): Rows => sql`
     select name, ip, network, made_at, approved_at, key_id from pairing
     where customer_id = ${id} order by made_at desc limit ${limit}`,
@@ -145,11 +148,15 @@ async function copyOf(
 }
 
 /** Replaces or deletes the names of a user who has been removed, and the places. */
-async function eraseUser(tx: Tx, id: string): Promise<{ sessions: number; sign_ins: number }> {
+async function eraseUser(
+  tx: Tx,
+  id: string,
+): Promise<Record<'sessions' | 'sign_ins' | 'sign_ups', number>> {
   const sign_ins = await forgetTries(tx, id)
+  const sign_ups = await eraseSignUps(tx, { user_id: id })
   await eraseName(tx, id)
   await forgetProofs(tx, id)
-  return { sessions: await erasePlaces(tx, id), sign_ins }
+  return { sessions: await erasePlaces(tx, id), sign_ins, sign_ups }
 }
 
 const Erased = Type.Object({
@@ -161,6 +168,7 @@ const Erased = Type.Object({
   webhooks: Count,
   watches: Count,
   notes: Count,
+  sign_ups: Count,
   stays: ListOf({ what: Text, why: Text }),
 })
 
@@ -235,9 +243,9 @@ export const customerDataOperations = [
     description:
       'Names become "erased", proofs, links and the lines on invoices to come are deleted, ' +
       'sessions lose network and browser, keys their networks, webhooks are removed without ' +
-      'their addresses, watches end, notes are deleted. It cannot be taken back. The answer says ' +
-      'what stays, and why. While an invoice of it is still to be issued it is refused: that ' +
-      'would have no name.',
+      'their addresses, watches end, notes are deleted, and so is the e-mail it signed up with. ' +
+      'It cannot be taken back. The answer says what stays, and why. While an invoice of it is ' +
+      'still to be issued it is refused: that would have no name.',
     body: Type.Object({
       customer,
       nameless_invoice: flag('now: what is still to be issued is in the name "erased"'),
@@ -248,12 +256,13 @@ export const customerDataOperations = [
       await requireOver(tx, id, nameless_invoice)
       await lockUsersOf(tx, id)
       const users = await reportUsers(tx, { customer_id: id, limit: 100_000 })
-      const counts = { sessions: 0, sign_ins: 0 }
+      const counts = { sessions: 0, sign_ins: 0, sign_ups: 0 }
       for (const one of users) {
         if (one.ended_at === null) await removeUser(tx, { user: one, at, even_last: true })
         const erased = await eraseUser(tx, one.id)
         counts.sessions += erased.sessions
         counts.sign_ins += erased.sign_ins
+        counts.sign_ups += erased.sign_ups
       }
       await eraseCustomerName(tx, id)
       await eraseBilling(tx, id)
@@ -265,6 +274,7 @@ export const customerDataOperations = [
         webhooks: await eraseWebhooks(tx, id),
         watches: await unwatch(tx, { customer_id: id }),
         notes: await eraseNotes(tx, id),
+        sign_ups: counts.sign_ups + (await eraseSignUps(tx, { customer_id: id })),
         stays: [...MONEY_STAYS, RECORD_STAYS, EVENTS_STAY, REFUSALS_STAY],
       }
       const { stays: _, ...after } = value

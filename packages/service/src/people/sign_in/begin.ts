@@ -46,6 +46,8 @@ export type Needs = {
   /** What the pages call the house, and the chain that it sells on. */
   brandName(): Promise<string>
   network(): Promise<string | undefined>
+  /** Whether strangers may make an account at the portal. */
+  sign_up: boolean
 }
 
 /** Any of a call of these endpoints. */
@@ -147,6 +149,7 @@ const Beginning = (passkey: TSchema) =>
     ),
     sign_in_possible: Type.Boolean(),
     passkeys_possible: Type.Boolean(),
+    sign_up_possible: Type.Boolean({ description: 'Whether one can make an account' }),
     passkey: OrNull(passkey),
     why_not: OrNull(Type.String({ description: 'Why one of the two is not possible' })),
     network: OrNull(Type.String()),
@@ -180,6 +183,7 @@ export const begin = (
         event_number: seen ? Number(seen.newest) : null,
         sign_in_possible: no_sign_in === undefined,
         passkeys_possible: no_passkeys === undefined,
+        sign_up_possible: needs.sign_up && face.name === 'portal' && no_sign_in === undefined,
         passkey: offers_passkey ? await options.make(origin) : null,
         why_not: no_passkeys ?? null,
         network: (await needs.network()) ?? null,

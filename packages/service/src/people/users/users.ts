@@ -158,14 +158,25 @@ export async function makeLink(
   wanted: { user_id: string; purpose: LinkPurpose; made_by?: string | undefined },
 ): Promise<{ token: string; ends_at: Date }> {
   const { user_id, purpose, made_by = null } = wanted
-  const now = needs.clock.now()
   const token = newToken(needs)
-  const ends_at = new Date(now.getTime() + LINK_MS)
   await tx`delete from user_link where user_id = ${user_id} and used_at is null`
+  const ends_at = await keepLink(tx, needs, { token, user_id, purpose, made_by })
+  return { token, ends_at }
+}
+
+/** Makes a token that somebody has already a link of a locked user. Returns when that ends. */
+export async function keepLink(
+  tx: Tx,
+  { clock }: Pick<Needs, 'clock'>,
+  wanted: { token: string; user_id: string; purpose: LinkPurpose; made_by: string | null },
+): Promise<Date> {
+  const { token, user_id, purpose, made_by } = wanted
+  const now = clock.now()
+  const ends_at = new Date(now.getTime() + LINK_MS)
   await tx`
     insert into user_link (token_hash, user_id, purpose, made_at, ends_at, made_by_key)
     values (${userTokenHash(token)}, ${user_id}, ${purpose}, ${now}, ${ends_at}, ${made_by})`
-  return { token, ends_at }
+  return ends_at
 }
 
 /** The links that a key or a user was shown, and that nobody has followed, work no more. */
