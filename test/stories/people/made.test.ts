@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCOPES } from 'penstock-service/platform/wire/endpoint.ts'
 import { worldOperator } from '../../harness/operator.ts'
+import { check, sender, subscribe, wanted } from '../../harness/subscribers.ts'
 import { codeAt, PASSWORD, signedIn } from '../../harness/users.ts'
 import { Visitor } from '../../harness/visitor.ts'
 import { Customer, makeWorld, type World } from '../../harness/world.ts'
@@ -89,6 +90,34 @@ test('a revoked key takes with it all that it has made, down the whole tree', as
       items.some(({ subject }) => subject.endsWith(`:${id}`)),
       id,
     )
+})
+
+test('the subscriptions of all that a key has made end with it, unless they are to stay', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
+  const owner = await signedIn(world, { customer_id: anna.id })
+  const began = async (name: string) => {
+    const wide = { name, scopes: [...SCOPES] }
+    const parent = await anna.get<MadeKey>('/v1/key/new', wide)
+    const child = await new Customer(world, { ...anna, ...parent }).get<MadeKey>(
+      '/v1/key/new',
+      wide,
+    )
+    const of_child = new Customer(world, { ...anna, ...child })
+    const { id } = await subscribe(world, of_child, wanted(sender(world, name).address))
+    return { parent: parent.key.id, subscription: id }
+  }
+  const [gone, kept] = [await began('gone'), await began('kept')]
+  const revoke = (id: string, keep_subscriptions: boolean) =>
+    owner.ask('/v1/key/revoke', { id, with_made: true, keep_subscriptions })
+  const ended = await revoke(gone.parent, false)
+  const left = await revoke(kept.parent, true)
+  await world.settle()
+  assert.deepEqual([ended.ended_subscriptions, left.ended_subscriptions], [1, 0])
+  const states = [gone, kept].map(
+    async ({ subscription }) => (await check(anna, subscription)).status,
+  )
+  assert.deepEqual(await Promise.all(states), ['stopped', 'active'])
 })
 
 test('without being asked, a revocation ends open invitations and names the rest', async (t) => {

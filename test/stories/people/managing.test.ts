@@ -7,6 +7,7 @@ import {
   codeAt,
   joinedByPasskey,
   joinedByPassword,
+  linkFor,
   PASSWORD,
   signedIn,
 } from '../../harness/users.ts'
@@ -423,4 +424,20 @@ test('a user with receivers buys for these alone, and so do keys and users of he
     const { code, key } = await owner.call('/v1/user/invite', { ...reader, receivers })
     assert.deepEqual([code, key], [2, 'invalid_service_or_params.receivers'])
   }
+})
+
+test('users are listed in pages, each of them once', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const owner = await signedIn(world, { customer_id })
+  for (let i = 0; i < 4; i++) await linkFor(world, { customer_id, role: 'reader' })
+  const page = async (before?: string) =>
+    (await owner.ask('/v1/users/list', { limit: 2, ...(before && { before }) })).items as {
+      id: string
+    }[]
+  const first = await page()
+  const second = await page(first[1]!.id)
+  const third = await page(second[1]!.id)
+  const ids = [...first, ...second, ...third].map(({ id }) => id)
+  assert.deepEqual([ids.length, ids], [5, [...new Set(ids)].sort().reverse()])
 })

@@ -35,6 +35,21 @@ test('somebody who is invited joins with a password and codes, and signs in agai
   assert.equal(second.key, 'auth.sign_in')
 })
 
+test('a link works until its time is over, and not at that moment', async (t) => {
+  const world = await makeWorld(t)
+  const { id: customer_id } = await world.customer()
+  const [{ token }, other] = [
+    await linkFor(world, { customer_id }, 'join'),
+    await linkFor(world, { customer_id }),
+  ]
+  world.wait(72 * 3_600 - 1)
+  const page = new Visitor(world.api)
+  assert.equal((await page.call('/session/join', { token })).code, 0)
+  world.wait(1)
+  assert.equal((await page.call('/session/join', { token })).key, 'auth.link')
+  assert.equal((await page.call('/session/link', { token: other.token })).key, 'auth.link')
+})
+
 test('a link is for one: expired, raced for and foreign ones let nobody in', async (t) => {
   const world = await makeWorld(t)
   const [anna, bert] = [await world.customer(), await world.customer()]

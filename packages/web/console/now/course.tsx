@@ -50,6 +50,7 @@ export function Course({ past, range }: History) {
       </div>
       <div class="panels">
         <Volume {...shared} />
+        <Success {...shared} />
         <Took {...shared} />
         <Spent {...shared} />
       </div>
@@ -82,6 +83,29 @@ function Volume({ past, ...shared }: PastProps) {
     />
   )
 }
+
+/** Of the orders that ended. Left out while there is no line to draw. */
+function Success({ past, ...shared }: PastProps) {
+  const shares = past.map(({ succeeded, failed }) =>
+    succeeded + failed === 0 ? null : (100 * succeeded) / (succeeded + failed),
+  )
+  if (shares.filter((one) => one !== null).length < 2) return null
+  const succeeded = past.reduce((sum, one) => sum + one.succeeded, 0)
+  const failed = past.reduce((sum, one) => sum + one.failed, 0)
+  const share = (100 * succeeded) / (succeeded + failed)
+  return (
+    <Chart
+      {...shared}
+      title={say('now.success')}
+      sentence={say('now.success.sentence', { share: shareText(share) })}
+      axisText={shareText}
+      series={[{ name: say('now.success'), shape: 'line', values: shares, text: shareText }]}
+    />
+  )
+}
+
+/** Never rounded up to all of them. */
+const shareText = (percent: number): string => `${Math.floor(100 * percent) / 100}%`
 
 /** Left out while there is no line to draw. */
 function Took({ past, ...shared }: PastProps) {

@@ -95,6 +95,18 @@ test('the chosen parts add up to the amount, and no wallet is asked for more tha
   )
 })
 
+test('a wallet that has exactly enough is asked alone, rather than a fuller one', () => {
+  const stake_sun = stakeFor(65_000, MAINNET)
+  const room = (wallet: string, room_sun: bigint): Room => ({ wallet, room_sun, carries: 10n })
+  for (const rooms of [
+    [room('exact', stake_sun), room('fuller', 2n * stake_sun)],
+    [room('fuller', 2n * stake_sun), room('exact', stake_sun)],
+  ])
+    assert.deepEqual(choose(65_000, rooms, MAINNET), [
+      { wallet: 'exact', amount: 65_000, stake_sun },
+    ])
+})
+
 test('a wallet is asked only for a delegation that it can pay for, reclaim included', () => {
   const poor = fc.tuple(rooms, fc.array(fc.bigInt(-2n, 5n), { minLength: 8, maxLength: 8 }))
   fc.assert(
