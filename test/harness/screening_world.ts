@@ -324,6 +324,7 @@ export type Facts = {
   index: Record<string, string>
   screened: {
     address: string
+    frozen_by_issuer: boolean
     in_force: Record<string, unknown> | null
     labels: Record<string, string>[]
   }

@@ -116,8 +116,8 @@ export type NetworkFaults = {
   down: boolean
   /** Broadcasts of these contract types are answered as accepted and reach nobody. */
   loses: (contract_type: string) => boolean
-  /** Called with the path of every request before the chain sees it. */
-  onRequest: (path: string) => void
+  /** Called with the path of every request before the chain sees it, which waits for it. */
+  onRequest: (path: string) => unknown
   /** Turns what the chain answers into what the node says. */
   answers: (path: string, body: string) => string
   /** What a node says instead of what the chain answers, by its name; undefined: it does not
@@ -405,7 +405,8 @@ export class World {
 
   private readonly transport: Transport = async ({ url, body }) => {
     const { pathname: path, host } = new URL(url)
-    this.network.onRequest(path)
+    const before = this.network.onRequest(path)
+    if (before instanceof Promise) await before
     if (this.network.down) throw new Error('ECONNREFUSED')
     if (path === '/wallet/broadcasthex') {
       const { transaction } = JSON.parse(body) as { transaction: string }

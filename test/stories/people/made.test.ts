@@ -92,7 +92,7 @@ test('a revoked key takes with it all that it has made, down the whole tree', as
     )
 })
 
-test('the subscriptions of all that a key has made end with it, unless they are to stay', async (t) => {
+test('subscriptions of all that a key has made end with it, or stay when wanted', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
   const owner = await signedIn(world, { customer_id: anna.id })

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { selectorOf, wordOfAddress } from 'penstock-devchain/calls/abi.ts'
 import { person, type Scene, TRX } from 'penstock-devchain/scene.ts'
 import { replayCheck } from 'penstock-service/screening/checks/replay.ts'
+import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
 import { readBars } from 'penstock-service/screening/engine/bars.ts'
 import { readEvidence, sha256Of } from 'penstock-service/screening/engine/evidence.ts'
 import {
@@ -75,6 +76,26 @@ test('S1: what was frozen before the first block is blacklisted', async (t) => {
   assert.deepEqual((await world.evidence(lifted.id)).bars!.issuers, [])
   for (const { id } of [barred, clean, deposit, lifted])
     assert.ok((await replayCheck(world.sql, id)).same)
+})
+
+test('a later word of the log counts for its address alone, wherever', async (t) => {
+  const { world, customer_id, frozen, honest } = await beginLate(t)
+  const held = async (address: string) =>
+    (await heldSenders({ clock: world.clock })(world.sql, [address])).size
+  await world.ask({ customer_id, address: frozen.address })
+  assert.equal(await held(frozen.address), 1)
+  world.freeze(frozen, false)
+  world.freeze(honest, true)
+  await world.settle()
+  assert.deepEqual([await held(frozen.address), await held(honest.address)], [0, 1])
+  const facts = async (address: string) => {
+    const { screened, bars } = await world.evidence((await world.ask({ customer_id, address })).id)
+    return [screened.frozen_by_issuer, bars!.issuers.map(({ said }) => said)]
+  }
+  assert.deepEqual(await facts(honest.address), [true, []])
+  assert.deepEqual(await facts(frozen.address), [false, []])
+  // Of the others the contract is asked as before.
+  assert.deepEqual(await facts(person('somebody else').address), [false, ['not_frozen']])
 })
 
 test('a node that does not say it makes "not asked", and never a no', async (t) => {

@@ -72,3 +72,20 @@ test('of who gave a block nothing is known: then one that differs confirms nothi
   const after = await stateNow()
   assert.equal(after.confirmed_number, after.solid_number)
 })
+
+test('a block that changes while the others are asked is confirmed as it then is', async (t) => {
+  const { world, before, stateNow } = await confirmedWorld(t)
+  let is_changed = false
+  world.network.onRequest = async (path) => {
+    if (is_changed || path !== '/walletsolidity/getblockbylimitnext') return
+    is_changed = true
+    await world.sql`update block set time = time where number = ${before + 2}`
+  }
+  const step = world.app.steps.find(({ name }) => name === 'confirm')!
+  await step.run()
+  assert.ok(is_changed)
+  assert.equal((await stateNow()).confirmed_number, before)
+  await run(world, 'confirm')
+  const after = await stateNow()
+  assert.equal(after.confirmed_number, after.solid_number)
+})

@@ -173,6 +173,35 @@ test('a node that goes back for a while takes nothing that is solid with it', as
   await one.compare()
 })
 
+test('a solid side that is behind, on a branch of its own, holds up nothing', async (t) => {
+  const one = await bench(t)
+  await one.catchUp()
+  one.scene.mine(10)
+  await one.catchUp()
+  const before = await chainState(one.sql)
+  const other = new Scene({ alice: 1_000_000n * TRX }, { seed: 'another branch' })
+  other.mine(3)
+  const behind = other.devchain.solid
+  const [stored] = await one.sql<{ id: string }>`
+    select id from block where number = ${behind.header.number}`
+  assert.ok(stored && stored.id !== behind.id, 'it is another block than ours')
+  assert.ok(behind.header.number < before!.solid_number)
+  const node = tronNode({
+    nodes: [{ url: 'http://devchain' }],
+    transport: async ({ url, body }) => {
+      const path = new URL(url).pathname
+      const of = path === '/walletsolidity/getblock' ? other : one.scene
+      return of.devchain.request('POST', path, body)
+    },
+  })
+  one.scene.mine(2)
+  one.now_ms += 10_000
+  await one.catchUp({ ...one.needs, node })
+  const after = await chainState(one.sql)
+  assert.equal(after!.head_id, one.scene.devchain.head.id)
+  assert.equal(after!.solid_number, before!.solid_number)
+})
+
 test('a node of another chain is refused, and nothing that is stored is lost', async (t) => {
   const one = await bench(t)
   one.scene.mine(30)
