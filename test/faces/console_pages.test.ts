@@ -24,6 +24,7 @@ test('an operator makes a customer, and looks at the pool and the chain', {
   const made = await sql`select id, state from customer`
   assert.deepEqual(made, [{ id: customer, state: 'active' }])
   await suspendAndInvite(page)
+  await filterCustomers(page, url)
   const [suspended] = await sql`select state from customer`
   assert.deepEqual(suspended, { state: 'suspended' })
   const people = await sql`
@@ -85,6 +86,19 @@ async function makeCustomer(page: Page): Promise<string> {
   await page.getByRole('link', { name: 'Open the customer' }).click()
   await page.getByRole('heading', { name: 'Example Ltd' }).waitFor()
   return new URL(page.url()).pathname.split('/').at(-1)!
+}
+
+/** By a part of the name and by state; leaves the customer's page open. */
+async function filterCustomers(page: Page, url: string): Promise<void> {
+  const opened = page.url()
+  await page.goto(`${url}/console/customers?name=EXAM&state=suspended`)
+  await page.getByRole('link', { name: 'Example Ltd' }).waitFor()
+  await page.goto(`${url}/console/customers?state=closed`)
+  await page.getByText('No customer fits this filter.').waitFor()
+  await page.goto(`${url}/console/screening?part=watching&level=high`)
+  await page.getByText('No watched address fits this filter.').waitFor()
+  await page.goto(opened)
+  await page.getByRole('heading', { name: 'Example Ltd' }).waitFor()
 }
 
 async function suspendAndInvite(page: Page): Promise<void> {

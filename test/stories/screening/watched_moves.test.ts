@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { drain } from 'penstock-service/platform/steps/step.ts'
 import { watchBlocksStep } from 'penstock-service/screening/checks/watch_blocks.ts'
-import { rescreenStep, watch } from 'penstock-service/screening/checks/watches.ts'
+import { listWatches, rescreenStep, watch } from 'penstock-service/screening/checks/watches.ts'
 import {
   makeScreeningWorld,
   type Person,
@@ -80,6 +80,9 @@ test('S2: dirty money that reaches a watched address is told when it is solid', 
     ],
   )
   assert.deepEqual(await changesOf(world), [['low', 'high']])
+  const ofLevel = async (level: string) =>
+    (await listWatches(world.sql, { limit: 9, level })).map(({ address }) => address)
+  assert.deepEqual([await ofLevel('high'), await ofLevel('low')], [[shop.address], []])
   // What it sends is looked at as well; what others do is not its.
   world.send(shop, world.person(), TRX)
   await settle(world)

@@ -50,12 +50,13 @@ export type Operations = {
     seen_at: string | null; seen_by: string | null } }
   'customers create': { body: { name: string; reason: string }; reply: { id: string; name: string;
     created_at: string; deposit_address: string; state: string } }
-  'customers list': { body: { limit?: number; after?: string }; reply: { id: string; name: string;
-    created_at: string; deposit_address: string; state: string; spendable_sun: number | null;
+  'customers list': { body: { limit?: number; after?: string; state?: 'active' | 'suspended'
+    | 'closed'; name?: string }; reply: { id: string; name: string; created_at: string;
+    deposit_address: string; state: string; spendable_sun: number | null;
     held_sun: number | null }[] }
-  'customers activity': { body: { limit?: number; after?: string; days?: number;
-    customer?: string }; reply: { customer_id: string; orders: number; failed: number;
-    spent_sun: number; last_seen_at: string | null }[] }
+  'customers activity': { body: { limit?: number; after?: string; state?: 'active' | 'suspended'
+    | 'closed'; name?: string; days?: number; customer?: string }; reply: { customer_id: string;
+    orders: number; failed: number; spent_sun: number; last_seen_at: string | null }[] }
   'customers show': { body: { customer: string }; reply: { id: string; name: string;
     created_at: string; deposit_address: string; state: string; spendable_sun: number;
     held_sun: number; subscriptions_limit: number; open_orders_limit: number; keys: { id: string;
@@ -331,8 +332,9 @@ export type Operations = {
     risk_level: string | null; owner: string | null; escalated_by: string | null; due_at: string;
     reminded_at: string | null; report_reference: string | null; opened_at: string;
     opened_by: string; closed_at: string | null; closed_by: string | null; code: string | null } }
-  'aml watches': { body: { limit?: number }; reply: { customer_id: string; address: string;
-    made_at: string; label_set: number | null; check_id: string | null; state: string | null;
+  'aml watches': { body: { limit?: number; address?: string; customer?: string; level?: 'low'
+    | 'medium' | 'high' }; reply: { customer_id: string; address: string; made_at: string;
+    label_set: number | null; check_id: string | null; state: string | null;
     risk_score: string | null; risk_level: string | null }[] }
   'aml policies': { body: { limit?: number }; reply: { version: number; published_at: string | null;
     published_by: string | null; changes: { field: string; before: string | null;

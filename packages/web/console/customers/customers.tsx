@@ -4,14 +4,15 @@ import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
+import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { Shape, State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { nameText } from '../../shared/words/name.ts'
-import { count, say } from '../../shared/words/words.ts'
-import { mayChange, type Row, run, trx, useRun } from '../calls/calls.ts'
+import { count, named, say } from '../../shared/words/words.ts'
+import { type Body, mayChange, type Row, run, trx, useRun } from '../calls/calls.ts'
 import { InviteLink } from '../calls/invite.tsx'
 import { Rows } from '../calls/rows.tsx'
 import { NewCustomer, type NewCustomerInvite } from './new_customer.tsx'
@@ -20,16 +21,34 @@ type Customer = Row<'customers list'>
 
 const LIMIT = 25
 
+type Filter = Omit<Body<'customers list'>, 'after' | 'limit'>
+
 /** All of them, page after page. */
-const pagesOfCustomers = (limit: number) =>
+const pagesOfCustomers = (filter: Filter) => (limit: number) =>
   pagesAfter<Customer>(limit, (last) =>
-    run('customers list', { limit, ...(last && { after: last.id }) }),
+    run('customers list', { ...filter, limit, ...(last && { after: last.id }) }),
   )
 
+const FILTERS = ['name', 'state'] as const
+const STATES = ['active', 'suspended', 'closed']
+
+const filterFields = (): FilterField[] => [
+  { name: 'name', label: say('name') },
+  {
+    name: 'state',
+    label: say('state'),
+    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+  },
+]
+
 export default function Customers() {
-  const { after } = useLocation().query
-  const customers = useRun('customers list', { limit: LIMIT, ...(after && { after }) })
-  const activity = useRun('customers activity', { limit: LIMIT, ...(after && { after }) })
+  const { query } = useLocation()
+  const set = filterOf(query, FILTERS)
+  const filter = set as Filter
+  const { after } = query
+  const body = { ...filter, limit: LIMIT, ...(after && { after }) }
+  const customers = useRun('customers list', body)
+  const activity = useRun('customers activity', body)
   const lately = new Map((activity.answer.value ?? []).map((one) => [one.customer_id, one]))
   const is_open = useSignal(false)
   const made = useSignal<NewCustomerInvite | undefined>(undefined)
@@ -37,7 +56,6 @@ export default function Customers() {
   return (
     <>
       <Title title={say('customers')}>
-        <Export name="customers" pages={pagesOfCustomers} />
         <button
           type="button"
           class="main"
@@ -69,9 +87,12 @@ export default function Customers() {
           </p>
         </>
       )}
+      <FilterForm fields={filterFields()} filter={set} path={path.customers}>
+        <Export name="customers" pages={pagesOfCustomers(filter)} />
+      </FilterForm>
       <Rows
         question={customers}
-        none={say('customers.none')}
+        none={Object.keys(set).length > 0 ? say('customers.none_filtered') : say('customers.none')}
         caption={say('customers')}
         keyOf={({ id }) => id}
         columns={columns(lately)}
@@ -79,12 +100,15 @@ export default function Customers() {
       />
       {rows.length === LIMIT && (
         <p class="pager">
-          <a href={`${path.customers}?after=${rows.at(-1)!.id}`}>{say('customers.next')}</a>
+          <a href={pageAfter(rows.at(-1)!.id, set)}>{say('customers.next')}</a>
         </p>
       )}
     </>
   )
 }
+
+const pageAfter = (after: string, set: Readonly<Record<string, string>>): string =>
+  `${path.customers}?${new URLSearchParams({ ...set, after })}`
 
 const money = (sun: number | null) => <Money trx={trx(sun ?? 0)} />
 

@@ -1,12 +1,14 @@
 // Addresses that are screened again whenever what is known changes, and whose level has changed.
 
+import { useLocation } from 'preact-iso/router'
 import { Export } from '../../shared/files/export.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Block } from '../../shared/parts/block.tsx'
+import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { named, say } from '../../shared/words/words.ts'
-import { type Row, run, useRun } from '../calls/calls.ts'
+import { type Body, type Row, run, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 
 type Watch = Row<'aml watches'>
@@ -30,21 +32,37 @@ const about = () => [
 
 /** As many as are answered at once. */
 const EXPORTED_MAX = 10_000
-const allWatches = async function* () {
-  yield await run('aml watches', { limit: EXPORTED_MAX })
-}
+const SHOWN_MAX = 100
+const FILTERS = ['address', 'customer', 'level'] as const
+const LEVELS = ['low', 'medium', 'high']
+
+const filterFields = (): FilterField[] => [
+  { name: 'address', label: say('address') },
+  { name: 'customer', label: say('filter.customer') },
+  {
+    name: 'level',
+    label: say('watches.level'),
+    choices: LEVELS.map((value) => ({ value, text: named('level', value) })),
+  },
+]
 
 export function Watches() {
-  const watches = useRun('aml watches', { limit: 100 })
+  const set = filterOf(useLocation().query, FILTERS)
+  const filter = set as Body<'aml watches'>
+  const watches = useRun('aml watches', { ...filter, limit: SHOWN_MAX })
   return (
-    <Block
-      title={say('watches')}
-      why={say('watches.why')}
-      action={<Export name="watches" pages={allWatches} />}
-    >
+    <Block title={say('watches')} why={say('watches.why')}>
+      <FilterForm fields={filterFields()} filter={set} path={path.screening}>
+        <Export
+          name="watches"
+          pages={async function* () {
+            yield await run('aml watches', { ...filter, limit: EXPORTED_MAX })
+          }}
+        />
+      </FilterForm>
       <Rows
         question={watches}
-        none={say('watches.none')}
+        none={Object.keys(set).length > 0 ? say('watches.none_filtered') : say('watches.none')}
         caption={say('watches')}
         keyOf={({ customer_id, address }) => `${customer_id} ${address}`}
         columns={[

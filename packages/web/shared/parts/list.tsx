@@ -166,7 +166,7 @@ export function filteredPath(
   values: Readonly<Record<string, string>>,
 ): string {
   const query = new URL(url, location.origin).searchParams
-  for (const name of [...names, 'before', 'page']) query.delete(name)
+  for (const name of [...names, 'before', 'after', 'page']) query.delete(name)
   for (const [name, value] of Object.entries(values)) {
     if (value.trim() !== '') query.set(name, value)
   }

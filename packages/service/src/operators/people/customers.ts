@@ -17,6 +17,8 @@ import { endAll } from '../../market/subscriptions/ending.ts'
 import { SUBSCRIPTIONS_MAX } from '../../market/subscriptions/subscriptions.ts'
 import {
   type Needs as CreateNeeds,
+  CUSTOMER_STATES,
+  type CustomerFilter,
   type CustomerRow,
   type CustomerState,
   createCustomer,
@@ -36,6 +38,7 @@ import {
   Moment,
   moment,
   OrNull,
+  oneOf,
   optional,
   Sun,
   Text,
@@ -135,9 +138,8 @@ async function closeCustomer(
 type Money = { spendable_sun: bigint; held_sun: bigint }
 
 /** Customers with what they have, in the order of creation. */
-async function customersWithMoney(sql: Sql, page: { after?: string | undefined; limit: number }) {
-  const { after = '', limit } = page
-  const customers = await listCustomers(sql, { limit, ...(after && { after }) })
+async function customersWithMoney(sql: Sql, filter: CustomerFilter) {
+  const customers = await listCustomers(sql, filter)
   const rows = await sql<Money & { id: string }>`
     select id, posted_sun - held_sun as spendable_sun, held_sun from account
     where id = any(${customers.map(({ id }) => customerAccount(id))})`
@@ -193,6 +195,12 @@ type ClosedCustomer = Static<typeof ClosedCustomer>
 const Figures = { balance_sun: Sun, spendable_sun: Sun }
 const MoneyShown = { spendable_sun: Sun, held_sun: Sun }
 
+const CustomerFilters = {
+  after: optional(text('CUSTOMER', 'only those created after this one: the next page')),
+  state: optional(oneOf(CUSTOMER_STATES, 'only those in this state')),
+  name: optional(text('TEXT', 'only those with this in their name')),
+}
+
 export const customerOperations = [
   change({
     path: '/operator/customers/create',
@@ -212,18 +220,15 @@ export const customerOperations = [
   look({
     path: '/operator/customers/list',
     summary: 'customers with what they can spend, in the order of creation',
-    body: Type.Object({
-      limit,
-      after: optional(text('CUSTOMER', 'only those created after this one: the next page')),
-    }),
+    body: Type.Object({ limit, ...CustomerFilters }),
     reply: ListOf({
       ...NewCustomer,
       state: Text,
       spendable_sun: OrNull(Sun),
       held_sun: OrNull(Sun),
     }),
-    handle: async ({ sql, body: { after, limit = LIMIT } }) => ({
-      value: await customersWithMoney(sql, { after, limit }),
+    handle: async ({ sql, body: { limit = LIMIT, ...filter } }) => ({
+      value: await customersWithMoney(sql, { limit, ...filter }),
     }),
   }),
   look({
@@ -234,7 +239,7 @@ export const customerOperations = [
       'theirs was used, or somebody of theirs was signed in.',
     body: Type.Object({
       limit,
-      after: optional(text('CUSTOMER', 'only those created after this one: the next page')),
+      ...CustomerFilters,
       days: optional(whole('N', 'of so many days (30)', { max: 400 })),
       customer: optional(text('CUSTOMER', 'only of this one')),
     }),
@@ -245,10 +250,10 @@ export const customerOperations = [
       spent_sun: Sun,
       last_seen_at: OrNull(Moment),
     }),
-    async handle({ sql, clock, body: { after, limit = LIMIT, days = 30, customer } }) {
+    async handle({ sql, clock, body: { limit = LIMIT, days = 30, customer, ...filter } }) {
       const customers =
         customer === undefined
-          ? await listCustomers(sql, { limit, ...(after !== undefined && { after }) })
+          ? await listCustomers(sql, { limit, ...filter })
           : [await requireCustomer(sql, customer)]
       const customer_ids = customers.map(({ id }) => id)
       const since = later(clock, -DAY_MS * days)

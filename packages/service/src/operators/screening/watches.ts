@@ -4,7 +4,18 @@ import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
 import { refusal } from '../../lib/fault.ts'
 import { requireCustomer } from '../../people/customers/customers.ts'
-import { address, Count, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
+import {
+  address,
+  Count,
+  ListOf,
+  Moment,
+  OrNull,
+  oneOf,
+  optional,
+  Text,
+  text,
+} from '../../platform/wire/schemas.ts'
+import { LEVELS } from '../../screening/checks/forms.ts'
 import { readWatchTable } from '../../screening/checks/watch_table.ts'
 import {
   listWatches,
@@ -89,7 +100,12 @@ export const watchOperations = [
   look({
     path: '/operator/aml/watches',
     summary: 'the addresses that are watched, with their newest answers',
-    body: Type.Object({ limit }),
+    body: Type.Object({
+      limit,
+      address: optional(address('only this one, for whomever it is watched')),
+      customer: optional(text('CUSTOMER', 'only those of this one')),
+      level: optional(oneOf(LEVELS, 'only those whose newest answer has this level')),
+    }),
     reply: ListOf({
       customer_id: Text,
       address: Text,
@@ -100,8 +116,8 @@ export const watchOperations = [
       risk_score: OrNull(Text),
       risk_level: OrNull(Text),
     }),
-    handle: async ({ sql, body: { limit = LIMIT } }) => ({
-      value: await listWatches(sql, limit),
+    handle: async ({ sql, body: { limit = LIMIT, ...filter } }) => ({
+      value: await listWatches(sql, { limit, ...filter }),
     }),
   }),
 ]

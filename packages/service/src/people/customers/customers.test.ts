@@ -7,11 +7,13 @@ import { systemClock } from '../../lib/clock.ts'
 import { idMaker, systemRandom } from '../../lib/ids.ts'
 import { brokenConstraint } from '../../platform/database/sql.ts'
 import {
+  type CustomerRow,
   createCustomer,
   customersOfAddresses,
   findCustomer,
   listCustomers,
   type Needs,
+  setCustomerState,
 } from './customers.ts'
 import { depositAddresses } from './deposit_addresses.ts'
 
@@ -64,12 +66,18 @@ test('customers created at once get addresses of their own', async (t) => {
 
 test('customers are listed in pages, in the order of their ids', async (t) => {
   const { sql } = await freshDatabase(t)
-  const created = []
+  const created: CustomerRow[] = []
   for (const name of ['A', 'B', 'C'])
     created.push(await sql.begin((tx) => createCustomer(tx, needs, { name })))
   assert.deepEqual(await listCustomers(sql), created)
   assert.deepEqual(await listCustomers(sql, { limit: 2 }), created.slice(0, 2))
   assert.deepEqual(await listCustomers(sql, { after: created[1]!.id }), created.slice(2))
+  await sql.begin((tx) => setCustomerState(tx, created[1]!.id, 'closed'))
+  const listed = async (filter: Parameters<typeof listCustomers>[1]) =>
+    (await listCustomers(sql, filter)).map(({ name }) => name)
+  assert.deepEqual(await listed({ state: 'active' }), ['A', 'C'])
+  assert.deepEqual(await listed({ state: 'closed', name: 'b' }), ['B'])
+  assert.deepEqual(await listed({ name: 'c', after: created[2]!.id }), [])
 })
 
 test('the customers of deposit addresses are found, and strangers are not', async (t) => {

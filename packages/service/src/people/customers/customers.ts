@@ -14,7 +14,8 @@ import type { DepositAddress } from './deposit_addresses.ts'
 
 /** suspended: nothing new is begun for the customer, and everything that only looks goes on.
  *  closed: for good. */
-export type CustomerState = 'active' | 'suspended' | 'closed'
+export const CUSTOMER_STATES = ['active', 'suspended', 'closed'] as const
+export type CustomerState = (typeof CUSTOMER_STATES)[number]
 
 /** In place of a name that somebody wants erased. */
 export const ERASED = 'erased'
@@ -112,14 +113,24 @@ export async function setCustomerState(
   await tx`update customer set state = ${state} where id = ${customer_id}`
 }
 
+export type CustomerFilter = {
+  after?: string | undefined
+  limit?: number | undefined
+  state?: CustomerState | undefined
+  /** A part of the name; capitals make no difference. */
+  name?: string | undefined
+}
+
 /** Customers in the order of creation, from the one after `after` on. */
 export async function listCustomers(
   sql: Sql | Tx,
-  { after = '', limit = 100 }: { after?: string; limit?: number } = {},
+  { after = '', limit = 100, state, name = '' }: CustomerFilter = {},
 ): Promise<CustomerRow[]> {
   return sql<CustomerRow>`
     select id, name, state, created_at, deposit_index, deposit_address from customer
-    where id > ${after} order by id limit ${limit}`
+    where id > ${after} and (${state ?? null}::text is null or state = ${state ?? null})
+      and strpos(lower(name), lower(${name})) > 0
+    order by id limit ${limit}`
 }
 
 export type AddressOwner = Pick<CustomerRow, 'id' | 'state'>

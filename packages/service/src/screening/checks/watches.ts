@@ -220,7 +220,15 @@ async function postpone(tx: Tx, watches: readonly DueWatch[], soon: Date): Promi
 }
 
 /** The addresses that are watched, with their newest answers, newest first. */
-export async function listWatches(sql: Sql, limit: number) {
+export async function listWatches(
+  sql: Sql,
+  {
+    limit,
+    address = null,
+    customer = null,
+    level = null,
+  }: { limit: number; address?: string | null; customer?: string | null; level?: string | null },
+) {
   return sql<{
     customer_id: string
     address: string
@@ -234,6 +242,9 @@ export async function listWatches(sql: Sql, limit: number) {
     select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,
       c.risk_level
     from aml_watch as w left join aml_check as c on c.id = w.check_id
+    where (${address}::text is null or w.address = ${address})
+      and (${customer}::text is null or w.customer_id = ${customer})
+      and (${level}::text is null or c.risk_level = ${level})
     order by w.made_at desc, w.address limit ${limit}`
 }
 
