@@ -151,6 +151,13 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
       '[prices.md](prices.md)), else find out what was paid for; the rule looks again within ' +
       'ten minutes',
   },
+  letters_late: {
+    means: 'a letter to somebody who signs up has not gone out for ten minutes',
+    act:
+      '`penstock-admin sign_ups list` has the reason. The mail server is down, or refuses the ' +
+      'login of `PENSTOCK_SMTP_URL` or the sender of `PENSTOCK_LETTERS_FROM`; without a reason no ' +
+      'worker runs that may send',
+  },
   attempt_unknown: {
     means:
       'it is not known whether a block has a transaction that ran out 5 minutes ago. Its ' +

@@ -101,6 +101,16 @@ const CASES: Record<string, Case> = {
     },
     end: ({ at }) => at.json('price-rules', 'set', 'energy', '--none', '--reason', 'done'),
   },
+  'a letter does not go out': {
+    raises: ['letters_late'],
+    cause: ({ world }) => world.sql`
+      insert into sign_up (id, email, language, network, made_at, ends_at, token_hash, sealed_token,
+        due_at)
+      values ('late', 'anna@example.com', 'en', '192.0.2.1', ${world.now}::timestamptz
+        - interval '11 minutes', ${world.now}::timestamptz + interval '23 hours', 'hash', 'sealed',
+        ${world.now})`,
+    end: ({ world }) => world.sql`update sign_up set state = 'sent', sealed_token = null`,
+  },
   'a webhook answers that it is gone': {
     raises: ['webhooks_failing'],
     async cause({ world, anna }) {

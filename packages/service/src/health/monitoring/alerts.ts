@@ -131,6 +131,11 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
     select floor_at as since, format('%s: by what it costs 1000 units should be %s sun at least, '
       'ten times a price or more: prices stay', resource, refused_sun) as what
     from price_rule where refused_sun is not null order by resource`,
+  letters_late: ({ sql, now }) => sql`
+    select min(made_at) as since,
+      format('letters to those who sign up that have waited for ten minutes: %s', count(*)) as what
+    from sign_up where state = 'asked' and sealed_token is not null
+      and made_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
   attempt_unknown: ({ sql }) => sql`
     select min(expires_at) as since,
       format('transactions of which it is not known whether a block has them: %s', count(*)) as what
