@@ -160,6 +160,42 @@ test('the quote of a transfer is for the energy that it takes', async (t) => {
   await world.settle()
 })
 
+test('a thousand quotes are open at most: of the customer, not used, not over', async (t) => {
+  const world = await makeWorld(t)
+  const [anna, bob] = [await world.customer({ trx: 10 }), await world.customer({ trx: 10 })]
+  const body = energy(world.person('carl', 1).address)
+  const { id } = await quoted(anna, body)
+  await quoted(bob, body)
+  const copy = (name: string, count: number, seconds: number) => world.sql`
+    insert into quote (id, customer_id, service, address, energy, bandwidth, activate, amount_sun,
+      fee_sun, fee_limit_sun, burning_sun, made_at, expires_at)
+    select ${name} || n, customer_id, service, address, energy, bandwidth, activate, amount_sun,
+      fee_sun, fee_limit_sun, burning_sun, made_at, made_at + ${seconds}::int * interval '1 second'
+    from quote, generate_series(1, ${count}::int) as n where id = ${id}`
+  await copy('past', 1_000, 1)
+  world.wait(2)
+  assert.equal((await accept(anna, { id })).code, 0)
+  assert.equal(said(await anna.call('/v1/quote/new', body)), 'done')
+  await copy('open', 999, 3_600)
+  const again = await Promise.all([anna, bob].map((who) => who.call('/v1/quote/new', body)))
+  assert.deepEqual(again.map(said), ['72.quote', 'done'])
+  await world.settle()
+})
+
+test('an address that needs no activation is quoted while none is on sale', async (t) => {
+  const world = await makeWorld(t)
+  const { json } = await worldOperator(world)
+  const anna = await world.customer({ trx: 10 })
+  await json('services', 'off', 'activate_address')
+  world.wait(2)
+  const ask = (address: string) =>
+    anna.call('/v1/quote/new', energy(address, { activate_address: true }))
+  const active = await ask(world.person('bob', 1).address)
+  const inactive = await ask(world.person('nina').address)
+  assert.deepEqual([active.code, active.result.fee], [0, 0])
+  assert.notEqual(inactive.code, 0)
+})
+
 test('a thousand quotes, each accepted twice at once, are a thousand orders', async (t) => {
   const world = await makeWorld(t)
   const { api } = await world.startProcess()

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { statementCsv, statementOf } from 'penstock-service/ledger/statements/statements.ts'
+import { correct } from 'penstock-service/treasury/corrections/corrections.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 type Entry = {
@@ -147,6 +148,34 @@ test('hours and days add up to the entries, summarised or not', async (t) => {
   await world.sql`delete from summary`
   await world.sql`update summary_progress set until = 'epoch'`
   assert.deepEqual(await look('hour'), hours)
+})
+
+test('an hour is summarised when it is sealed, whatever the next one has', async (t) => {
+  const world = await makeWorld(t)
+  const customer = await trade(world, 1)
+  const run = async (name: string) => {
+    const step = world.app.steps.find((one) => one.name === name)!
+    while (await step.run());
+  }
+  const until = async () => {
+    const [row] = await world.sql<{ until: Date }>`
+      select until from summary_progress where bucket = 'hour'`
+    return row!.until
+  }
+  const hourOf = (at: Date) => Math.floor(at.getTime() / 3_600_000) * 3_600_000
+  const { address } = world.person('bob', 1)
+  await customer.buyEnergy(address, 65_000, { external_id: undefined })
+  const bought_at = world.now
+  world.wait(3_600)
+  await run('summarize')
+  assert.ok(hourOf(await until()) <= hourOf(bought_at), 'not before it is sealed')
+  await run('seal')
+  const gift = { customer_id: customer.id, amount_sun: 1n, invoice_number: null }
+  const made = { made_at: world.now, made_by: 'test', reason: 'an entry of the hour under way' }
+  await world.sql.begin((tx) => correct(tx, { id: world.app.new_id(), ...gift, ...made }))
+  await run('summarize')
+  assert.equal((await until()).getTime(), hourOf(world.now))
+  await world.settle()
 })
 
 test('entries of a time that is summarised already are in the figures all the same', async (t) => {

@@ -261,6 +261,31 @@ test('a preview says what the last orders would have cost, by floor and by steps
   assert.equal((await previewRule(world.sql, wanted, in_two_months)).orders, 0)
 })
 
+test('each resource has a rule of its own', async (t) => {
+  const world = await makeWorld(t)
+  const set = (resource: 'energy' | 'bandwidth', margin_percent: number | null) =>
+    world.sql.begin((tx) =>
+      setRule(
+        tx,
+        { resource, margin_percent, steps: [] },
+        { clock: { now: () => world.now }, by: 'olga' },
+      ),
+    )
+  const first = [(await set('energy', 10)).actions[0], (await set('bandwidth', 20)).actions[0]]
+  const found = first.map((action) => [action!.subject, action!.before])
+  assert.deepEqual(found, [
+    ['price_rule:energy', null],
+    ['price_rule:bandwidth', null],
+  ])
+  for (const resource of ['energy', 'bandwidth'] as const) {
+    const { result } = await set(resource, 30)
+    assert.deepEqual([result!.resource, result!.margin_percent], [resource, 30])
+  }
+  await set('energy', null)
+  const left = (await readRules(world.sql)).map(({ resource }) => resource)
+  assert.deepEqual(left, ['bandwidth'])
+})
+
 test('a worker raises prices by the rule alone, and from what was set alone', async (t) => {
   const world = await makeWorld(t)
   const worker = world.database.connect({ role: 'penstock_worker' })

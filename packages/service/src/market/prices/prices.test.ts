@@ -11,6 +11,7 @@ import {
   readPrices,
   type Tier,
   tierFor,
+  untieredRefusal,
 } from './prices.ts'
 
 const CENT_SUN = 10_000n
@@ -93,6 +94,10 @@ test('an amount belongs to the one tier that has it, ends included, or to none',
     thrown instanceof Fault && thrown.code === (resource === 'energy' ? 11 : 50)
   assert.throws(() => priceOf(prices, 'energy', 99), code('energy'))
   assert.throws(() => priceOf(prices, 'bandwidth', 11), code('bandwidth'))
+  const why = (of: Prices) =>
+    (untieredRefusal(of, 'energy', 99).about as { because: string }).because
+  assert.match(why(prices), /^99 energy is not on sale now, which is from 100 to/)
+  assert.equal(why({ ...prices, tiers: [] }), '99 energy is not on sale now, which is none')
 })
 
 test('two tiers in force that reach the same amount are refused by the database', async (t) => {
