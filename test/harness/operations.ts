@@ -66,6 +66,7 @@ export async function runMostOperations(
       'actions prove',
       'customers list',
       'customers activity',
+      'sign-ups list',
       'orders list',
       'orders list --service energy',
       'delegations list',

@@ -154,7 +154,7 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
   letters_late: {
     means: 'a letter to somebody who signs up has not gone out for ten minutes',
     act:
-      '`penstock-admin sign_ups list` has the reason. The mail server is down, or refuses the ' +
+      '`penstock-admin sign-ups list` has the reason. The mail server is down, or refuses the ' +
       'login of `PENSTOCK_SMTP_URL` or the sender of `PENSTOCK_LETTERS_FROM`; without a reason ' +
       'no worker runs that may send',
   },

@@ -32,6 +32,7 @@ const WORDS: Record<string, string> = {
   customers:
     'create list activity show suspend resume close statement credit debit corrections limits ' +
     'note notes export erase',
+  'sign-ups': 'list',
   keys: 'issue list change rotate revoke reseal',
   approvals: 'show set list give operations allow',
   invoices: 'list show reissue',

@@ -18,7 +18,7 @@ type Row = {
 
 export const signUpOperations = [
   look({
-    path: '/operator/sign_ups/list',
+    path: '/operator/sign-ups/list',
     summary: 'who has asked for an account, the newest first',
     description:
       'asked: the letter has not gone out, and `last_fault` says why not. sent: the mail server ' +

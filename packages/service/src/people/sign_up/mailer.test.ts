@@ -131,7 +131,7 @@ test('exim takes a letter and delivers it', {
   const port = await freePort()
   const configuration = join(folder, 'exim.conf')
   await writeFile(configuration, eximConfiguration(folder, user, group))
-  const args = ['-C', configuration, '-bdf', '-oX', `127.0.0.1.${port}`, '-oP', join(folder, 'pid')]
+  const args = ['-C', configuration, '-bdf', '-oX', `127.0.0.1.${port}`]
   const exim = spawn(EXIM, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   t.after(async () => {
     exim.kill()
