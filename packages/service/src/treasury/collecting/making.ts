@@ -196,7 +196,7 @@ async function transfersOf(setting: Setting, { place, tokens }: Source): Promise
 
 /** The most that transfers of these sizes burn when they are sent in any order: the free bandwidth
  *  pays for a whole transaction or for nothing of it. */
-function bandwidthFee(sizes: readonly number[], left: bigint, price_sun: bigint): bigint {
+export function bandwidthFee(sizes: readonly number[], left: bigint, price_sun: bigint): bigint {
   const all = BigInt(sizes.reduce((sum, size) => sum + size, 0))
   if (sizes.length === 0 || left >= all) return 0n
   const smallest = BigInt(Math.min(...sizes))
