@@ -20,7 +20,7 @@ const OPINIONS: readonly Opinion[] = [
       'held by what it is for: an order, a deposit, a use.',
     one_by_one: true,
     tables: {
-      account: { api: 'update of held_sun', worker: 'insert of id, update' },
+      account: { api: 'update of held_sun', worker: 'insert of id may_go_negative, update' },
       transfer: { api: 'insert', worker: 'insert, update of number', found_by: 'C6 C7' },
     },
   },

@@ -12,6 +12,7 @@ create table account (
   constraint account_pkey primary key (id),
   constraint account_held_not_negative check (held_sun >= 0),
   constraint account_not_overdrawn check (may_go_negative or (posted_sun - held_sun) >= 0),
+  constraint account_of_customer_never_negative check (not may_go_negative or id !~~ 'customer:%' or id = 'customer:direct_recharge'),
   constraint account_system_keeps_no_sum check (not may_go_negative or posted_sun = 0 and held_sun = 0)
 ) with (fillfactor=50);
 

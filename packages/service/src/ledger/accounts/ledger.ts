@@ -36,7 +36,8 @@ export type Transfer = {
 /** Opens a customer's account, empty. Opening it again changes nothing. */
 export async function openAccount(tx: Tx, account_id: string): Promise<void> {
   await tx`
-    insert into account (id) values (${account_id}) on conflict (id) do nothing`
+    insert into account (id, may_go_negative) values (${account_id}, false)
+      on conflict (id) do nothing`
 }
 
 /** Locks the given accounts until the end of the transaction and says what each can spend, in sun.
