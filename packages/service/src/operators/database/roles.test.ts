@@ -183,13 +183,18 @@ test('a worker reads nothing that people prove themselves with, and begins nothi
   ]
   for (const read of reads) await assert.rejects(read, denied)
   const writes = [
-    sql`insert into account (id, may_go_negative) values ('customer:b', true)`,
+    sql`insert into service_user select * from service_user`,
     sql`insert into subscription select * from subscription`,
     sql`insert into api_key_nonce select * from api_key_nonce`,
     sql`delete from aml_watch`,
     sql`delete from user_link`,
   ]
   for (const write of writes) await assert.rejects(write, denied)
+  // It opens customers, and none that may spend what it has not.
+  await assert.rejects(sql`insert into account (id, may_go_negative) values ('customer:b', true)`, {
+    constraint: 'account_of_customer_never_negative',
+  })
+  await assert.rejects(sql`insert into account (id, posted_sun) values ('customer:b', 1)`, denied)
   // What is old it deletes all the same.
   await sql`delete from user_session where id < 'a'`
   await sql`delete from answered_challenge where ends_at < now()`
