@@ -47,6 +47,30 @@ const LISTS: readonly ListOfPage[] = [
     none: 'state=ended',
   },
   {
+    path: '/portal/developers/webhooks',
+    name: 'Webhooks',
+    file: 'webhooks.csv',
+    column: 'url',
+    some: 'state=on',
+    none: 'state=disabled',
+  },
+  {
+    path: '/portal/settings/users',
+    name: 'Users',
+    file: 'users.csv',
+    column: 'role',
+    some: 'role=owner&state=active',
+    none: 'role=finance',
+  },
+  {
+    path: '/portal/settings',
+    name: 'Sessions',
+    file: 'sessions.csv',
+    column: 'ip',
+    some: 'name=',
+    none: 'name=Nobody',
+  },
+  {
     path: '/portal/money',
     name: 'Deposits',
     file: 'deposits.csv',
@@ -88,6 +112,9 @@ const LISTS: readonly ListOfPage[] = [
   },
 ]
 
+/** An invoice is issued when a month is over: here there is none. */
+const NOTHING_FITS = [{ path: '/portal/money/invoices', query: 'month=2026-01' }] as const
+
 const someone = () => portal.sandbox.sandbox.funded_accounts[0]!.address
 
 /** Some TRX, as anybody may send them. */
@@ -103,7 +130,7 @@ async function deposit(): Promise<void> {
 
 /** Something for every list. */
 async function haveSomething(): Promise<void> {
-  const { orders, subscriptions, watches, keys } = portal.penstock
+  const { orders, subscriptions, watches, keys, webhooks } = portal.penstock
   const address = someone()
   const params = { address, amount: 65_000, duration: 1 }
   await orders.create({ service: 'energy', params, external_id: 'listed' })
@@ -111,6 +138,7 @@ async function haveSomething(): Promise<void> {
   await subscriptions.start({ subscription_id: plan!, params: { address }, external_id: 'listed' })
   await watches.add(address)
   await deposit()
+  await webhooks.create({ url: 'https://shop.example/penstock' })
   await keys.create({ name: '=shop', scopes: ['read'] })
   await assert.rejects(orders.create({ service: 'energy', params: { ...params, address: 'T' } }))
   await eventually('the refusal is written', async () => {
@@ -149,6 +177,10 @@ portal.test('each list is narrowed by its address, and is a file of the same row
       .first()
       .waitFor()
     assert.equal(await rows(name).count(), 0, `${path}?${none}`)
+  }
+  for (const { path, query } of NOTHING_FITS) {
+    await visit(`${path}?${query}`)
+    await portal.page.getByText(/match(es)? this filter/).waitFor()
   }
 })
 

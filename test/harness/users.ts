@@ -6,17 +6,22 @@ import { Authenticator, type Options } from './authenticator.ts'
 import { Visitor } from './visitor.ts'
 import type { World } from './world.ts'
 
-export type Person = { customer_id: string | null; role?: string; daily_cap_sun?: bigint | null }
+export type Person = {
+  customer_id: string | null
+  name?: string
+  role?: string
+  daily_cap_sun?: bigint | null
+}
 
 /** The token of a link for a new user of a customer, or of the house. */
 export async function linkFor(
   world: World,
-  { customer_id, role = 'owner', daily_cap_sun = null }: Person,
+  { customer_id, name = 'Anna', role = 'owner', daily_cap_sun = null }: Person,
   purpose: 'join' | 'sign_in' = 'sign_in',
 ): Promise<{ token: string; user_id: string }> {
   const { sql, app } = world
   return sql.begin(async (tx) => {
-    const wanted = { customer_id, name: 'Anna', role, daily_cap_sun, invited_by: 'test' }
+    const wanted = { customer_id, name, role, daily_cap_sun, invited_by: 'test' }
     const { id: user_id } = await inviteUser(tx, app.sign_in, wanted)
     const { token } = await makeLink(tx, app.sign_in, { user_id, purpose })
     return { token, user_id }

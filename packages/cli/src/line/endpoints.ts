@@ -600,6 +600,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     changes: false,
     fields: [
       {
+        name: 'month',
+        type: 'text',
+        help: "That of what was charged, like `2026-10` (UTC)",
+        needed: false,
+      },
+      {
         name: 'limit',
         type: 'whole',
         help: "1 to 100; 25 when left out",
@@ -1252,6 +1258,20 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     changes: false,
     fields: [
       {
+        name: 'role',
+        type: 'text',
+        words: ['owner', 'developer', 'finance', 'reader'],
+        help: "What the person may do",
+        needed: false,
+      },
+      {
+        name: 'state',
+        type: 'text',
+        words: ['invited', 'active', 'ended'],
+        help: "",
+        needed: false,
+      },
+      {
         name: 'limit',
         type: 'whole',
         help: "1 to 100; 25 when left out",
@@ -1379,6 +1399,12 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     summary: "Who is signed in for you, newest first",
     changes: false,
     fields: [
+      {
+        name: 'name',
+        type: 'text',
+        help: "A part of the user's name, in whatever case",
+        needed: false,
+      },
       {
         name: 'limit',
         type: 'whole',
@@ -1577,6 +1603,13 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
     summary: "Your webhooks, newest first",
     changes: false,
     fields: [
+      {
+        name: 'state',
+        type: 'text',
+        words: ['on', 'off', 'disabled'],
+        help: "",
+        needed: false,
+      },
       {
         name: 'limit',
         type: 'whole',

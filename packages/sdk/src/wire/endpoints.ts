@@ -936,6 +936,8 @@ export type Endpoints = {
   /** Your invoices and credit notes, newest first */
   '/v1/invoices/list': {
     body: {
+      /** That of what was charged, like `2026-10` (UTC) */
+      month?: string | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -1910,6 +1912,9 @@ export type Endpoints = {
   /** The people who sign in for you, newest first, removed ones too */
   '/v1/users/list': {
     body: {
+      /** What the person may do */
+      role?: 'owner' | 'developer' | 'finance' | 'reader' | undefined
+      state?: 'invited' | 'active' | 'ended' | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -2093,6 +2098,8 @@ export type Endpoints = {
   /** Who is signed in for you, newest first */
   '/v1/sessions/list': {
     body: {
+      /** A part of the user's name, in whatever case */
+      name?: string | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */
@@ -2273,6 +2280,7 @@ export type Endpoints = {
   /** Your webhooks, newest first */
   '/v1/webhooks/list': {
     body: {
+      state?: 'on' | 'off' | 'disabled' | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */

@@ -4,16 +4,17 @@ import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import { ask } from '../../shared/calls/ask.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { Empty, FaultNote } from '../../shared/parts/answer.tsx'
-import { List } from '../../shared/parts/list.tsx'
 import { Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/portal.ts'
 import { browserText } from '../../shared/users/browser.ts'
 import { say } from '../../shared/words/words.ts'
 
 type Session = Result<'/v1/sessions/list'>['items'][number]
 
-export function Sessions() {
+export function Sessions({ query }: { query: Readonly<Record<string, string>> }) {
   const version = useSignal(0)
   const submission = useSubmission()
   const { value: fault } = submission.fault
@@ -27,13 +28,17 @@ export function Sessions() {
     <section>
       <h2>{say('settings.sessions')}</h2>
       {fault && <FaultNote fault={fault} />}
-      <List<Session>
+      <FilteredList<Session>
         path="/v1/sessions/list"
+        address={path.settings}
+        query={query}
+        fields={[{ name: 'name', label: say('settings.name') }]}
+        file="sessions"
         caption={say('settings.sessions')}
         limit={10}
         version={version.value}
         keyOf={({ id }) => id}
-        empty={
+        none={
           <Empty>
             <p>{say('settings.no_session')}</p>
           </Empty>

@@ -2,6 +2,7 @@
 
 import { Credentials } from '../../shared/credentials/credentials.tsx'
 import { Profile } from '../../shared/credentials/profile.tsx'
+import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { say } from '../../shared/words/words.ts'
 import { LowBalance } from '../money/low_balance.tsx'
@@ -9,7 +10,7 @@ import { Appearance } from './appearance.tsx'
 import { BillingLines, EndingMinutes } from './customer_settings.tsx'
 import { Sessions } from './sessions.tsx'
 
-export default function Settings() {
+export default function Settings({ query }: PageProps) {
   return (
     <>
       <Title title={say('settings')} />
@@ -21,7 +22,7 @@ export default function Settings() {
         <BillingLines />
         <Appearance />
       </div>
-      <Sessions />
+      <Sessions query={query} />
     </>
   )
 }

@@ -1,16 +1,19 @@
 // The people who sign in for the customer: let in, given another role, given a new link, taken out.
 
 import { session } from '../../shared/calls/session.ts'
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
+import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
 import { useTask } from '../../shared/parts/dialog.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
+import { path } from '../../shared/paths/portal.ts'
 import { MadeDialog } from '../../shared/users/made.tsx'
-import { userState } from '../../shared/users/user.ts'
+import { CUSTOMER_ROLES, USER_STATES, userState } from '../../shared/users/user.ts'
 import { named, say } from '../../shared/words/words.ts'
 import { Receivers } from '../keys/receivers.tsx'
 import type { User } from './user.ts'
@@ -18,7 +21,20 @@ import { ChangeUser, InviteUser, NewLink, RemoveUser } from './user_dialogs.tsx'
 
 type Task = { what: 'invite' } | { what: 'change' | 'link' | 'remove' | 'made'; user: User }
 
-export default function Users() {
+const filterFields = (): FilterField[] => [
+  {
+    name: 'role',
+    label: say('settings.role'),
+    choices: CUSTOMER_ROLES.map((value) => ({ value, text: named('role', value) })),
+  },
+  {
+    name: 'state',
+    label: say('order.state'),
+    choices: USER_STATES.map((value) => ({ value, text: named('state', value) })),
+  },
+]
+
+export default function Users({ query }: PageProps) {
   const { task, version, begin, on } = useTask<Task>()
   return (
     <>
@@ -27,14 +43,18 @@ export default function Users() {
           {say('user.invite')}
         </button>
       </Title>
-      <List<User>
+      <FilteredList<User>
         path="/v1/users/list"
+        address={path.users}
+        query={query}
+        fields={filterFields()}
+        file="users"
         caption={say('users')}
         columns={columns(begin)}
         keyOf={({ id }) => id}
         isStale={({ type }) => type.startsWith('user.')}
         version={version}
-        empty={
+        none={
           <Empty>
             <p>{say('user.none')}</p>
           </Empty>

@@ -1,18 +1,30 @@
 // Where a customer wants to be told of events.
 
+import { FilteredList } from '../../shared/files/filtered_list.tsx'
+import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
 import { useTask } from '../../shared/parts/dialog.tsx'
-import { List } from '../../shared/parts/list.tsx'
+import type { FilterField } from '../../shared/parts/list.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { path } from '../../shared/paths/portal.ts'
-import { count, say } from '../../shared/words/words.ts'
+import { count, named, say } from '../../shared/words/words.ts'
 import type { Webhook } from '../notices/wire.ts'
 import { NewWebhook } from './new_webhook.tsx'
 import { Receivers } from './receivers.tsx'
 import { nameOf, typesText, WebhookState } from './webhook_facts.tsx'
 
-export default function Webhooks() {
+const STATES = ['on', 'off', 'disabled'] as const
+
+const filterFields = (): FilterField[] => [
+  {
+    name: 'state',
+    label: say('order.state'),
+    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+  },
+]
+
+export default function Webhooks({ query }: PageProps) {
   const { task, version, begin, on } = useTask<'new'>()
   return (
     <>
@@ -22,14 +34,18 @@ export default function Webhooks() {
         </button>
       </Title>
       <div class="stack">
-        <List<Webhook>
+        <FilteredList<Webhook>
           path="/v1/webhooks/list"
+          address={path.webhooks}
+          query={query}
+          fields={filterFields()}
+          file="webhooks"
           caption={say('webhooks')}
           columns={COLUMNS()}
           keyOf={({ id }) => id}
           isStale={({ type }) => type.startsWith('webhook.')}
           version={version}
-          empty={
+          none={
             <Empty>
               <p>{say('webhooks.none')}</p>
             </Empty>

@@ -14,6 +14,7 @@ export const path = {
   statement: `${BASE}/money/statement`,
   /** Of a month: `2026-10`. */
   statementOf: (month: string) => `${BASE}/money/statement?month=${encodeURIComponent(month)}`,
+  invoices: `${BASE}/money/invoices`,
   invoice: (number: number) => `${BASE}/money/invoices/${number}`,
   subscriptions: `${BASE}/subscriptions`,
   subscription: (id: string) => `${BASE}/subscriptions/${encodeURIComponent(id)}`,
@@ -22,6 +23,8 @@ export const path = {
   /** For paper, without scripts: a page of its own. */
   paperOfCheck: (id: string) => `${BASE}/reports/${encodeURIComponent(id)}`,
   paperOfInvoice: (number: string) => `${BASE}/invoices/${encodeURIComponent(number)}`,
+  settings: `${BASE}/settings`,
+  users: `${BASE}/settings/users`,
   record: `${BASE}/settings/record`,
   /** At `/portal/events` is the stream itself. */
   events: `${BASE}/developers/events`,

@@ -14,7 +14,8 @@ const EACH_ROLE: Readonly<Record<CustomerRole, true>> = {
 
 export const CUSTOMER_ROLES = Object.keys(EACH_ROLE) as CustomerRole[]
 
-export type UserState = 'invited' | 'active' | 'ended'
+export const USER_STATES = ['invited', 'active', 'ended'] as const
+export type UserState = (typeof USER_STATES)[number]
 
 export function userState(user: { joined_at: string | null; ended_at: string | null }): UserState {
   if (user.ended_at !== null) return 'ended'

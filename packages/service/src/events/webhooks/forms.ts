@@ -16,12 +16,15 @@ export const Id = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
 export const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
 export const NO_WEBHOOK = refuses(NotFound, 'You have no such webhook', 'webhook')
 
+/** Of those that a customer sees: what was removed is in no list. */
+export const WEBHOOK_STATES = ['on', 'off', 'disabled'] as const
+
 export const WebhookForm = Type.Object({
   id: Type.String(),
   url: Type.String(),
   description: nullable(Type.String()),
   types: nullable(Type.Array(Type.String())),
-  state: word(['on', 'off', 'disabled'], { description: '`disabled` with the reason' }),
+  state: word([...WEBHOOK_STATES], { description: '`disabled` with the reason' }),
   reason: nullable(Type.String()),
   at_once: Type.Integer({ description: 'Calls under way at the same time, at most' }),
   per_second: nullable(Type.Integer()),

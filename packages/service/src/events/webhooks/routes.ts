@@ -13,6 +13,7 @@ import {
   type Endpoint,
   endpoint,
   InvalidParams,
+  invalid,
   LimitReached,
   NotFound,
   refuses,
@@ -29,6 +30,7 @@ import {
   readFields,
   recordedWebhook,
   UrlField,
+  WEBHOOK_STATES,
   WebhookFields,
   WebhookForm,
 } from './forms.ts'
@@ -117,12 +119,14 @@ const webhooksList = ({ sql, clock }: Needs): Endpoint =>
     auth: 'signature',
     scope: 'webhooks',
     summary: 'Your webhooks, newest first',
-    body: Type.Object(listFields()),
+    body: Type.Object({
+      state: Type.Optional(Type.Enum([...WEBHOOK_STATES], invalid('state'))),
+      ...listFields(),
+    }),
     reply: listOf(WebhookForm),
-    faults: [...LIST_REFUSALS],
-    async handle({ body, customer }) {
-      const { limit, before } = body
-      const wanted = { customer_id: customer.customer_id, before, at: clock.now() }
+    faults: [refuses(InvalidParams, '`state` is none of the states', 'state'), ...LIST_REFUSALS],
+    async handle({ body: { state, limit, before }, customer: { customer_id } }) {
+      const wanted = { customer_id, state, before, at: clock.now() }
       const rows = await listWebhooks(sql, { ...wanted, limit: rowsFor(limit) })
       return page(rows, limit, { print: printWebhook, placeOf: ({ id }) => id })
     },

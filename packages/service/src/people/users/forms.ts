@@ -68,16 +68,21 @@ export function printUser(user: UserReport): Static<typeof UserForm> {
 }
 
 /** Users, newest first. `customer_id`: null for those of the house; undefined: whose ever. */
+export const USER_STATES = ['invited', 'active', 'ended'] as const
+type UserState = (typeof USER_STATES)[number]
+
 export function reportUsers(
   sql: Sql | Tx,
   wanted: {
     customer_id?: string | null | undefined
     ids?: readonly string[] | undefined
+    role?: string | undefined
+    state?: UserState | undefined
     before?: string | undefined
     limit: number
   },
 ): Promise<UserReport[]> {
-  const { customer_id, ids = null, before = null, limit } = wanted
+  const { customer_id, ids = null, role = null, state = null, before = null, limit } = wanted
   const anybody = customer_id === undefined
   return sql<UserReport>`
     select u.id, u.customer_id, u.name, u.role, u.sign_in_name, u.invited_at, u.invited_by,
@@ -88,6 +93,10 @@ export function reportUsers(
     from service_user as u left join api_key as k on k.id = u.id
     where (${anybody} or u.customer_id is not distinct from ${customer_id ?? null})
       and (${ids}::text[] is null or u.id = any(${ids}))
+      and (${role}::text is null or u.role = ${role})
+      and (${state}::text is null or ${state} = case
+        when u.ended_at is not null then 'ended'
+        when u.joined_at is null then 'invited' else 'active' end)
       and (${before}::text is null or u.id < ${before})
     order by u.id desc limit ${limit}`
 }

@@ -34,7 +34,7 @@ import { LimitFields, readReceivers } from '../keys/forms.ts'
 import { MadeForm, WITH_MADE_REFUSED, WithMadeField } from '../keys/made.ts'
 import { type Needs as EndingNeeds, endMade } from './eviction.ts'
 import { type Face, originOf } from './faces.ts'
-import { printUser, reportUsers, UserForm } from './forms.ts'
+import { printUser, reportUsers, USER_STATES, UserForm } from './forms.ts'
 import {
   changeByCustomer,
   inviteByCustomer,
@@ -140,12 +140,20 @@ const list = ({ sql }: Needs): Endpoint =>
     auth: 'signature',
     scope: 'manage',
     summary: 'The people who sign in for you, newest first, removed ones too',
-    body: Type.Object(listFields()),
+    body: Type.Object({
+      role: Type.Optional(RoleField),
+      state: Type.Optional(Type.Enum([...USER_STATES], invalid('state'))),
+      ...listFields(),
+    }),
     reply: listOf(UserForm),
-    faults: [...LIST_REFUSALS],
-    async handle({ body: { limit, before }, customer: { customer_id } }) {
-      const wanted = { customer_id, before: readIdPlace(before), limit: rowsFor(limit) }
-      const users = await reportUsers(sql, wanted)
+    faults: [
+      ROLE_REFUSED,
+      refuses(InvalidParams, '`state` is none of the states', 'state'),
+      ...LIST_REFUSALS,
+    ],
+    async handle({ body: { role, state, limit, before }, customer: { customer_id } }) {
+      const place = { before: readIdPlace(before), limit: rowsFor(limit) }
+      const users = await reportUsers(sql, { customer_id, role, state, ...place })
       return page(users, limit, { print: printUser, placeOf: ({ id }) => id })
     },
   })

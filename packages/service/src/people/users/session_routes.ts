@@ -10,6 +10,7 @@ import {
   type Endpoint,
   endpoint,
   InvalidParams,
+  invalid,
   NotFound,
   refuses,
 } from '../../platform/wire/endpoint.ts'
@@ -65,11 +66,24 @@ const list = (needs: Needs): Endpoint =>
     scope: 'manage',
     role_scope: 'own',
     summary: 'Who is signed in for you, newest first',
-    body: Type.Object(listFields()),
+    body: Type.Object({
+      name: Type.Optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 100,
+          description: "A part of the user's name, in whatever case",
+          ...invalid('name'),
+        }),
+      ),
+      ...listFields(),
+    }),
     reply: listOf(SessionForm),
-    faults: [...LIST_REFUSALS],
-    async handle({ body: { limit, before }, customer }) {
-      const seen = seenBy(customer, needs)
+    faults: [
+      refuses(InvalidParams, '`name` is not text of 1 to 100 characters', 'name'),
+      ...LIST_REFUSALS,
+    ],
+    async handle({ body: { name, limit, before }, customer }) {
+      const seen = { ...seenBy(customer, needs), name }
       const wanted = { ...seen, before: readIdPlace(before), limit: rowsFor(limit) }
       const rows = await listSessions(needs.sql, wanted)
       const print = (row: SessionRow) => printSession(row, customer)

@@ -270,10 +270,12 @@ export function listSessions(
     open_at?: Date | undefined
     /** Only those that were used since. */
     used_since?: Date | undefined
+    /** A part of the user's name, in whatever case. */
+    name?: string | undefined
     limit: number
   },
 ): Promise<SessionRow[]> {
-  const { customer_id, user_id = null, id = null, before = null, limit } = wanted
+  const { customer_id, user_id = null, id = null, name = null, before = null, limit } = wanted
   const { open_at = null, used_since = null } = wanted
   return sql<SessionRow>`
     select s.id, s.user_id, s.made_at, s.used_at, s.ends_at, s.ended_at, s.ip, s.browser, u.name,
@@ -282,6 +284,7 @@ export function listSessions(
     where u.customer_id is not distinct from ${customer_id}
       and (${user_id}::text is null or s.user_id = ${user_id})
       and (${id}::text is null or s.id = ${id})
+      and (${name}::text is null or strpos(lower(u.name), lower(${name})) > 0)
       and (${before}::text is null or s.id < ${before})
       and (${open_at}::timestamptz is null or (s.ended_at is null and s.ends_at > ${open_at}))
       and (${used_since}::timestamptz is null or s.used_at > ${used_since})

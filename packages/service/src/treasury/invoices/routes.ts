@@ -6,6 +6,7 @@ import {
   type Endpoint,
   endpoint,
   InvalidParams,
+  invalid,
   NotFound,
   refuses,
 } from '../../platform/wire/endpoint.ts'
@@ -22,6 +23,8 @@ import { findInvoice, listInvoices } from './invoices.ts'
 
 export type Needs = { sql: Sql }
 
+const MONTH = '^[0-9]{4}-(0[1-9]|1[0-2])$'
+
 export const routes = ({ sql }: Needs): Endpoint[] => [
   endpoint({
     path: '/v1/invoices/list',
@@ -31,12 +34,21 @@ export const routes = ({ sql }: Needs): Endpoint[] => [
     description:
       'An invoice is issued when a month (UTC) is over in which something was charged; a credit ' +
       'note when something that was invoiced came back later.',
-    body: Type.Object(listFields()),
+    body: Type.Object({
+      month: Type.Optional(
+        Type.String({
+          pattern: MONTH,
+          description: 'That of what was charged, like `2026-10` (UTC)',
+          ...invalid('month'),
+        }),
+      ),
+      ...listFields(),
+    }),
     reply: listOf(InvoiceForm),
-    faults: [...LIST_REFUSALS],
-    async handle({ body: { before, limit }, customer: { customer_id } }) {
-      const place = readPlace(before)
-      const rows = await listInvoices(sql, { customer_id, before: place, limit: rowsFor(limit) })
+    faults: [refuses(InvalidParams, '`month` is no month', 'month'), ...LIST_REFUSALS],
+    async handle({ body: { month, before, limit }, customer: { customer_id } }) {
+      const place = { before: readPlace(before), limit: rowsFor(limit) }
+      const rows = await listInvoices(sql, { customer_id, month, ...place })
       return page(rows, limit, { print: printInvoice, placeOf: ({ number }) => `${number}` })
     },
   }),
