@@ -75,10 +75,11 @@ portal.job('a new secret signs while the one before still does', 3, async (hands
     await new Penstock({ url: portal.sandbox.api_url, token, secret: one }).balance.get()
 })
 
-portal.job('a key is changed and revoked', 5, async (hands) => {
+portal.job('a key is changed and revoked', 6, async (hands) => {
   const name = `changed-${hands.name}`
   const { key } = await portal.penstock.keys.create({ name, scopes: ['read'] })
   await hands.press(link('Keys'))
+  await hands.press(portal.page.getByRole('button', { name: `More for ${name}`, exact: true }))
   await hands.press(portal.page.getByRole('button', { name: `Change ${name}`, exact: true }))
   await hands.type(field('Networks'), '192.0.2.0/24')
   await hands.press(inDialog('Save'))

@@ -59,6 +59,8 @@ portal.test('an id of a customer of any length leaves all columns in sight', asy
   }
 })
 
+const hasFocus = (one: Locator) => one.evaluate((element) => element.matches(':focus'))
+
 portal.test('what can be done to a key is in sight, whatever the key may do', async () => {
   const { keys } = portal.penstock
   const { key } = await keys.create({
@@ -74,10 +76,31 @@ portal.test('what can be done to a key is in sight, whatever the key may do', as
   const row = rows('Keys').filter({ hasText: key.name })
   await row.waitFor()
   assert.equal(await hasMore(table('Keys')), false)
-  for (const name of ['Rotate secret', 'Change', 'Revoke']) {
+  for (const name of ['Rotate secret', 'Revoke', 'More for']) {
     const { x, width } = (await button(`${name} ${key.name}`).boundingBox())!
     assert.ok(x + width <= 1280, `${name} ends at ${x + width}`)
   }
+  // The rest is a menu: over the page, whole, shut by Escape, which leaves the focus where it was.
+  const more = button(`More for ${key.name}`)
+  const change = button(`Change ${key.name}`)
+  assert.equal(await change.isVisible(), false)
+  await more.press('Enter')
+  await change.waitFor()
+  const menu = (await change.boundingBox())!
+  assert.ok(menu.x >= 0 && menu.x + menu.width <= 1280 && menu.y + menu.height <= 900)
+  await portal.page.keyboard.press('Tab')
+  assert.ok(await hasFocus(change))
+  await portal.page.keyboard.press('Escape')
+  await change.waitFor({ state: 'hidden' })
+  assert.ok(await hasFocus(more))
+  // Shut again by what is chosen in it, and when the dialog is closed one is back at it.
+  await more.press('Enter')
+  await change.press('Enter')
+  await portal.page.getByRole('dialog').waitFor()
+  assert.equal(await change.isVisible(), false)
+  await portal.page.keyboard.press('Escape')
+  await portal.page.getByRole('dialog').waitFor({ state: 'hidden' })
+  assert.ok(await hasFocus(more))
   const { height } = (await row.boundingBox())!
   assert.ok(height <= 180, `a row of ${height} px`)
   // Where the table is wider than its place, they stay.

@@ -12,7 +12,7 @@ const row = (name: string) => rows('Users').filter({ hasText: name })
 /** The link that the dialog shows once. */
 const shownLink = () => portal.dialog().locator('code').first().innerText()
 
-portal.job('somebody is let in, gets another role, and is taken out', 8, async (hands) => {
+portal.job('somebody is let in, gets another role, and is taken out', 9, async (hands) => {
   const name = `Bert ${hands.name}`
   await hands.press(link('Users'))
   await hands.press(button('Invite somebody'))
@@ -25,9 +25,10 @@ portal.job('somebody is let in, gets another role, and is taken out', 8, async (
     .getByText(/invited/)
     .waitFor()
   await hands.press(button(`Change ${name}`))
-  await field('Role').selectOption('finance')
+  await portal.page.getByRole('dialog').getByLabel('Role').selectOption('finance')
   await hands.press(inDialog('Save'))
   await row(name).getByText('finance').waitFor()
+  await hands.press(button(`More for ${name}`))
   await hands.press(button(`Remove ${name}`))
   await hands.press(inDialog('Remove'))
   await row(name).getByText('ended').waitFor()
@@ -59,6 +60,7 @@ portal.test('a new link makes the one before worthless', async () => {
   await inDialog('Create link').click()
   const first = await shownLink()
   await inDialog('Close').click()
+  await button('More for Clara').click()
   await button('New link Clara').click()
   await inDialog('New link').click()
   await portal.page.getByRole('heading', { name: 'Link for Clara' }).waitFor()

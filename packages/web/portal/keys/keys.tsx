@@ -9,7 +9,7 @@ import { useTask } from '../../shared/parts/dialog.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
-import type { Column } from '../../shared/parts/table.tsx'
+import { type Column, RowActions } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { MadeDialog } from '../../shared/users/made.tsx'
@@ -86,11 +86,12 @@ function keyState({ revoked_at, ends_at }: Key): (typeof STATES)[number] {
   return ends_at !== null && new Date(ends_at).getTime() <= Date.now() ? 'ended' : 'active'
 }
 
+/** First what one does at once when a secret has leaked. */
 const TASKS = [
-  ['rotate', 'key.rotate'],
-  ['change', 'key.change'],
-  ['revoke', 'key.revoke'],
-  ['made', 'made.show'],
+  ['rotate', 'key.rotate', true],
+  ['revoke', 'key.revoke', true],
+  ['change', 'key.change', false],
+  ['made', 'made.show', false],
 ] as const
 
 type TaskName = (typeof TASKS)[number][0]
@@ -124,16 +125,16 @@ const columns = (begin: (what: TaskName, key: Key) => void): Column<Key>[] => [
     title: say('do'),
     is_actions: true,
     cell: (key) => (
-      <span class="actions">
-        {TASKS.filter(([what]) => what === 'made' || keyState(key) !== 'revoked').map(
-          ([what, word]) => (
-            <button key={what} type="button" class="small" onClick={() => begin(what, key)}>
-              {say(word)}
-              <span class="for-ears"> {nameText(key.name)}</span>
-            </button>
-          ),
+      <RowActions
+        of={nameText(key.name)}
+        actions={TASKS.filter(([what]) => what === 'made' || keyState(key) !== 'revoked').map(
+          ([what, word, is_first]) => ({
+            text: say(word),
+            run: () => begin(what, key),
+            is_first,
+          }),
         )}
-      </span>
+      />
     ),
   },
 ]

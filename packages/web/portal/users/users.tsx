@@ -9,7 +9,7 @@ import { useTask } from '../../shared/parts/dialog.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
-import type { Column } from '../../shared/parts/table.tsx'
+import { type Column, RowActions } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { MadeDialog } from '../../shared/users/made.tsx'
@@ -78,10 +78,10 @@ function TaskDialog({ task, ...done }: TaskDialogProps) {
 }
 
 const TASKS = [
-  ['change', 'user.change'],
-  ['link', 'user.new_link'],
-  ['remove', 'user.remove'],
-  ['made', 'made.show'],
+  ['change', 'user.change', true],
+  ['link', 'user.new_link', false],
+  ['remove', 'user.remove', false],
+  ['made', 'made.show', false],
 ] as const
 
 const columns = (begin: (task: Task) => void): Column<User>[] => [
@@ -111,23 +111,19 @@ const columns = (begin: (task: Task) => void): Column<User>[] => [
   { title: say('user.invited'), cell: ({ invited_at }) => <Time at={invited_at} /> },
   {
     title: say('do'),
+    is_actions: true,
     cell: (user) =>
       user.id !== session.value?.user.id && (
-        <span class="actions">
-          {TASKS.filter(([what]) => what === 'made' || user.ended_at === null).map(
-            ([what, word]) => (
-              <button
-                key={what}
-                type="button"
-                class="small"
-                aria-label={`${say(word)} ${user.name}`}
-                onClick={() => begin({ what, user })}
-              >
-                {say(word)}
-              </button>
-            ),
+        <RowActions
+          of={user.name}
+          actions={TASKS.filter(([what]) => what === 'made' || user.ended_at === null).map(
+            ([what, word, is_first]) => ({
+              text: say(word),
+              run: () => begin({ what, user }),
+              is_first,
+            }),
           )}
-        </span>
+        />
       ),
   },
 ]

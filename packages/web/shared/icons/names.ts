@@ -15,6 +15,7 @@ export const ICONS = [
   'coins',
   'copy',
   'download',
+  'ellipsis',
   'external-link',
   'file-stack',
   'filter',

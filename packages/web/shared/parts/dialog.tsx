@@ -76,8 +76,13 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const { current } = dialog
+    const { activeElement: opener } = document
     current?.showModal()
-    return () => current?.close()
+    return () => {
+      current?.close()
+      // The browser does it for a dialog that stays in the page: this one is taken out.
+      if (opener instanceof HTMLElement) opener.focus()
+    }
   }, [])
   return (
     <dialog ref={dialog} aria-labelledby={id} onCancel={onClose}>

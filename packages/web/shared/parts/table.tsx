@@ -1,8 +1,11 @@
 // A table; on a phone each row becomes lines of label and value.
 
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, TargetedToggleEvent } from 'preact'
+import { useId, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
+import { Icon } from '../icons/icon.tsx'
 import { nameText } from '../words/name.ts'
+import { say } from '../words/words.ts'
 
 export type Column<Row> = {
   /** Already in words. */
@@ -90,6 +93,77 @@ const isOnRow = ({ target }: MouseEvent): boolean =>
 /** Text may be a name that somebody else has chosen. */
 const shown = (content: ComponentChildren): ComponentChildren =>
   typeof content === 'string' ? nameText(content) : content
+
+export type RowAction = {
+  /** Of the button. */
+  text: string
+  run: () => void
+  /** Stands in the row; the others are in a menu behind three dots. */
+  is_first?: boolean
+}
+
+/** What can be done to a row. `of`: what the row is about, for those who hear the page. */
+export function RowActions({ of, actions }: { of: string; actions: readonly RowAction[] }) {
+  const menu = useId()
+  const rest = actions.filter(({ is_first }) => !is_first)
+  return (
+    <span class="actions">
+      {actions
+        .filter(({ is_first }) => is_first)
+        .map((action) => (
+          <ActionButton key={action.text} of={of} {...action} />
+        ))}
+      {rest.length > 0 && (
+        <More id={menu} of={of}>
+          {rest.map((action) => (
+            <ActionButton key={action.text} of={of} menu={menu} {...action} />
+          ))}
+        </More>
+      )}
+    </span>
+  )
+}
+
+/** `menu`: the one that it stands in, which closes first, so that the focus is back at the row
+ *  before a dialog takes it. */
+function ActionButton({ of, menu, text, run }: RowAction & { of: string; menu?: string }) {
+  const press = () => {
+    if (menu) document.getElementById(menu)?.hidePopover()
+    run()
+  }
+  return (
+    <button type="button" class="small" onClick={press}>
+      {text}
+      <span class="for-ears"> {of}</span>
+    </button>
+  )
+}
+
+type MoreProps = { id: string; of: string; children: ComponentChildren }
+
+/** The browser's own popover: over everything, and gone by Escape or a press beside it. */
+function More({ id, of, children }: MoreProps) {
+  const button = useRef<HTMLButtonElement>(null)
+  const place = ({ currentTarget, newState }: TargetedToggleEvent<HTMLDivElement>) => {
+    if (newState !== 'open') return
+    const { bottom, top, right } = button.current!.getBoundingClientRect()
+    const { offsetHeight, style } = currentTarget
+    const is_room_below = bottom + offsetHeight <= innerHeight
+    style.insetBlockStart = `${is_room_below ? bottom : Math.max(0, top - offsetHeight)}px`
+    style.insetInlineEnd = `${document.documentElement.clientWidth - right}px`
+  }
+  return (
+    <>
+      <button type="button" class="small" ref={button} popovertarget={id}>
+        <Icon name="ellipsis" />
+        <span class="for-ears">{say('more.of', { name: of })}</span>
+      </button>
+      <div id={id} popover="auto" class="row-menu" onToggle={place}>
+        {children}
+      </div>
+    </>
+  )
+}
 
 /** Pairs of a name and a value. */
 export function Facts({ facts }: { facts: readonly [name: string, value: ComponentChildren][] }) {
