@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { barriers } from 'penstock-test/harness/browser.ts'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { shiftsOf } from 'penstock-test/harness/layout_shifts.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
@@ -79,7 +80,7 @@ portal.job(
     await hands.press(button('Buy'))
     await portal.page.getByText('2.93 TRX').first().waitFor()
     await hands.press(button('Confirm'))
-    await heading(/^Order\b/).waitFor()
+    await heading(/ energy → T/).waitFor()
     await portal.page.getByText(/Delivered in/).waitFor()
     answered()
     const { items: after } = await portal.penstock.call('/v1/transactions/list', { limit: 1 })
@@ -94,7 +95,41 @@ portal.test('the price is there: Enter buys', async () => {
   await portal.page.getByText('2.93 TRX').first().waitFor()
   // The focus is on Confirm.
   await portal.page.keyboard.press('Enter')
-  await heading(/^Order\b/).waitFor()
+  await heading(/ energy → T/).waitFor()
+})
+
+portal.test('the price comes while one types, and leaves the focus where it is', async () => {
+  const { page } = portal
+  await visit('/portal/buy')
+  // One that was bought for, or that paid in, is a press away.
+  await page
+    .getByRole('button', { name: /^Buy for T/ })
+    .and(page.getByTitle(someone()))
+    .click()
+  assert.equal(await field('Address').inputValue(), someone())
+  await field('Energy').fill('131000')
+  await button('Confirm').waitFor()
+  await page.getByText(/^You save \d+ % against burning TRX/).waitFor()
+  const focused = await page.evaluate<string>('document.activeElement.id')
+  assert.equal(focused, await field('Energy').getAttribute('id'))
+  // What is changed has no price until there is a new one, and one that is looked at stays.
+  const shown = page.getByRole('region', { name: 'Price' })
+  const before = await shown.innerText()
+  await button('Buy').click()
+  await eventually('Confirm has the focus', async () =>
+    button('Confirm').evaluate((one) => one.matches(':focus')),
+  )
+  assert.equal((await shown.innerText()).split('\n')[1], before.split('\n')[1])
+  await field('Energy').fill('13')
+  await button('Confirm').waitFor({ state: 'detached' })
+  const quotes: string[] = []
+  page.on('request', (request) => {
+    if (request.url().endsWith('/v1/quote/new')) quotes.push(request.postData()!)
+  })
+  await field('Energy').pressSequentially('1000', { delay: 30 })
+  await button('Confirm').waitFor()
+  // Not one for each key.
+  assert.equal(quotes.length, 1)
 })
 
 portal.test('a lost answer is said to be unknown, and never buys twice', async () => {
@@ -110,7 +145,7 @@ portal.test('a lost answer is said to be unknown, and never buys twice', async (
   await portal.page.getByText(/it is not known whether it was bought/).waitFor()
   await portal.page.unroute('**/v1/quote/accept')
   await button('Confirm').click()
-  await heading(/^Order\b/).waitFor()
+  await heading(/ energy → T/).waitFor()
   assert.equal(await portal.page.evaluate<number>(countOrders), before + 1)
 })
 
@@ -130,7 +165,8 @@ for (const by of ['id', 'external id', 'transaction'] as const)
     await hands.paste({ id, 'external id': external_id, transaction: hash! }[by])
     // What was pasted is sent off as a form is, by Enter: that counts none.
     await portal.page.keyboard.press('Enter')
-    await heading(`Order ${id}`).waitFor()
+    await heading(/ → T/).waitFor()
+    await portal.page.locator('main').getByTitle(id).waitFor()
   })
 
 portal.test('all orders for an address are found by it', async () => {

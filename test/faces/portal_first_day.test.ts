@@ -82,7 +82,7 @@ portal.test('a purchase on a slow line shows that it is under way', async () => 
   await portal.page.getByRole('progressbar').waitFor()
   await portal.page.getByText('Buying. This can take a few seconds.').waitFor()
   answer()
-  await heading(/^Order\b/).waitFor()
+  await heading(/ energy → T/).waitFor()
   await portal.page.unroute('**/v1/quote/accept')
 })
 

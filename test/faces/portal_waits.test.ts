@@ -71,6 +71,7 @@ portal.test('what was typed is there again after signing in again', async () => 
   // Whether the password is right is another test's.
   await context.addCookies(cookies)
   await page.route('**/portal/session/password', (route) => route.fulfill({ json: { code: 0 } }))
+  await page.getByText('Use a password instead').click()
   await field('Sign-in name').first().fill('somebody')
   await button('Sign in with a password').click()
   await heading('Buy').waitFor()
@@ -90,7 +91,7 @@ portal.test('who goes back is where they were in the list', async () => {
   const place = await page.evaluate<number>('scrollY')
   assert.ok(place > 200)
   await row.getByRole('link').first().click()
-  await heading(/^Order\b/).waitFor()
+  await heading(/ energy → T/).waitFor()
   assert.equal(await page.evaluate('scrollY'), 0)
   // The answer comes late: until then the page is short.
   await page.route('**/v1/transactions/list', async (route) => {

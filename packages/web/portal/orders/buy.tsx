@@ -2,8 +2,9 @@
 // The id under which it is bought is made before the first try, so that trying again never buys
 // twice.
 
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
+import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../../shared/calls/ask.ts'
 import { newExternalId } from '../../shared/calls/ids.ts'
@@ -15,7 +16,7 @@ import { CodeSamples } from '../../shared/parts/code.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../../shared/parts/field.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { count, named, say } from '../../shared/words/words.ts'
-import { AddressNow } from './buy_address.tsx'
+import { AddressNow, KnownAddresses } from './buy_address.tsx'
 import { type Quote, QuotePanel } from './buy_quote.tsx'
 
 /** What is in the form. */
@@ -29,7 +30,12 @@ type Wish = {
 }
 
 const SERVICES = ['energy', 'transfer', 'bandwidth', 'resource_bundle', 'activate_address']
-const PRESETS = [32_000, 65_000, 131_000]
+/** How much energy one mostly needs, and for what. */
+const PRESETS = [
+  { amount: 32_000, use: 'buy.use_small' },
+  { amount: 65_000, use: 'buy.use_usdt' },
+  { amount: 131_000, use: 'buy.use_usdt_new' },
+] as const
 const DEFAULT_ENERGY = '65000'
 const DEFAULT_BANDWIDTH = '1000'
 
@@ -83,20 +89,15 @@ export default function Buy({ query }: PageProps) {
     to: '',
   })
   const wrong = useSignal<Partial<Record<keyof Wish, string>>>({})
-  const offer = useSignal<{ quote: Quote; external_id: string } | undefined>(undefined)
-  const submission = useSubmission()
+  const { offer, asked, typed, price, forget } = usePrice(wish)
   const set = (change: Partial<Wish>) => {
     wish.value = { ...wish.value, ...change }
     wrong.value = {}
-    offer.value = undefined
+    forget()
   }
-  const price = () => {
+  const submit = () => {
     wrong.value = wrongs(wish.value)
-    if (Object.keys(wrong.value).length > 0) return
-    void submission.run(async () => {
-      const quote = await ask('/v1/quote/new', quoteOf(wish.value))
-      offer.value = { quote, external_id: newExternalId() }
-    })
+    if (Object.keys(wrong.value).length === 0) price(true)
   }
   return (
     <>
@@ -104,31 +105,86 @@ export default function Buy({ query }: PageProps) {
       <div class="panels">
         <section class="panel">
           <Form
-            onSubmit={price}
-            wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
+            onSubmit={submit}
+            wrong={asked.fault.value && <FaultNote fault={asked.fault.value} />}
           >
             <WishFields wish={wish.value} wrong={wrong.value} set={set} />
-            <Submit is_busy={submission.is_busy.value}>{say('buy')}</Submit>
+            <Submit is_busy={asked.is_busy.value}>{say('buy')}</Submit>
           </Form>
           <Code wish={wish.value} />
         </section>
         {offer.value === undefined ? (
           <section class="panel">
             <h2>{say('quote')}</h2>
-            <p class="quiet">{say('quote.before')}</p>
+            {typed.fault.value ? (
+              <FaultNote fault={typed.fault.value} />
+            ) : (
+              <p class="quiet">{say('quote.before')}</p>
+            )}
           </section>
         ) : (
           <QuotePanel
             key={offer.value.quote.id}
             {...offer.value}
             onBought={(id) => route(path.order(id))}
-            again={price}
+            again={() => price(true)}
           />
         )}
       </div>
     </>
   )
 }
+
+type Offer = {
+  quote: Quote
+  /** Under which it is bought, however often it is tried. */
+  external_id: string
+  /** It was asked for, so that the next key is for it; not while somebody types. */
+  is_asked: boolean
+}
+
+/** So long after the last key, in milliseconds. */
+const TYPED_MS = 600
+
+/** The price of what is in the form: some time after it was typed, and when it is asked for. Only
+ *  the answer to the newest question counts: a price that one looks at is never exchanged. */
+function usePrice(wish: Signal<Wish>) {
+  const offer = useSignal<Offer | undefined>(undefined)
+  const asked = useSubmission()
+  const typed = useSubmission()
+  const newest = useRef(0)
+  const price = (is_asked: boolean) => {
+    if (is_asked && offer.value && isOpen(offer.value.quote)) {
+      offer.value = { ...offer.value, is_asked }
+      return
+    }
+    const mine = ++newest.current
+    typed.fault.value = undefined
+    void (is_asked ? asked : typed).run(async () => {
+      const quote = await ask('/v1/quote/new', quoteOf(wish.value)).catch((refused: unknown) => {
+        if (mine === newest.current) throw refused
+      })
+      if (quote && mine === newest.current)
+        offer.value = { quote, external_id: newExternalId(), is_asked }
+    })
+  }
+  const forget = () => {
+    newest.current++
+    offer.value = undefined
+    typed.fault.value = undefined
+  }
+  useEffect(() => {
+    if (Object.keys(wrongs(wish.value)).length > 0) return
+    const seen = newest.current
+    const timer = setTimeout(() => {
+      if (seen === newest.current) price(false)
+    }, TYPED_MS)
+    return () => clearTimeout(timer)
+  }, [wish.value])
+  return { offer, asked, typed, price, forget }
+}
+
+const isOpen = ({ expires_at }: Quote): boolean => new Date(expires_at).getTime() > Date.now()
 
 type WishFieldsProps = {
   wish: Wish
@@ -155,6 +211,7 @@ function WishFields({ wish, wrong, set }: WishFieldsProps) {
         value={address}
         onText={(value) => set({ address: value.trim() })}
       />
+      {address === '' && <KnownAddresses onAddress={(value) => set({ address: value })} />}
       {ADDRESS.test(address) && <AddressNow address={address} />}
       {service === 'transfer' && (
         <TextField
@@ -174,15 +231,15 @@ function WishFields({ wish, wrong, set }: WishFieldsProps) {
             onText={(value) => set({ energy: digitsOf(value) })}
           />
           <p class="actions">
-            {PRESETS.map((amount) => (
+            {PRESETS.map(({ amount, use }) => (
               <button
                 key={amount}
                 type="button"
-                class="small"
+                class="small preset"
                 aria-pressed={energy === String(amount)}
                 onClick={() => set({ energy: String(amount) })}
               >
-                {count(amount)}
+                {count(amount)} <span class="quiet">{say(use)}</span>
               </button>
             ))}
           </p>

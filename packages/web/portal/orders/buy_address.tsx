@@ -1,9 +1,57 @@
-// What an address has now, while it is typed: whether it is active, its energy and bandwidth.
+// The address of a purchase: those that one has bought for or paid from, a button that pastes, and
+// what the address has now, while it is typed: whether it is active, its energy and bandwidth.
 
 import { useQuestion } from '../../shared/calls/question.ts'
+import { may } from '../../shared/calls/session.ts'
+import { shortText } from '../../shared/parts/address.tsx'
 import { faultText } from '../../shared/parts/answer.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { count, say } from '../../shared/words/words.ts'
+
+const KNOWN_MAX = 3
+
+export function KnownAddresses({ onAddress }: { onAddress: (address: string) => void }) {
+  const orders = useQuestion('/v1/transactions/list', { limit: 25 }, { off: !may('read') })
+  const deposits = useQuestion('/v1/deposits/list', { limit: 10 }, { off: !may('money') })
+  const known = [
+    ...(orders.answer.value?.items ?? []).map(({ params }) => params.address),
+    ...(deposits.answer.value?.items ?? []).map(({ from_address }) => from_address),
+  ]
+  const addresses = [...new Set(known)].slice(0, KNOWN_MAX)
+  return (
+    <p class="actions">
+      <Paste onText={onAddress} />
+      {addresses.map((address) => (
+        <button
+          key={address}
+          type="button"
+          class="small"
+          title={address}
+          aria-label={say('buy.known', { address: shortText(address) })}
+          onClick={() => onAddress(address)}
+        >
+          <code>{shortText(address)}</code>
+        </button>
+      ))}
+    </p>
+  )
+}
+
+/** Nothing where the browser does not let pages read what was copied. */
+function Paste({ onText }: { onText: (text: string) => void }) {
+  // Not in pages that came over http, whatever the types say.
+  const clipboard = navigator.clipboard as Clipboard | undefined
+  if (!clipboard?.readText) return null
+  const paste = async () => {
+    const text = await clipboard.readText().catch(() => '')
+    if (text.trim() !== '') onText(text.trim())
+  }
+  return (
+    <button type="button" class="small" onClick={() => void paste()}>
+      {say('paste')}
+    </button>
+  )
+}
 
 export function AddressNow({ address }: { address: string }) {
   const { answer, fault } = useQuestion('/v1/address-info', { address })

@@ -20,12 +20,15 @@ export type QuotePanelProps = {
   quote: Quote
   /** Under which it is bought, however often it is tried. */
   external_id: string
+  /** The next key is for Confirm. */
+  is_asked: boolean
   onBought: (order_id: string) => void
   /** Asks for a new price. */
   again: () => void
 }
 
-export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelProps) {
+export function QuotePanel(props: QuotePanelProps) {
+  const { quote, external_id, is_asked, onBought, again } = props
   const balance = useQuestion(
     '/v1/balance',
     {},
@@ -51,6 +54,7 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
       <p class="headline">
         <Money trx={quote.amount} />
       </p>
+      <Saving quote={quote} />
       <Facts facts={factsOf(quote, has)} />
       <Room quote={quote} />
       {lacks > 0 && !is_unknown.value && <Lacking trx={lacks} />}
@@ -69,7 +73,7 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
             type="button"
             class="main"
             disabled={is_busy || (lacks > 0 && !is_unknown.value)}
-            ref={focusOnce}
+            ref={is_asked ? focusOnce : null}
             onClick={confirm}
           >
             {say('confirm')}
@@ -82,6 +86,13 @@ export function QuotePanel({ quote, external_id, onBought, again }: QuotePanelPr
       </p>
     </section>
   )
+}
+
+/** How much less it is than burning TRX, in whole percent. */
+function Saving({ quote: { amount, burning_costs } }: { quote: Quote }) {
+  if (burning_costs === null || lessBy(burning_costs, amount) <= 0) return null
+  const n = Math.floor((lessBy(burning_costs, amount) * 100) / burning_costs)
+  return n > 0 && <p class="quiet">{say('quote.saves', { n })}</p>
 }
 
 /** What is missing of the price, and where to pay it in. */

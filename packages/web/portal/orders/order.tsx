@@ -5,7 +5,7 @@ import { useQuestion } from '../../shared/calls/question.ts'
 import { may } from '../../shared/calls/session.ts'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
-import { Address, Hash, LongText } from '../../shared/parts/address.tsx'
+import { Address, Hash, LongText, shortText } from '../../shared/parts/address.tsx'
 import { Answer } from '../../shared/parts/answer.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
@@ -29,10 +29,33 @@ export default function Order({ params }: PageProps) {
   )
   return (
     <>
-      <Title title={say('order.title', { id })} section={say('orders')} />
+      {question.answer.value === undefined && (
+        <Title title={say('order.title', { id })} section={say('orders')} />
+      )}
       <Answer question={question} lines={12}>
-        {(timeline) => <WholeOrder {...timeline} />}
+        {(timeline) => (
+          <>
+            <OrderHead {...timeline} />
+            <WholeOrder {...timeline} />
+          </>
+        )}
       </Answer>
+    </>
+  )
+}
+
+/** What it is, in one line; its id is for those who copy it. */
+function OrderHead({ transaction }: OrderTimeline) {
+  const { id, service, status, params } = transaction
+  const bought = amountsText(params.amounts) || named('service', service)
+  return (
+    <>
+      <Title title={`${bought} → ${shortText(params.address)}`} section={say('orders')}>
+        <State state={status} pill />
+      </Title>
+      <p class="quiet">
+        {say('order.id')} <LongText text={id} what={say('order.id')} whole />
+      </p>
     </>
   )
 }
@@ -46,9 +69,7 @@ function WholeOrder(timeline: OrderTimeline) {
   if (amounts?.bandwidth) again.set('bandwidth', String(amounts.bandwidth))
   return (
     <div class="stack">
-      <p class="outcome">
-        <State state={status} pill /> {sentenceOf(timeline)}
-      </p>
+      <p class="outcome">{sentenceOf(timeline)}</p>
       <div class="panels">
         <section class="panel">
           <h2>{say('order.timeline')}</h2>
@@ -58,12 +79,10 @@ function WholeOrder(timeline: OrderTimeline) {
           <h2>{say('order.what')}</h2>
           <Facts
             facts={[
-              [say('order.bought'), amountsText(amounts) || named('service', service)],
               [say('order.address'), <Address key="address" address={address} />],
               [say('order.price'), <Money key="price" trx={amount} />],
               [say('order.created'), <Time key="created" at={created_at} relative />],
               [say('order.external_id'), external_id ?? say('none')],
-              [say('order.id'), <LongText key="id" text={id} what={say('order.id')} />],
             ]}
           />
           {may('buy') && (

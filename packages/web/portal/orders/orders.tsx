@@ -19,9 +19,9 @@ function filterFields(): FilterField[] {
     names.map((value) => ({ value, text: named(family, value) }))
   return [
     { name: 'status', label: say('order.state'), choices: choices('state', STATUSES) },
-    { name: 'service', label: say('order.service'), choices: choices('service', SERVICES) },
     { name: 'address', label: say('order.address') },
     { name: 'external_id_prefix', label: say('filter.external_id') },
+    { name: 'service', label: say('order.service'), choices: choices('service', SERVICES) },
     { name: 'since', label: say('filter.since'), type: 'date' },
     { name: 'until', label: say('filter.until'), type: 'date' },
   ]

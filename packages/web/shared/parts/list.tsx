@@ -195,10 +195,15 @@ export function FilterForm({ filter, children, ...props }: FilterFormProps) {
   )
 }
 
+/** Shown at once; further ones when they are asked for, or when one of them is set. */
+const FIELDS_AT_ONCE = 3
+
 function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'children'>) {
   const { route, url } = useLocation()
   const typed = useSignal(filter)
   const is_open = useSignal(false)
+  const shows_all = useSignal(fields.slice(FIELDS_AT_ONCE).some(({ name }) => name in filter))
+  const shown = shows_all.value ? fields : fields.slice(0, FIELDS_AT_ONCE)
   const { length } = Object.keys(filter)
   const names = fields.map(({ name }) => name)
   const apply = (values: Readonly<Record<string, string>>) =>
@@ -223,7 +228,7 @@ function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'child
           apply(typed.value)
         }}
       >
-        {fields.map((field) => (
+        {shown.map((field) => (
           <OneFilter
             key={field.name}
             {...field}
@@ -234,6 +239,17 @@ function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'child
             }}
           />
         ))}
+        {shown.length < fields.length && (
+          <button
+            type="button"
+            class="bare small"
+            onClick={() => {
+              shows_all.value = true
+            }}
+          >
+            {say('filter.more')}
+          </button>
+        )}
         <button type="submit" class="small">
           {say('filter.apply')}
         </button>

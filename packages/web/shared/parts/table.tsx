@@ -153,7 +153,7 @@ function More({ id, of, children }: MoreProps) {
     style.insetInlineEnd = `${document.documentElement.clientWidth - right}px`
   }
   return (
-    <>
+    <span class="row-more">
       <button type="button" class="small" ref={button} popovertarget={id}>
         <Icon name="ellipsis" />
         <span class="for-ears">{say('more.of', { name: of })}</span>
@@ -161,7 +161,7 @@ function More({ id, of, children }: MoreProps) {
       <div id={id} popover="auto" class="row-menu" onToggle={place}>
         {children}
       </div>
-    </>
+    </span>
   )
 }
 

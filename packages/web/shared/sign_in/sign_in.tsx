@@ -41,7 +41,14 @@ export function SignIn() {
             </button>
           </p>
         )}
-        <PasswordForm submission={submission} />
+        {said?.passkeys_possible ? (
+          <details open={localStorage.getItem(BY_PASSWORD) === 'yes'}>
+            <summary>{say('join.password_instead')}</summary>
+            <PasswordForm submission={submission} />
+          </details>
+        ) : (
+          <PasswordForm submission={submission} />
+        )}
         <RecoveryForm />
         {said?.sign_up_possible && (
           <p>
@@ -52,6 +59,9 @@ export function SignIn() {
     </>
   )
 }
+
+/** That somebody has signed in here with a password: the form stands open from then on. */
+const BY_PASSWORD = 'penstock-by-password'
 
 const NOT_HEARD = new Fault({ code: -1, key: 'offline', error: '' })
 
@@ -64,6 +74,7 @@ function PasswordForm({ submission }: { submission: Submission }) {
         sign_in_name: name.value.trim(),
         ...typedProof(proof),
       })
+      localStorage.setItem(BY_PASSWORD, 'yes')
       await begin()
     })
   return (
