@@ -24,12 +24,12 @@ export const pathOfPicture = (name: PictureName) => `docs/pictures/${name}.webp`
 export const SUMS = 'docs/pictures/sums.json'
 
 const PAGE_FOLDERS =
-  /^packages\/(?:web\/(?:portal|console|charts)(?!_calls)|service\/src\/status\/)/
+  /^packages\/(?:web\/(?:portal|console|shared\/(?:charts|reports))|service\/src\/health\/status)\//
 const IMPORT = /^(?:import|export) (?!type\b)[^'"]*?from '(\.[^']+)'/gm
 
-/** The SHA-256 of the files that draw a page and nothing else: what it imports from folders of
- *  pages and charts, names included. */
-export async function sumOf(name: PictureName): Promise<string> {
+/** The files that draw a page and nothing else, by their paths: it, and what it imports from folders
+ *  of pages and charts. */
+export async function drawnBy(name: PictureName): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>()
   const read = async (path: string): Promise<void> => {
     if (texts.has(path) || !PAGE_FOLDERS.test(path)) return
@@ -38,5 +38,9 @@ export async function sumOf(name: PictureName): Promise<string> {
     for (const [, relative] of text.matchAll(IMPORT)) await read(join(dirname(path), relative!))
   }
   await read(PICTURES[name])
-  return hash('sha256', JSON.stringify([...texts].sort()))
+  return texts
 }
+
+/** The SHA-256 of those files, names included. */
+export const sumOf = async (name: PictureName): Promise<string> =>
+  hash('sha256', JSON.stringify([...(await drawnBy(name))].sort()))

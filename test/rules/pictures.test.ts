@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import {
   BYTES_MAX,
+  drawnBy,
   PICTURES,
   type PictureName,
   pathOfPicture,
@@ -22,6 +23,15 @@ test('no picture is older than its page', async () => {
   const old: string[] = []
   for (const name of names) if (noted[name] !== (await sumOf(name))) old.push(pathOfPicture(name))
   assert.deepEqual(old, [], 'run npm run screenshots, and look at what it has made')
+})
+
+test('the sum of a picture has its page, and the charts on it', async () => {
+  for (const name of names) {
+    const paths = [...(await drawnBy(name)).keys()]
+    assert.ok(paths.includes(PICTURES[name]), `${name}: ${paths.join(' ')}`)
+  }
+  const ofHome = [...(await drawnBy('home')).keys()]
+  assert.ok(ofHome.includes('packages/web/shared/charts/chart.tsx'), ofHome.join(' '))
 })
 
 test('a picture is small', async () => {

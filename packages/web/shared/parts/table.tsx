@@ -102,7 +102,7 @@ export type RowAction = {
   is_first?: boolean
 }
 
-/** What can be done to a row. `of`: what the row is about, for those who hear the page. */
+/** The actions of a row. `of`: the name of the row, for those who hear the page. */
 export function RowActions({ of, actions }: { of: string; actions: readonly RowAction[] }) {
   const menu = useId()
   const rest = actions.filter(({ is_first }) => !is_first)
