@@ -23,8 +23,13 @@ export const pathOfPicture = (name: PictureName) => `docs/pictures/${name}.webp`
 /** Where the sums are noted. */
 export const SUMS = 'docs/pictures/sums.json'
 
-const PAGE_FOLDERS =
-  /^packages\/(?:web\/(?:portal|console|shared\/(?:charts|reports))|service\/src\/health\/status)\//
+const PAGE_FOLDERS = [
+  'packages/web/portal/',
+  'packages/web/console/',
+  'packages/web/shared/charts/',
+  'packages/web/shared/reports/',
+  'packages/service/src/health/status/',
+]
 const IMPORT = /^(?:import|export) (?!type\b)[^'"]*?from '(\.[^']+)'/gm
 
 /** The files that draw a page and nothing else, by their paths: it, and what it imports from folders
@@ -32,7 +37,7 @@ const IMPORT = /^(?:import|export) (?!type\b)[^'"]*?from '(\.[^']+)'/gm
 export async function drawnBy(name: PictureName): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>()
   const read = async (path: string): Promise<void> => {
-    if (texts.has(path) || !PAGE_FOLDERS.test(path)) return
+    if (texts.has(path) || !PAGE_FOLDERS.some((folder) => path.startsWith(folder))) return
     const text = await readFile(join(ROOT, path), 'utf8')
     texts.set(path, text)
     for (const [, relative] of text.matchAll(IMPORT)) await read(join(dirname(path), relative!))
