@@ -32,8 +32,8 @@ const PAGE_FOLDERS = [
 ]
 const IMPORT = /^(?:import|export) (?!type\b)[^'"]*?from '(\.[^']+)'/gm
 
-/** The files that draw a page and nothing else, by their paths: it, and what it imports from folders
- *  of pages and charts. */
+/** The files that draw a page and nothing else, by their paths: the page, and its imports from
+ *  folders of pages and charts. */
 export async function drawnBy(name: PictureName): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>()
   const read = async (path: string): Promise<void> => {
