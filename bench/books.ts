@@ -1,8 +1,8 @@
-// The check of the books on a ledger that has grown: whole, and going on from the seal at which it
-// held, rule by rule, in one snapshot each. The orders are those of `aged`, one every ten seconds,
-// with ids of their time; the seal is one of the day before the last entry. Both are made on the
-// same rows, in turn. Run it for two numbers of orders: what a check that goes on takes is that of
-// the entries of its days, however many there are.
+// The check of the books on two ledgers, one four times as large as the other: whole, and going on
+// from the seal at which it held, rule by rule, in one snapshot each. The orders are those of
+// `aged`, one every ten seconds, with ids of their time; the seal is one of the day before the last
+// entry, so that a check that goes on looks at as many entries in both. Its time is to be the same,
+// whatever there was before: that ratio is printed, and that of the whole check beside it.
 //
 //   npm run bench -- books [--orders N] [--json]
 
@@ -22,19 +22,23 @@ import {
   sumsAtNewestSeal,
   sumsFromSeal,
 } from 'penstock-service/ledger/accounts/sealed_sums.ts'
+import { summarizeStep } from 'penstock-service/ledger/statements/summaries.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/platform/database/sql.ts'
 import pg from 'pg'
 import { age } from './aged.ts'
 
-export const OPTIONS = { orders: { type: 'string', default: '385000' } } as const
+export const OPTIONS = { orders: { type: 'string', default: '240000' } } as const
 
 const CUSTOMERS = 1_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-type Times = { rule: string; whole_ms: number; continued_ms: number }
+/** The smaller ledger has a part of the orders of the larger one. */
+const PART = 4
+
+type Measured = { counts: Counts; whole: Map<string, number>; continued: Map<string, number> }
 
 export async function run({
   json,
@@ -43,7 +47,15 @@ export async function run({
   json: boolean
   numbers: Readonly<Record<string, number>>
 }) {
-  const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
+  const orders = numbers.orders!
+  const small = await measure(Math.ceil(orders / PART))
+  const large = await measure(orders)
+  report(json, small, large)
+}
+
+async function measure(orders: number): Promise<Measured> {
+  const say = (line: string) =>
+    process.stderr.isTTY && process.stderr.write(`\r\x1b[K${orders} orders: ${line}`)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const args = ['--port', '0', '--chain-port', '0', '--data-dir', join(folder, 'data')]
   const { help: _, ...config } = readConfig(args, {})
@@ -51,23 +63,25 @@ export async function run({
   const { database_url: url } = local
   const sql = connect({ url, connections_max: 1, statement_timeout_ms: HOUR_MS })
   try {
-    await age(local, { orders: numbers.orders!, customers: CUSTOMERS, say })
+    await age(local, { orders, customers: CUSTOMERS, say })
     say('naming')
     await nameByTime(url)
     say('sealing')
     const step = sealStep({ sql, clock: systemClock })
     while (await step.run());
+    say('summarising')
+    const summarize = summarizeStep({ sql, clock: systemClock })
+    do await summarize.run()
+    while (await isBehind(sql))
     await keepAtAnEarlierSeal(sql)
     say('checking')
-    const whole = await timesOf(sql, undefined)
     const seal = (await findSumsSeal(sql))!
+    // What is read for the first time comes from the disk: not counted.
+    await timesOf(sql, undefined)
+    const whole = await timesOf(sql, undefined)
     const continued = await timesOf(sql, seal)
     say('')
-    const counts = await countEntries(sql, seal)
-    const times = [...whole].map(
-      ([rule, whole_ms]): Times => ({ rule, whole_ms, continued_ms: continued.get(rule)! }),
-    )
-    report(json, counts, times)
+    return { counts: await countEntries(sql, seal), whole, continued }
   } finally {
     await sql.close()
     await local.close()
@@ -109,6 +123,13 @@ async function lastEntryUntil(tx: Tx, at: Date): Promise<bigint> {
     select max(number) as number from transfer
     where made_at <= ${at} and starts_with(id, 'order:')`
   return last!.number
+}
+
+/** Whether entries are sealed and not summarised: the service does it too, and may be at it. */
+async function isBehind(sql: Sql): Promise<boolean> {
+  const behind = await sql`
+    select 1 from summary_progress where entry < (select max(last_entry) from journal)`
+  return behind.length > 0
 }
 
 /** As if the last whole check had held a day before the last entry. */
@@ -170,28 +191,52 @@ async function timesOf(sql: Sql, from: SumsSeal | undefined): Promise<Map<string
   })
 }
 
-function report(json: boolean, counts: Counts, times: readonly Times[]): void {
+/** Of a rule, or of all: on the smaller ledger, and on the larger one. */
+type Line = {
+  rule: string
+  whole_ms: readonly [number, number]
+  continued_ms: readonly [number, number]
+}
+
+function report(json: boolean, small: Measured, large: Measured): void {
+  const pair = (of: 'whole' | 'continued', rule: string) =>
+    [small[of].get(rule)!, large[of].get(rule)!].map(Math.round) as [number, number]
+  const rules = [...large.whole.keys()].map(
+    (rule): Line => ({
+      rule,
+      whole_ms: pair('whole', rule),
+      continued_ms: pair('continued', rule),
+    }),
+  )
   const sum = (of: 'whole_ms' | 'continued_ms') =>
-    Math.round(times.reduce((all, one) => all + one[of], 0))
-  const [whole_ms, continued_ms] = [sum('whole_ms'), sum('continued_ms')]
-  const rounded = times.map((one) => ({
-    ...one,
-    whole_ms: Math.round(one.whole_ms),
-    continued_ms: Math.round(one.continued_ms),
-  }))
+    rules.reduce<[number, number]>(([a, b], one) => [a + one[of][0], b + one[of][1]], [0, 0])
+  const together = {
+    rule: 'together',
+    whole_ms: sum('whole_ms'),
+    continued_ms: sum('continued_ms'),
+  }
+  const ratios = {
+    whole: ratioOf(together.whole_ms),
+    continued: ratioOf(together.continued_ms),
+  }
+  const counts = { small: small.counts, large: large.counts }
   if (json) {
-    process.stdout.write(
-      `${JSON.stringify({ ...counts, whole_ms, continued_ms, rules: rounded })}\n`,
-    )
+    process.stdout.write(`${JSON.stringify({ ...counts, rules, together, ratios })}\n`)
     return
   }
-  const line = (rule: string, whole: number, continued: number) =>
-    `${rule.padEnd(14)}${String(whole).padStart(10)}${String(continued).padStart(12)}\n`
-  const { entries, after_seal, looked_at } = counts
+  for (const { entries, after_seal, looked_at } of [small.counts, large.counts])
+    process.stdout.write(
+      `${entries} entries, ${after_seal} after the seal, ${looked_at} of the days looked at\n`,
+    )
+  process.stdout.write('in ms            whole, small  large    continued, small  large\n')
+  for (const one of [...rules, together]) process.stdout.write(lineOf(one))
   process.stdout.write(
-    `${entries} entries, ${after_seal} after the seal, ${looked_at} of the days looked at\n` +
-      'in ms                whole   continued\n',
+    `the larger one takes ${ratios.whole} times as long whole, ${ratios.continued} continued\n`,
   )
-  for (const one of rounded) process.stdout.write(line(one.rule, one.whole_ms, one.continued_ms))
-  process.stdout.write(line('together', whole_ms, continued_ms))
 }
+
+const ratioOf = ([small, large]: readonly [number, number]) =>
+  Math.round((large / small) * 100) / 100
+
+const lineOf = ({ rule, whole_ms, continued_ms }: Line) =>
+  `${rule.padEnd(14)}${[...whole_ms, ...continued_ms].map((ms) => String(ms).padStart(13)).join('')}\n`

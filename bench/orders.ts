@@ -5,8 +5,9 @@
 // from one, for one receiver; for one, a few, and another for each order, within the limits of the
 // default settings and without, and through a node that allows 15 requests a second; and once more
 // with 1 ms added to every flush to
-// disk; without the event that tells the customer of it; and as penstock_api, whose rights are
-// looked at with every statement and every row of the ledger. The load, the service and the
+// disk; without the event that tells the customer of it; with a span for every request, batch and
+// transaction, kept in memory; and as penstock_api, whose rights are looked at with every statement
+// and every row of the ledger. The load, the service and the
 // database share the machine's cores, and each measurement runs alone, in turns; what each of the
 // three takes of the processor for an order is said too, because rates say little while others use
 // the machine. Of what the service takes, HTTP alone is measured in turns with it: the same load on
@@ -28,6 +29,7 @@ import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import { type RunningService, serve } from 'penstock-service/serve.ts'
 import { asRole } from 'penstock-test/harness/database.ts'
+import { keepSpans } from 'penstock-test/harness/traces.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
 import { configOf, prepareApi } from './parts/api.ts'
@@ -169,6 +171,13 @@ type Figures = {
   /** Orders a second when order.created is left out, and in turns with that when it is told. */
   without_events: number
   with_events: number
+  /** Orders a second with spans kept, and in turns with that without; what the service takes of the
+   *  processor for one; the one over the other, the middle of the pairs. */
+  traced: number
+  untraced: number
+  traced_us_per_order: number
+  untraced_us_per_order: number
+  ratio_traces_cpu: number
   /** Orders a second as penstock_api, and in turns with that as the owner of the database. */
   as_api: number
   as_owner: number
@@ -221,6 +230,7 @@ async function measure(setting: Setting, rounds_max: number, say: Say): Promise<
   }
   const receivers = await receiversOf(setting, say)
   const events = await withAndWithoutEvents(setting, 2 * rounds_max, say)
+  const traces = await withAndWithoutTraces(setting, 2 * rounds_max, say)
   const roles = await withAndWithoutRoles(setting, 2 * rounds_max - 1, say)
   say('1 ms more for every flush')
   await slowFlushes(setting, SLOW_FLUSH_MICROSECONDS)
@@ -237,6 +247,7 @@ async function measure(setting: Setting, rounds_max: number, say: Say): Promise<
       reference === undefined ? null : median(rounds.map((round) => round.one_call ?? 0)),
     receivers,
     ...events,
+    ...traces,
     ...roles,
   }
 }
@@ -254,6 +265,47 @@ async function withAndWithoutEvents(setting: Setting, rounds: number, say: Say) 
     rates[is_told ? 'with_events' : 'without_events'].push(per_second)
   }
   return { without_events: median(rates.without_events), with_events: median(rates.with_events) }
+}
+
+/** A process asks once whether somebody takes spans: it is another service that has them. */
+async function withAndWithoutTraces(setting: Setting, rounds: number, say: Say) {
+  const { outside, url } = setting
+  // What the API handed out first keeps its spans here, also after it was stopped.
+  const { spans, stop } = keepSpans()
+  const serving = await serve({ ...outside, database_url: url })
+  stop()
+  const turn = async (is_traced: boolean) => {
+    if (!is_traced) return load(setting, { clients: BATCH, hot: false })
+    const kept = keepSpans()
+    try {
+      return await load({ ...setting, serving }, { clients: BATCH, hot: false })
+    } finally {
+      kept.stop()
+      spans.length = 0
+    }
+  }
+  const pairs: Record<'traced' | 'untraced', LoadFigures & CpuFigures>[] = []
+  // Whatever begins has seen less of the code compiled.
+  await turn(true)
+  for (let round = 1; round <= rounds; round++) {
+    say(`with and without traces, round ${round} of ${rounds}`)
+    const first = round % 2 === 0 ? await turn(true) : undefined
+    const untraced = await turn(false)
+    pairs.push({ traced: first ?? (await turn(true)), untraced })
+  }
+  await serving.close()
+  const middle = (of: 'traced' | 'untraced', name: 'per_second' | 'service_us_per_order') =>
+    median(pairs.map((pair) => pair[of][name]))
+  const ratios = pairs.map(
+    ({ traced, untraced }) => traced.service_us_per_order / untraced.service_us_per_order,
+  )
+  return {
+    traced: middle('traced', 'per_second'),
+    untraced: middle('untraced', 'per_second'),
+    traced_us_per_order: middle('traced', 'service_us_per_order'),
+    untraced_us_per_order: middle('untraced', 'service_us_per_order'),
+    ratio_traces_cpu: Math.round(100 * median(ratios)) / 100,
+  }
 }
 
 type Turns = {
@@ -489,6 +541,9 @@ function print(json: boolean, figures: Figures): void {
       `ours is ${all.hot_over_one_call ?? '-'} times that`,
     `with order.created ${figures.with_events}, without ${figures.without_events}: ` +
       `${all.ratio_events} (0.9 is wanted)`,
+    `with traces ${figures.traced}, without ${figures.untraced}: of the service's processor ` +
+      `${figures.traced_us_per_order} us an order and ${figures.untraced_us_per_order}: ` +
+      `${figures.ratio_traces_cpu}`,
     `as penstock_api ${figures.as_api}, as the owner ${figures.as_owner}: ` +
       `${all.ratio_roles} (${all.ratio_roles_spread.join(' to ')}; 0.98 is wanted), ` +
       `of PostgreSQL's processor ${all.ratio_roles_cpu}`,

@@ -81,6 +81,7 @@ const ORDERS: readonly Figure[] = [
       line('of the processor, an order takes of the service', 'service_us_per_order', 'µs'),
       line('of which a bare server of node:http takes', 'http_floor_us', 'µs'),
       line('with order.created told, of what it is without', 'ratio_events'),
+      line('with spans kept, of the processor, times what it is without', 'ratio_traces_cpu'),
     ],
     minutes_max: 15,
   },
@@ -116,6 +117,29 @@ const ORDERS: readonly Figure[] = [
       line('which is', 'worst_step'),
       line('a purchase', ['figures', { step: 'a purchase' }, 'aged_ms'], 'ms'),
       line('a purchase on a new database', ['figures', { step: 'a purchase' }, 'new_ms'], 'ms'),
+    ],
+    minutes_max: 20,
+  },
+]
+
+const BOOKS: readonly Figure[] = [
+  {
+    name: 'books',
+    about: 'the check of the books: 156,000 entries, and four times as many',
+    lines: [
+      line('whole, of the smaller ledger', ['together', 'whole_ms', '0'], 'ms'),
+      line('whole, of the larger one', ['together', 'whole_ms', '1'], 'ms'),
+      line(
+        'from where it held a day ago, of the smaller one',
+        ['together', 'continued_ms', '0'],
+        'ms',
+      ),
+      line(
+        'from where it held a day ago, of the larger one',
+        ['together', 'continued_ms', '1'],
+        'ms',
+      ),
+      line('the latter over the former', 'ratios.continued'),
     ],
     minutes_max: 20,
   },
@@ -283,7 +307,14 @@ const USED: readonly Figure[] = [
   },
 ]
 
-export const FIGURES: readonly Figure[] = [...ORDERS, ...SCREENING, ...CHAIN, ...TOLD, ...USED]
+export const FIGURES: readonly Figure[] = [
+  ...ORDERS,
+  ...BOOKS,
+  ...SCREENING,
+  ...CHAIN,
+  ...TOLD,
+  ...USED,
+]
 
 export const commandOf = ({ name, options = [] }: Figure): string =>
   ['npm run bench --', name, ...options].join(' ')

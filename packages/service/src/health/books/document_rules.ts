@@ -36,9 +36,11 @@ function wrongSummaries(tx: Tx, { since, before_entry }: Scope): Promise<Finding
           or (side.kind = 'move' and sign < 0)), 0) as spent_sun,
         coalesce(sum(side.amount_sun) filter (where sign > 0), 0) as deposited_sun,
         coalesce(sum(case side.kind when 'hold' then side.amount_sun when 'move' then 0
-          else -hold.amount_sun end), 0) as held_sun
+          else -coalesce(hold.amount_sun, older.amount_sun) end), 0) as held_sun
       from side join summary_progress on side.made_at < until and side.number <= entry
-        left join transfer as hold on hold.id = side.hold_id
+        left join transfer as hold on hold.id = side.hold_id and hold.number > ${before_entry}
+        left join lateral (select amount_sun from transfer
+          where id = side.hold_id and hold.id is null offset 0) as older on true
       where exists (select 1 from customer where id = substr(account, 10))
       group by 1, 2, 3
     ), base as (

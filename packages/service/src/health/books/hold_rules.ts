@@ -50,17 +50,27 @@ export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Findi
       union all select 'aml:' || id, 'customer:' || customer_id, price_sun, price_sun > 0,
         case state when 'completed' then 'capture' when 'failed' then 'release' else 'open' end,
         null from checked
-    ), hold as (
-      select id, debit, credit, amount_sun, made_at, number from transfer
-      where kind = 'hold' and number > ${scope.before_entry}
+    ), lately as materialized (
+      -- A hold ends after it was made: both are among these.
+      select * from transfer where number > ${scope.before_entry}
+    ), ended as (
+      select hold.*, r.kind as end_kind, r.amount_sun as end_sun
+      from lately as hold left join lately as r on r.hold_id = hold.id
+      where hold.kind = 'hold'
       union all
-      select t.id, t.debit, t.credit, t.amount_sun, t.made_at, t.number
+      -- Earlier ones by their index, each: they are few, however many there are in all.
+      select hold.*, r.kind, r.amount_sun
       from (select id from supply union select hold_id from touched) as asked
-        join transfer as t using (id) where t.kind = 'hold' and t.number <= ${scope.before_entry}
+        cross join lateral (select * from transfer as t
+          where t.id = asked.id and t.kind = 'hold' and t.number <= ${scope.before_entry}
+          offset 0) as hold
+        left join lateral (select kind, amount_sun from transfer as t
+          where t.hold_id = hold.id offset 0) as r on true
+      where ${scope.sealed_entry}::bigint > 0
     ), held as (
-      select hold.*, coalesce(r.kind, 'open') as kind,
-        coalesce(r.amount_sun, hold.amount_sun) as end_sun
-      from hold left join transfer as r on r.hold_id = hold.id
+      select id, debit, credit, amount_sun, made_at, number, coalesce(end_kind, 'open') as kind,
+        coalesce(end_sun, amount_sun) as end_sun
+      from ended
     )
     select coalesce(held.id, wanted.id) as subject, case
       when wanted.id is null
