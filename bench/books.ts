@@ -76,7 +76,7 @@ async function measure(orders: number): Promise<Measured> {
     await keepAtAnEarlierSeal(sql)
     say('checking')
     const seal = (await findSumsSeal(sql))!
-    // What is read for the first time comes from the disk: not counted.
+    // The first reading comes from the disk: not counted.
     await timesOf(sql, undefined)
     const whole = await timesOf(sql, undefined)
     const continued = await timesOf(sql, seal)
@@ -238,5 +238,7 @@ function report(json: boolean, small: Measured, large: Measured): void {
 const ratioOf = ([small, large]: readonly [number, number]) =>
   Math.round((large / small) * 100) / 100
 
-const lineOf = ({ rule, whole_ms, continued_ms }: Line) =>
-  `${rule.padEnd(14)}${[...whole_ms, ...continued_ms].map((ms) => String(ms).padStart(13)).join('')}\n`
+function lineOf({ rule, whole_ms, continued_ms }: Line): string {
+  const cells = [...whole_ms, ...continued_ms].map((ms) => String(ms).padStart(13))
+  return `${rule.padEnd(14)}${cells.join('')}\n`
+}

@@ -270,7 +270,7 @@ async function withAndWithoutEvents(setting: Setting, rounds: number, say: Say) 
 /** A process asks once whether somebody takes spans: it is another service that has them. */
 async function withAndWithoutTraces(setting: Setting, rounds: number, say: Say) {
   const { outside, url } = setting
-  // What the API handed out first keeps its spans here, also after it was stopped.
+  // The API's first tracer keeps its spans here, also after it was stopped.
   const { spans, stop } = keepSpans()
   const serving = await serve({ ...outside, database_url: url })
   stop()

@@ -45,7 +45,7 @@ async function takePortal(page: Page, sign_in_url: string, address: string): Pro
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.getByText(/Delivered in/).waitFor()
   }
-  await page.getByText('verified, here in the browser').waitFor()
+  await page.getByText('verified in your browser').waitFor()
   await savePicture(page, 'order')
   await go('Screening')
   await page.getByLabel('Address or transaction').fill(address)

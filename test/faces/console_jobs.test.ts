@@ -143,7 +143,8 @@ async function holdDeposit(): Promise<void> {
 
 inBrowser('a deposit is held, and an alert is raised', holdDeposit)
 
-const HELD = 'the customer is suspended'
+/** As it is stored, and as the page says it. */
+const [SUSPENDED, HELD] = ['the customer is suspended', 'the account is suspended']
 
 job('from an alert to the row behind it, and why', { clicks: 2, seconds: 0.5 }, async (hands) => {
   await hands.press(page.locator('main').getByRole('link', { name: 'deposit_held' }))
@@ -169,12 +170,12 @@ inBrowser(
     await dialog().getByLabel('Reason').fill(REASON)
     const submit = dialog().locator('button[type=submit]')
     assert.equal(await submit.isEnabled(), false, 'nothing is chosen')
-    await dialog().getByLabel('What is to be done').selectOption('credit')
+    await dialog().getByLabel('What to do').selectOption('credit')
     const [deposit] = await sandbox.sql<{ customer_id: string }>`
-    select customer_id from deposit where reason = ${HELD}`
+    select customer_id from deposit where reason = ${SUSPENDED}`
     assert.equal(await dialog().getByLabel('Customer (id)').inputValue(), deposit!.customer_id)
     assert.equal(await submit.textContent(), 'Credit it')
-    await dialog().getByLabel('What is to be done').selectOption('written_off')
+    await dialog().getByLabel('What to do').selectOption('written_off')
     assert.equal(await submit.textContent(), 'Write it off')
     await dialog().getByText('The customer gets nothing').waitFor()
     await page.keyboard.press('Escape')
@@ -188,19 +189,19 @@ async function holdToken(): Promise<void> {
       block_number, block_time, customer_id, state, reason, left_out, solid_at, seen_at, due_at)
     select ${'25'.repeat(32)}, 1, from_address, to_address, ${USDT}, 25000000, block_number,
       block_time, customer_id, 'held', 'a token that is not TRX', 0, solid_at, seen_at, due_at
-    from deposit where reason = ${HELD} limit 1`
+    from deposit where reason = ${SUSPENDED} limit 1`
 }
 
 inBrowser('a held token is told in its coin, and is not offered to be credited', async () => {
   page = desk
   await holdToken()
   await page.goto(`${home}/money`)
-  const row = rows('Held deposits').filter({ hasText: 'a token that is not TRX' })
+  const row = rows('Held deposits').filter({ hasText: 'a token other than TRX' })
   await row.getByText('25 USDT').waitFor()
   await row.getByRole('button', { name: 'Decide' }).click()
-  await dialog().getByText('A token cannot be credited').waitFor()
-  const ways = await dialog().getByLabel('What is to be done').locator('option').allTextContents()
-  assert.deepEqual(ways, ['Choose…', 'It was sent back', 'Write it off'])
+  await dialog().getByText("Tokens can't be credited").waitFor()
+  const ways = await dialog().getByLabel('What to do').locator('option').allTextContents()
+  assert.deepEqual(ways, ['Choose…', 'Already sent back', 'Write it off'])
   await page.keyboard.press('Escape')
   // The chain knows nothing of it, and the books are checked below.
   await sandbox.sql`delete from deposit where tx_id = ${'25'.repeat(32)}`
@@ -218,19 +219,19 @@ job('one sees whether the pool will last', { clicks: 1, seconds: 0.5 }, async (h
 job('one sees what a wallet can pay', { clicks: 2, seconds: 0.5 }, async (hands) => {
   await visit(hands, 'Pool')
   await hands.press(rows('Wallets').getByRole('link').first())
-  await page.getByText('Ready: it can pay and sign.').waitFor()
+  await page.getByText('Ready to pay and sign.').waitFor()
 })
 
 // With the proof that one is there, which is one more, it is five.
 job('a price is changed, and what it means seen before', { clicks: 4 }, async (hands, answered) => {
   const price = hands.name === 'mouse' ? '0.09' : '0.091'
   await visit(hands, 'Prices')
-  await hands.press(rows('Prices in force').getByRole('button', { name: 'Change' }).first())
+  await hands.press(rows('Current prices').getByRole('button', { name: 'Change' }).first())
   await hands.type(page.getByLabel('New price, TRX'), price)
   await hands.press(button('Preview'))
   await hands.type(page.getByLabel('Reason'), REASON)
-  await hands.press(button('Put in force'))
-  await button('Put in force').waitFor({ state: 'detached' })
+  await hands.press(button('Apply'))
+  await button('Apply').waitFor({ state: 'detached' })
   answered()
   const [row] = await sandbox.sql`
     select price_sun from price where until is null and price_sun = ${1e6 * Number(price)}`
@@ -260,8 +261,8 @@ job('all is taken off sale', { clicks: 3, seconds: 1, by_touch: true }, async (h
 job('a new customer with its first owner', { clicks: 3, seconds: 1 }, async (hands, answered) => {
   await visit(hands, 'Customers')
   await hands.press(button('New customer'))
-  await hands.type(page.getByLabel('Name of the customer'), `Example by ${hands.name}`)
-  await hands.type(page.getByLabel('Name of its first owner'), 'Ada')
+  await hands.type(page.getByLabel('Customer name'), `Example by ${hands.name}`)
+  await hands.type(page.getByLabel("First owner's name"), 'Ada')
   await hands.type(dialog().getByLabel('Reason'), REASON)
   await hands.press(dialog().locator('button[type=submit]'))
   await page.getByText(/\/portal\/join#/).waitFor()
@@ -323,12 +324,12 @@ async function compare(hands: Hands, noted: object): Promise<void> {
   await visit(hands, 'Books')
   // A page that comes takes the focus to its heading, once.
   await heading('Books').and(page.locator(':focus')).waitFor()
-  await hands.paste(JSON.stringify(noted), page.getByLabel('Roots you noted'))
+  await hands.paste(JSON.stringify(noted), page.getByLabel('Roots you saved'))
 }
 
 job('a noted root is still the root', { clicks: 2, seconds: 1 }, async (hands) => {
   await compare(hands, await newestRoot())
-  await page.getByText('1 root is still the root.').waitFor()
+  await page.getByText('1 root matches.').waitFor()
 })
 
 job('a root of another history is found out', { clicks: 2, seconds: 1 }, async (hands) => {

@@ -165,7 +165,7 @@ test('an officer takes a case, notes in it, attaches a file and closes it', {
   await sayWhy(page)
   await press('Attach a file')
   const text = { name: 'letter.txt', mimeType: 'text/plain', buffer: Buffer.from('A letter.') }
-  await page.getByLabel('File of text').setInputFiles(text)
+  await page.getByLabel('Text file').setInputFiles(text)
   await sayWhy(page)
   await page.getByText('letter.txt, SHA-256').waitFor()
   await press('Close')
@@ -208,24 +208,24 @@ const fileOf = (...addresses: string[]) => ({
 async function loadVersion(page: Page, hands: Hands): Promise<void> {
   await hands.press(page.getByRole('link', { name: 'Screening' }))
   await hands.press(page.getByRole('link', { name: 'operator', exact: true }))
-  await page.getByLabel('Another version, from a file').setInputFiles(fileOf(shop))
+  await page.getByLabel('New version, from a file').setInputFiles(fileOf(shop))
   await page.getByText('1 entries instead of 0: 1 added, 0 removed').waitFor()
-  await hands.press(page.getByRole('button', { name: 'Put in force', exact: true }))
+  await hands.press(page.getByRole('button', { name: 'Activate', exact: true }))
   await page.getByRole('dialog').getByLabel('Reason').fill('a test')
   await hands.press(page.getByRole('dialog').locator('button[type=submit]'))
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 }
 
 async function changeList(page: Page): Promise<void> {
-  const file = page.getByLabel('Another version, from a file')
+  const file = page.getByLabel('New version, from a file')
   await file.setInputFiles(fileOf(shop, person('other').address))
   await page.getByText('2 entries instead of 1: 1 added, 0 removed').waitFor()
-  await page.getByRole('button', { name: 'Put in force', exact: true }).click()
+  await page.getByRole('button', { name: 'Activate', exact: true }).click()
   await sayWhy(page)
   await file.setInputFiles(fileOf())
   await page.getByText('It has no entry for an address of this network.').waitFor()
-  const publish = page.getByRole('button', { name: 'Put in force', exact: true })
+  const publish = page.getByRole('button', { name: 'Activate', exact: true })
   assert.equal(await publish.isDisabled(), true, 'unless one says that it is right')
-  await page.getByRole('button', { name: 'Put in force again' }).click()
+  await page.getByRole('button', { name: 'Restore' }).click()
   await sayWhy(page)
 }

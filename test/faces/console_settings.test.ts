@@ -74,7 +74,7 @@ async function lookAtRetention(sql: Sql, page: Page): Promise<void> {
     values ('minute', now() - interval '15 days 12 hours', 'order_sent', '{1}')`
   await openPart(page, 'Data and risk')
   const rules = page.getByRole('table', { name: 'Data retention' }).getByRole('row')
-  await rules.filter({ hasText: /Figures of minutes.*14 days.*late by up to 2 days/ }).waitFor()
+  await rules.filter({ hasText: /Per-minute figures.*14 days.*late by up to 2 days/ }).waitFor()
   await rules.filter({ hasText: /Orders.*forever.*none.*never/ }).waitFor()
   await rules.filter({ hasText: /Sessions.*30 days.*on schedule/ }).waitFor()
 }
@@ -115,7 +115,7 @@ test('an operator tells of an incident, hides the pool, and names the house', {
   await dialog.getByLabel('Brand name').fill('Example Energy')
   await dialog.getByLabel('Accent colour').fill('#FFCC00')
   await dialog.getByLabel('Support').fill('help@example.com, day and night')
-  await dialog.getByLabel('Address of the terms').fill('https://example.com/terms')
+  await dialog.getByLabel('URL of the terms').fill('https://example.com/terms')
   await sayWhy(page)
   const footer = page.getByRole('contentinfo')
   // What was read before is good for five seconds.
@@ -180,7 +180,8 @@ async function setRules(page: Page): Promise<void> {
   await page.getByLabel('Who must approve').selectOption('name')
   await page.getByLabel('From, TRX').fill('5')
   await sayWhy(page)
-  await page.getByText('From 5 TRX on, another operator approves a correction.').waitFor()
+  const sentence = "Corrections of 5 TRX or more need another operator's approval."
+  await page.getByText(sentence).waitFor()
 }
 
 /** A customer, and 7 TRX for it that another operator has asked for. */
@@ -208,7 +209,7 @@ async function approve(page: Page): Promise<void> {
 async function inviteAndRemove(page: Page): Promise<void> {
   await openPart(page, 'People')
   await page.getByRole('button', { name: 'Invite an operator' }).click()
-  await page.getByLabel('Name of the person').fill('Aud')
+  await page.getByLabel("Person's name").fill('Aud')
   await sayWhy(page)
   await page.getByText('Link for Aud').waitFor()
   const link = page.getByText(/\/console\/join#/)

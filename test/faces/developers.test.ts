@@ -68,7 +68,7 @@ portal.job('a new secret signs while the one before still does', 3, async (hands
   await hands.press(link('Keys'))
   await hands.press(portal.page.getByRole('button', { name: `Rotate secret ${name}`, exact: true }))
   await hands.press(inDialog('Rotate secret'))
-  await dialog().getByText('Shown once').waitFor()
+  await dialog().getByText('Shown only once').waitFor()
   const newer = await shownOnce('Secret')
   assert.notEqual(newer, secret)
   for (const one of [secret, newer])
@@ -117,7 +117,7 @@ portal.job('a webhook is added and answers', 4, async (hands) => {
   await hands.press(button('New webhook'))
   await hands.type(field('URL'), receiver.url)
   await hands.press(inDialog('Create webhook'))
-  await dialog().getByText('Shown once').waitFor()
+  await dialog().getByText('Shown only once').waitFor()
   const secret = await shownOnce('Secret')
   receiver.calls.length = 0
   await hands.press(inDialog('Send test'))
@@ -145,7 +145,7 @@ portal.job('why a notice failed is seen, and all since is sent again', 3, async 
   await rows('Deliveries').getByText('503').first().waitFor()
   receiver.status = 204
   await hands.press(button('Replay'))
-  await portal.page.getByText(/events? (is|are) being sent again/).waitFor()
+  await portal.page.getByText(/^Replaying \d+ events?/).waitFor()
   // Nothing waits for the schedule of tries, which is minutes long by now.
   await eventually('nothing is due', async () => (await look()).due === 0)
   await portal.page.reload()
@@ -159,7 +159,7 @@ portal.test('a webhook is turned off and on, and removed', async () => {
   })
   await portal.page.goto(`${portal.origin}/portal/developers/webhooks/${webhook.id}`)
   await button('Turn off').click()
-  await dialog().getByText('No more calls until you turn it on again.').waitFor()
+  await dialog().getByText('No deliveries until you turn it on again.').waitFor()
   assert.equal((await portal.penstock.webhooks.check(webhook.id)).state, 'on')
   await inDialog('Turn off').click()
   await button('Turn on').waitFor()
@@ -201,7 +201,7 @@ portal.job('why calls were refused', 2, async (hands) => {
   await hands.press(wrong.getByRole('link', { name: 'View' }))
   await portal.page.waitForURL(/code=1$/)
   await portal.page
-    .getByText(/^It is right without/)
+    .getByText(/^The signature matches the body without/)
     .first()
     .waitFor()
 })

@@ -45,7 +45,7 @@ portal.job(
   async (hands, answered) => {
     const sum = hands.name === 'mouse' ? 500 : 501
     await hands.press(link('Money'))
-    await hands.type(field('Notify me when the spendable balance is below (TRX)'), String(sum))
+    await hands.type(field('Notify me when the available balance is below (TRX)'), String(sum))
     await hands.press(button('Save'))
     await portal.page.getByText('Saved.').first().waitFor()
     answered()
@@ -56,7 +56,7 @@ portal.job(
 portal.test('one is told when the balance is low', async () => {
   const before = (await portal.penstock.settings.get()).balance_low
   await portal.page.goto(`${portal.origin}/portal/money`)
-  const sum = field('Notify me when the spendable balance is below (TRX)')
+  const sum = field('Notify me when the available balance is below (TRX)')
   await sum.fill('a lot')
   await button('Save').click()
   await portal.page.getByText('Enter an amount in TRX, such as 12.5').waitFor()

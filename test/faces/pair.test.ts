@@ -68,7 +68,7 @@ portal.job('a program gets a key, and calls', 3, async (hands) => {
   await portal.page.getByText(/^read, buy, screen addresses/).waitFor()
   await hands.type(field('Daily spending limit (TRX)'), '7')
   await hands.press(button('Approve'))
-  await portal.page.getByText('has its key and goes on by itself').waitFor()
+  await portal.page.getByText('now has its key and continues by itself').waitFor()
   assert.equal(await login.ended, 0, login.said.err)
   const { key } = JSON.parse(login.said.out) as { key: string }
   assert.match(key, /^penstock on /)
@@ -90,7 +90,7 @@ portal.test('what is refused ends with 3; a code that is none is said to be none
   await portal.page.getByText('A code has eight letters.').waitFor()
   await field('Code').fill('ZZZZ-ZZZZ')
   await button('Show the program').click()
-  await portal.page.getByText('No program waits with this code').waitFor()
+  await portal.page.getByText('No program is waiting with this code').waitFor()
   await field('Code').fill(` ${code.toLowerCase().replace('-', ' ')}`)
   await button('Show the program').click()
   await button('Refuse').click()

@@ -34,7 +34,7 @@ portal.test('a link signs in, once, and leaves the address', async () => {
   const other = await portal.browser.newContext()
   const again = await other.newPage()
   await again.goto(portal.sandbox.sign_in.portal)
-  await again.getByText('This link is not valid, or was used already.').waitFor()
+  await again.getByText('This link is not valid, or was already used.').waitFor()
   await other.close()
 })
 
@@ -57,9 +57,9 @@ portal.test(
       await visit('/portal/developers/keys')
       await button('New key').click()
       await field('Name').fill(user)
-      await portal.page.getByLabel('What will use it').selectOption({ label: user })
+      await portal.page.getByLabel('What will use this key').selectOption({ label: user })
       await button('Create key').click()
-      await portal.page.getByText('A first call with it', { exact: true }).click()
+      await portal.page.getByText('Make a first call', { exact: true }).click()
       const line = await portal.page.locator('dialog .code code').innerText()
       const { PATH = '' } = process.env
       const { stdout } = await promisify(execFile)('sh', ['-c', line], { env: { PATH } })
@@ -109,7 +109,7 @@ portal.test('the price comes while one types, and leaves the focus where it is',
   assert.equal(await field('Address').inputValue(), someone())
   await field('Energy').fill('131000')
   await button('Confirm').waitFor()
-  await page.getByText(/^You save \d+ % against burning TRX/).waitFor()
+  await page.getByText(/^You save \d+% compared with burning TRX/).waitFor()
   const focused = await page.evaluate<string>('document.activeElement.id')
   assert.equal(focused, await field('Energy').getAttribute('id'))
   // What is changed has no price until there is a new one, and one that is looked at stays.
@@ -142,7 +142,7 @@ portal.test('a lost answer is said to be unknown, and never buys twice', async (
     await route.abort()
   })
   await button('Confirm').click()
-  await portal.page.getByText(/it is not known whether it was bought/).waitFor()
+  await portal.page.getByText(/we can't tell whether this was bought/).waitFor()
   await portal.page.unroute('**/v1/quote/accept')
   await button('Confirm').click()
   await heading(/ energy → T/).waitFor()
@@ -191,7 +191,7 @@ portal.job(
   async (hands) => {
     await hands.press(link('Statement'))
     await hands.press(rows('Statement').getByRole('link', { name: 'energy' }).first())
-    await portal.page.getByText('verified, here in the browser').waitFor()
+    await portal.page.getByText('verified in your browser').waitFor()
   },
 )
 

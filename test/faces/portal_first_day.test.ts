@@ -51,7 +51,7 @@ portal.test('a new customer is led to paying in first, and sees no empty axes', 
   await sandbox.sql.begin((tx) => correct(tx, correction))
   await poorCustomer()
   await step.getByText('●').waitFor()
-  await step.getByRole('link', { name: 'Pay in some TRX' }).click()
+  await step.getByRole('link', { name: 'Deposit some TRX' }).click()
   await page.getByRole('img', { name: 'QR code of the deposit address' }).waitFor()
 })
 
@@ -95,7 +95,7 @@ portal.test('the first field that is wrong gets the focus', async () => {
       const focused = await portal.page.evaluate<string>('document.activeElement.id')
       return focused === (await field(name).getAttribute('id'))
     })
-  await portal.page.getByText('Not a TRON address.').waitFor()
+  await portal.page.getByText('Enter a valid TRON address.').waitFor()
   await getsFocus('Address')
   await field('Address').fill(someone())
   await button('Buy').click()
@@ -119,10 +119,10 @@ portal.test('times in UTC stay so', async () => {
 
 portal.test('an empty page says what to do next', async () => {
   await visit('/portal/money/invoices')
-  await link('Charges so far: the statement').click()
+  await link('See charges so far in the statement').click()
   await heading('Statement').waitFor()
   await visit('/portal/developers/refusals')
-  await link('All codes and what they mean: the reference').click()
+  await link('See what each code means in the reference').click()
   await heading('Reference').waitFor()
 })
 
@@ -134,7 +134,7 @@ portal.test('a refused external id says how long one may be', async () => {
     await route.continue({ postData: JSON.stringify(body) })
   })
   await button('Confirm').click()
-  await portal.page.getByText('An external id has 1 to 128 characters.').waitFor()
+  await portal.page.getByText('An external id must have 1 to 128 characters.').waitFor()
   await portal.page.unroute('**/v1/quote/accept')
 })
 

@@ -40,7 +40,7 @@ portal.test('an id of a customer of any length leaves all columns in sight', asy
   await buy(LONGEST_ID)
   await buy('short')
   for (const [path, name] of [
-    ['/portal', 'Last orders'],
+    ['/portal', 'Recent orders'],
     ['/portal/orders', 'Orders'],
     ['/portal/money/statement', 'Statement'],
   ] as const) {
@@ -173,7 +173,7 @@ portal.test('Home asks for few files before it has its data', async (t) => {
   })
   await page.goto(`${portal.origin}/portal`)
   await page.locator('.headline').getByText(/TRX/).first().waitFor()
-  await page.getByRole('table', { name: 'Last orders' }).waitFor()
+  await page.getByRole('table', { name: 'Recent orders' }).waitFor()
   t.diagnostic(`${files.length} files: ${files.join(' ')}`)
   assert.ok(files.length <= 12, `${files.length} files`)
   await fresh.close()

@@ -19,7 +19,7 @@ const order = (external_id: string) =>
 portal.test('a page that cannot be loaded now takes nothing away, and comes later', async () => {
   const { context, page } = portal
   await visit('/portal')
-  await rows('Last orders').or(page.getByText('First call')).first().waitFor()
+  await rows('Recent orders').or(page.getByText('First call')).first().waitFor()
   await context.setOffline(true)
   await link('Invoices').click()
   await page.getByRole('alert').getByRole('button', { name: 'Retry' }).waitFor()
@@ -50,7 +50,7 @@ portal.test('while the hours of a first day are asked for, nothing untrue is sai
   })
   await visit('/portal')
   await page.getByRole('heading', { level: 3, name: 'Balance' }).waitFor()
-  assert.equal(await page.getByText('No money yet').count(), 0)
+  assert.equal(await page.getByText('No balance yet').count(), 0)
   await page.getByText(/TRX now\. The chart begins/).waitFor()
   goOn()
   await page.unrouteAll({ behavior: 'wait' })

@@ -117,11 +117,11 @@ test('anybody calls with a pasted key, whose secret is sent to nobody', { skip }
   )
   const send = page.getByRole('button', { name: 'Send', exact: true })
   const reply = async () =>
-    JSON.parse(await page.getByLabel('Reply', { exact: true }).innerText()) as { code: number }
+    JSON.parse(await page.getByLabel('Response', { exact: true }).innerText()) as { code: number }
   await page.goto(`${sandbox.api_url}/docs/balance`)
   await send.waitFor()
   assert.ok(await send.isDisabled())
-  await page.getByText('Paste the token and the secret of a key first.').waitFor()
+  await page.getByText("Paste a key's token and secret first.").waitFor()
   await page.getByLabel('Token', { exact: true }).first().fill(token)
   await page.getByLabel('Secret', { exact: true }).first().fill(`${secret}x`)
   await send.click()
@@ -162,7 +162,7 @@ test('a purchase sent again from the reference is made once', { skip }, async ()
   const params = { address: account!.address, amount: 65_000, duration: 1 }
   const body = JSON.stringify({ service: 'energy', params })
   await page.getByLabel('Body', { exact: true }).fill(body)
-  for (const what of [/Nothing was answered/, 'Done.']) {
+  for (const what of [/No answer: the call/, 'Done.']) {
     await page.getByRole('checkbox').check()
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText(what).waitFor()

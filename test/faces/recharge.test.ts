@@ -78,11 +78,11 @@ test('somebody without an account pays, and sees the energy delivered', { skip }
   await page.getByText('for 65 000 energy, for one hour').waitFor()
   assert.equal(await pays.count(), 0, 'nothing is to be paid before it is known by whom')
   await page.getByLabel('Your address', { exact: true }).fill('TXYZ')
-  await page.getByText('Not a TRON address.').waitFor()
+  await page.getByText('Enter a valid TRON address.').waitFor()
   // One character is another, which only the sum within the address tells.
   const mistyped = `${payer.address.slice(0, -1)}${payer.address.endsWith('a') ? 'b' : 'a'}`
   await page.getByLabel('Your address', { exact: true }).fill(mistyped)
-  await page.getByText('Not a TRON address.').waitFor()
+  await page.getByText('Enter a valid TRON address.').waitFor()
   assert.equal(await pays.count(), 0)
   await page.getByLabel('Your address', { exact: true }).fill(payer.address)
   await pays.waitFor()

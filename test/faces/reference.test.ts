@@ -9,7 +9,7 @@ import { newPortal } from 'penstock-test/harness/portal.ts'
 const portal = newPortal()
 const { button, field, heading, link, rows } = portal
 
-const reply = () => portal.page.getByLabel('Reply', { exact: true })
+const reply = () => portal.page.getByLabel('Response', { exact: true })
 const replied = async () => JSON.parse(await reply().innerText())
 
 portal.job('an endpoint is found, called, and answers', 3, async (hands) => {
@@ -93,7 +93,7 @@ portal.test(
     await portal.visit('/docs/address_info')
     const { address } = await portal.penstock.balance.get()
     await field('Body').fill(JSON.stringify({ address, note: "it's" }))
-    await portal.page.getByText('Signed with a key of yours').click()
+    await portal.page.getByText('Signed with your key').click()
     await field('Secret').fill(secret)
     await button('Sign').click()
     for (const title of ['curl with the first signature', 'curl with both signatures'])

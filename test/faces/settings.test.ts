@@ -18,12 +18,12 @@ portal.job('it is set when to be told and what invoices say', 5, async (hands) =
   await hands.press(link('Settings'))
   const minutes = hands.name === 'mouse' ? 7 : 8
   await hands.type(field('Minutes before'), '77')
-  await portal.page.getByText('1 to 55').waitFor()
+  await portal.page.getByText('Enter 1 to 55.').waitFor()
   await hands.type(field('Minutes before'), String(minutes))
-  await hands.press(panel('Before an hour ends').getByRole('button', { name: 'Save' }))
+  await hands.press(panel('Reminder before an order ends').getByRole('button', { name: 'Save' }))
   await portal.page.getByText('Saved.').first().waitFor()
   await hands.type(field('Your details'), `Paid by ${hands.name}`)
-  await hands.press(panel('Lines on invoices').getByRole('button', { name: 'Save' }))
+  await hands.press(panel('Invoice details').getByRole('button', { name: 'Save' }))
   await portal.page.getByText('Saved.').nth(1).waitFor()
   const settings = await portal.penstock.settings.get()
   assert.equal(settings.ending_minutes, minutes)
@@ -68,7 +68,7 @@ portal.test('passkeys come and go, and recovery codes are made anew', async () =
   await codes.first().waitFor()
   assert.equal(new Set(await codes.allInnerTexts()).size, 10)
   assert.equal(await isOpenElsewhere(), false)
-  await portal.page.getByLabel('I have kept the codes in a safe place').check()
+  await portal.page.getByLabel('I have saved the codes in a safe place').check()
   await portal.inDialog('Continue').click()
   await portal.page.getByText('10 recovery codes are left.').waitFor()
   // It is the only thing to sign in with.
@@ -89,7 +89,7 @@ portal.test('it is said before a session ends, and one can go on', async () => {
   await page.clock.install()
   await page.goto(`${origin}/portal/settings`)
   await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
-  const warning = page.getByRole('alert', { name: 'End of the session' })
+  const warning = page.getByRole('alert', { name: 'Session ending' })
   let about_to_end = new Date(0)
   await eventually('the end of the session is told', async () => {
     // What was asked while the page came may be answered only now, and is a use of the session.

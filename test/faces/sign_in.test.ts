@@ -72,8 +72,8 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 const fill = (page: Page, label: string, text: string) =>
   page.getByLabel(label, { exact: true }).first().fill(text)
 const CODE = 'Code from the app (6 digits)'
-const USED = 'This link is not valid, or was used already.'
-const WRONG = 'That is not right: the name, the password or the code.'
+const USED = 'This link is not valid, or was already used.'
+const WRONG = 'The name, the password or the code is wrong.'
 
 /** Reads the recovery codes, says that they are kept, and is in. */
 async function keepCodes(page: Page): Promise<string[]> {
@@ -82,7 +82,7 @@ async function keepCodes(page: Page): Promise<string[]> {
   assert.equal(new Set(codes).size, 10)
   const go_on = page.getByRole('button', { name: 'Continue' })
   assert.ok(await go_on.isDisabled())
-  await page.getByLabel('I have kept the codes in a safe place').check()
+  await page.getByLabel('I have saved the codes in a safe place').check()
   await go_on.click()
   await heading(page, 'Home').waitFor()
   return codes
@@ -119,7 +119,7 @@ async function makeKey(page: Page, prove: (dialog: Page) => Promise<void>): Prom
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor()
   await prove(page)
   await page.getByRole('heading', { name: 'Confirm that it is you' }).waitFor({ state: 'detached' })
-  await page.getByText('Shown once.').waitFor()
+  await page.getByText('Shown only once.').waitFor()
 }
 
 test('joins with a password and codes, signs in, proves to be there', { skip }, async () => {
@@ -136,7 +136,7 @@ test('joins with a password and codes, signs in, proves to be there', { skip }, 
   await fill(page, 'Password', PASSWORD)
   await fill(page, CODE, 'nocode')
   await press(page, 'Join with a password')
-  await page.getByText('The code is not right.').waitFor()
+  await page.getByText('The code is wrong.').waitFor()
   await fill(page, CODE, await code())
   await press(page, 'Join with a password')
   await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
@@ -156,10 +156,10 @@ test('joins with a password and codes, signs in, proves to be there', { skip }, 
     const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
     await dialog.getByLabel('Password').fill(PASSWORD)
     await dialog.getByLabel(CODE).fill('000000')
-    await press(page, 'Confirm with the password')
+    await press(page, 'Confirm with your password')
     await dialog.getByText(WRONG).waitFor()
     await dialog.getByLabel(CODE).fill(await code())
-    await press(page, 'Confirm with the password')
+    await press(page, 'Confirm with your password')
   })
 
   const other = await newPage()

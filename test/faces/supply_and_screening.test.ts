@@ -26,7 +26,7 @@ portal.job('an address is kept supplied, and no longer', 5, async (hands) => {
   await hands.press(inDialog('Start'))
   await hands.press(button(`Stop ${address}`))
   // Nothing is stopped before one has said so twice.
-  await dialog().getByText(`${address} is no longer supplied.`).waitFor()
+  await dialog().getByText(`${address} will no longer be supplied.`).waitFor()
   await hands.press(inDialog('Stop'))
   await rows('Subscriptions').filter({ hasText: address }).getByText('stopped').waitFor()
   const statuses = []
@@ -41,7 +41,7 @@ portal.test('a start whose answer was lost is asked for again, and begins once',
   await startButton().first().click()
   await field('Address').fill('T')
   await inDialog('Start').click()
-  await dialog().getByText('Not a TRON address.').waitFor()
+  await dialog().getByText('Enter a valid TRON address.').waitFor()
   await field('Address').fill(address)
   await portal.page.route('**/v1/subscription/start', async (route) => {
     await route.fetch()
@@ -63,7 +63,7 @@ portal.test('one subscription says what it is and when its address was supplied'
   await row.getByRole('link').first().click()
   await heading('Subscription').waitFor()
   await portal.page.getByText('No transactions served yet.').waitFor()
-  await rows('Supplied').getByRole('link').first().waitFor()
+  await rows('Energy supplied').getByRole('link').first().waitFor()
   await button(`Stop ${account(2)}`).click()
   await inDialog('Cancel').click()
   await dialog().waitFor({ state: 'detached' })
@@ -123,10 +123,12 @@ portal.job('an address is screened, and the reason is seen', 3, async (hands) =>
   await heading('Screening check').waitFor()
   await portal.page.getByText('low risk').first().waitFor()
   await rows('Sources of funds').filter({ hasText: 'Exchange (licensed)' }).waitFor()
-  await portal.page.getByText('100.00 % of its money is from: Exchange (licensed).').waitFor()
-  const drawing = portal.page.getByRole('img', { name: /^The way of the money, from Example Exch/ })
+  await portal.page.getByText('100.00 % of its money comes from: Exchange (licensed).').waitFor()
+  const drawing = portal.page.getByRole('img', {
+    name: /^The path of the money, from Example Exch/,
+  })
   await drawing.getByText('25 TRX').waitFor()
-  await portal.page.getByRole('heading', { name: 'Transfers one by one' }).click()
+  await portal.page.getByRole('heading', { name: 'Individual transfers' }).click()
   const way = rows('Transfers of Exchange (licensed)')
   await way
     .filter({ hasText: account(0) })
@@ -176,9 +178,9 @@ portal.test(
   async () => {
     const { id } = (await allChecks()).find(({ address }) => address === SCREENED)!
     await portal.visit(`/portal/screening/${id}`)
-    await portal.page.getByRole('heading', { name: 'What this does not say' }).waitFor()
+    await portal.page.getByRole('heading', { name: 'What this report does not cover' }).waitFor()
     await portal.page.getByRole('heading', { name: 'Evidence' }).click()
-    await rows('Lists that were asked').filter({ hasText: 'Loaded' }).waitFor()
+    await rows('Lists checked').filter({ hasText: 'Loaded' }).waitFor()
     const saving = portal.page.waitForEvent('download')
     await button('Save evidence').click()
     const { sha256 } = await portal.penstock.call('/v1/aml-check/report', { id })

@@ -67,7 +67,7 @@ portal.test('a new link makes the one before worthless', async () => {
   const second = await shownLink()
   const page = await portal.browser.newPage()
   await page.goto(first)
-  await page.getByText('This link is not valid, or was used already.').waitFor()
+  await page.getByText('This link is not valid, or was already used.').waitFor()
   await page.goto('about:blank')
   await page.goto(second)
   await page.getByText('Clara, you are invited').waitFor()

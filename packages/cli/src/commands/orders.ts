@@ -210,7 +210,7 @@ async function findByHash({ penstock, own, io, note }: Invocation, hash: string)
 /** What the steps of a timeline are called. */
 const STEP: Readonly<Record<string, string>> = {
   held: 'price set aside',
-  activating: 'activation asked for',
+  activating: 'activation requested',
   activated: 'address active',
   planned: 'wallet chosen',
   included: 'in a block',

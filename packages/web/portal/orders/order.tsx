@@ -44,7 +44,7 @@ export default function Order({ params }: PageProps) {
   )
 }
 
-/** What it is, in one line; its id is for those who copy it. */
+/** The purchase in one line; its id is for those who copy it. */
 function OrderHead({ transaction }: OrderTimeline) {
   const { id, service, status, params } = transaction
   const bought = amountsText(params.amounts) || named('service', service)

@@ -4,6 +4,7 @@
 import type { Result } from 'penstock-sdk'
 import type { LiveEvent } from '../../shared/calls/live.ts'
 import { useQuestion } from '../../shared/calls/question.ts'
+import { Export, pagesOfList } from '../../shared/files/export.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address, Hash, LongText } from '../../shared/parts/address.tsx'
@@ -49,22 +50,23 @@ export default function OneSubscription({ params }: PageProps) {
             </section>
             <section class="panel">
               <h2>{say('subscription.uses')}</h2>
-              <div>
-                {' '}
-                <List<Use>
-                  path="/v1/subscription/uses"
-                  body={{ id }}
-                  caption={say('subscription.uses')}
-                  columns={columnsOfUses()}
-                  keyOf={({ tx_id }) => tx_id}
-                  isStale={isAbout}
-                  empty={
-                    <Empty>
-                      <p>{say('subscription.no_uses')}</p>
-                    </Empty>
-                  }
-                />
-              </div>{' '}
+              <Export
+                name="uses"
+                pages={(limit) => pagesOfList<Use>('/v1/subscription/uses', { id }, limit)}
+              />
+              <List<Use>
+                path="/v1/subscription/uses"
+                body={{ id }}
+                caption={say('subscription.uses')}
+                columns={columnsOfUses()}
+                keyOf={({ tx_id }) => tx_id}
+                isStale={isAbout}
+                empty={
+                  <Empty>
+                    <p>{say('subscription.no_uses')}</p>
+                  </Empty>
+                }
+              />
             </section>
             <Supplies id={id} isAbout={isAbout} />
           </div>

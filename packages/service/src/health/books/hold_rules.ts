@@ -50,7 +50,7 @@ export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Findi
       union all select 'aml:' || id, 'customer:' || customer_id, price_sun, price_sun > 0,
         case state when 'completed' then 'capture' when 'failed' then 'release' else 'open' end,
         null from checked
-    ), lately as materialized (
+    ), lately as not materialized (
       -- A hold ends after it was made: both are among these.
       select * from transfer where number > ${scope.before_entry}
     ), ended as (

@@ -45,8 +45,8 @@ export function casePage(known: WholeCase, missing: readonly string[]): string {
 <header><p class="kind">Case ${escaped(id)}</p><h1>${escaped(address)}</h1></header>
 <ul>${facts.map((one) => `<li>${one}</li>`).join('')}</ul>
 ${table('Answers', ['Check', 'Score', 'Decision', 'By'], decisions)}
-${table('What it is about', ['Kind', 'Subject', 'Added by'], subjects)}
-${table('What was done and said', ['At', 'By', 'Kind', 'Text'], entries)}
+${table('Subjects', ['Kind', 'Subject', 'Added by'], subjects)}
+${table('History', ['At', 'By', 'Kind', 'Text'], entries)}
 </main>
 </body>
 </html>
