@@ -208,7 +208,7 @@ async function lookAtPool(page: Page): Promise<void> {
   assert.match((await wallets.first().textContent())!, new RegExp(person('poor').address))
   assert.equal(await wallets.count(), 2)
   await page.getByRole('link', { name: person('poor').address }).click()
-  await page.getByText(/it can pay for 0 more transactions; below 20 it stops selling/).waitFor()
+  await page.getByText(/enough for 0 more transactions; selling stops below 20/).waitFor()
   await page.getByText('Nothing delegated.').waitFor()
 }
 
