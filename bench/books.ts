@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000
 /** The smaller ledger has a part of the orders of the larger one. */
 const PART = 4
 
-type Measured = { counts: Counts; whole: Map<string, number>; continued: Map<string, number> }
+type Measurement = { counts: Counts; whole: Map<string, number>; continued: Map<string, number> }
 
 export async function run({
   json,
@@ -53,7 +53,7 @@ export async function run({
   report(json, small, large)
 }
 
-async function measure(orders: number): Promise<Measured> {
+async function measure(orders: number): Promise<Measurement> {
   const say = (line: string) =>
     process.stderr.isTTY && process.stderr.write(`\r\x1b[K${orders} orders: ${line}`)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
@@ -198,7 +198,7 @@ type Line = {
   continued_ms: readonly [number, number]
 }
 
-function report(json: boolean, small: Measured, large: Measured): void {
+function report(json: boolean, small: Measurement, large: Measurement): void {
   const pair = (of: 'whole' | 'continued', rule: string) =>
     [small[of].get(rule)!, large[of].get(rule)!].map(Math.round) as [number, number]
   const rules = [...large.whole.keys()].map(

@@ -98,38 +98,61 @@ portal.test('the price is there: Enter buys', async () => {
   await heading(/ energy → T/).waitFor()
 })
 
-portal.test('the price comes while one types, and leaves the focus where it is', async () => {
+const quotesAsked = () => {
+  const asked: string[] = []
+  portal.page.on('request', (request) => {
+    if (/\/v1\/(quote\/new|calculate)$/.test(request.url())) asked.push(request.url())
+  })
+  return (path: string) => asked.filter((url) => url.endsWith(path)).length
+}
+
+portal.test('a price comes while one types, binds nobody, and writes nothing down', async () => {
   const { page } = portal
+  const asked = quotesAsked()
   await visit('/portal/buy')
-  // One that was bought for, or that paid in, is a press away.
+  // One that was bought for, or that paid into a sandbox, is a press away.
   await page
     .getByRole('button', { name: /^Buy for T/ })
     .and(page.getByTitle(someone()))
     .click()
   assert.equal(await field('Address').inputValue(), someone())
-  await field('Energy').fill('131000')
-  await button('Confirm').waitFor()
-  await page.getByText(/^You save \d+% compared with burning TRX/).waitFor()
+  const price = page.getByRole('region', { name: 'Price' })
+  await price.getByText('2.93 TRX').waitFor()
+  await field('Energy').fill('')
+  await price.getByText('2.93 TRX').waitFor({ state: 'detached' })
+  await field('Energy').pressSequentially('131000', { delay: 30 })
+  await price.getByText('5.9 TRX').waitFor()
+  assert.equal(await button('Confirm').count(), 0)
   const focused = await page.evaluate<string>('document.activeElement.id')
   assert.equal(focused, await field('Energy').getAttribute('id'))
-  // What is changed has no price until there is a new one, and one that is looked at stays.
-  const shown = page.getByRole('region', { name: 'Price' })
-  const before = await shown.innerText()
+  // Not one for each key, and nothing that would be a row.
+  assert.deepEqual([asked('/calculate'), asked('/quote/new')], [2, 0])
   await button('Buy').click()
+  await page.getByText(/^You save \d+% compared with burning TRX/).waitFor()
   await eventually('Confirm has the focus', async () =>
     button('Confirm').evaluate((one) => one.matches(':focus')),
   )
-  assert.equal((await shown.innerText()).split('\n')[1], before.split('\n')[1])
-  await field('Energy').fill('13')
-  await button('Confirm').waitFor({ state: 'detached' })
-  const quotes: string[] = []
-  page.on('request', (request) => {
-    if (request.url().endsWith('/v1/quote/new')) quotes.push(request.postData()!)
+  assert.equal(asked('/quote/new'), 1)
+})
+
+portal.test('an answer that was lost keeps its id, whatever is typed meanwhile', async () => {
+  const { page } = portal
+  await visit(`/portal/buy?address=${someone()}`)
+  await button('Buy').click()
+  const before = await page.evaluate<number>(countOrders)
+  await page.route('**/v1/quote/accept', async (route) => {
+    await route.fetch()
+    await route.abort()
   })
-  await field('Energy').pressSequentially('1000', { delay: 30 })
-  await button('Confirm').waitFor()
-  // Not one for each key.
-  assert.equal(quotes.length, 1)
+  await button('Confirm').click()
+  await page.getByText(/we can't tell whether this was bought/).waitFor()
+  await page.unroute('**/v1/quote/accept')
+  await field('Energy').fill('70000')
+  await button('Buy').click()
+  await page.getByText(/we can't tell whether this was bought/).waitFor()
+  await button('Confirm').click()
+  await heading(/ energy → T/).waitFor()
+  assert.equal(await page.evaluate<number>(countOrders), before + 1)
 })
 
 portal.test('a lost answer is said to be unknown, and never buys twice', async () => {

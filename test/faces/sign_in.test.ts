@@ -208,7 +208,12 @@ test('nothing bars the way, in each language, light and dark, wide and narrow', 
   const { hash, pathname } = new URL(await invited('Cleo'))
   const page = await newPage()
   const pages = [
-    { path: '/portal', prepare: () => page.locator('main details summary').last().click() },
+    {
+      path: '/portal',
+      prepare: async () => {
+        for (const fold of await page.locator('main details summary').all()) await fold.click()
+      },
+    },
     {
       path: pathname + hash,
       prepare: async () => {

@@ -70,7 +70,7 @@ portal.test('a new link makes the one before worthless', async () => {
   await page.getByText('This link is not valid, or was already used.').waitFor()
   await page.goto('about:blank')
   await page.goto(second)
-  await page.getByText('Clara, you are invited').waitFor()
+  await page.getByText("Clara, you've been invited").waitFor()
   await page.close()
 })
 

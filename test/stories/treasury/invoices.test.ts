@@ -51,6 +51,13 @@ test('the invoice of a month has what the statement says was charged, by lines',
   assert.equal(items.length, 1)
   const whole = await anna.get<FullInvoice>('/v1/invoice/check', { number: items[0]!.number })
   assert.equal(whole.month, began.slice(0, 7))
+  const inMonth = async (who: Customer, month: string) =>
+    (await who.get<Page<Invoice>>('/v1/invoices/list', { month })).items.length
+  assert.deepEqual(
+    [await inMonth(anna, whole.month), await inMonth(anna, world.now.toISOString().slice(0, 7))],
+    [1, 0],
+  )
+  assert.equal(await inMonth(bert, whole.month), 0)
   assert.deepEqual(whole.billing, ['Anna Ltd', 'Vienna'])
   assert.deepEqual(
     whole.lines.map(({ service, unit, count }) => [service, unit, count]),

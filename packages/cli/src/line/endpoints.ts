@@ -1402,7 +1402,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       {
         name: 'name',
         type: 'text',
-        help: "A part of the user's name, in whatever case",
+        help: "A part of the user's name; capital Latin letters are as small ones",
         needed: false,
       },
       {

@@ -2098,7 +2098,7 @@ export type Endpoints = {
   /** Who is signed in for you, newest first */
   '/v1/sessions/list': {
     body: {
-      /** A part of the user's name, in whatever case */
+      /** A part of the user's name; capital Latin letters are as small ones */
       name?: string | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined

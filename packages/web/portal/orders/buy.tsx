@@ -2,11 +2,11 @@
 // The id under which it is bought is made before the first try, so that trying again never buys
 // twice.
 
-import { type Signal, useSignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { ask } from '../../shared/calls/ask.ts'
+import { ask, Fault } from '../../shared/calls/ask.ts'
 import { newExternalId } from '../../shared/calls/ids.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import type { PageProps } from '../../shared/frame/face.ts'
@@ -14,6 +14,7 @@ import { Title } from '../../shared/frame/title.tsx'
 import { FaultNote } from '../../shared/parts/answer.tsx'
 import { CodeSamples } from '../../shared/parts/code.tsx'
 import { ChoiceField, Form, Submit, TextField } from '../../shared/parts/field.tsx'
+import { Money } from '../../shared/parts/money.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { count, named, say } from '../../shared/words/words.ts'
 import { AddressNow, KnownAddresses } from './buy_address.tsx'
@@ -89,15 +90,23 @@ export default function Buy({ query }: PageProps) {
     to: '',
   })
   const wrong = useSignal<Partial<Record<keyof Wish, string>>>({})
-  const { offer, asked, typed, price, forget } = usePrice(wish)
+  const offer = useSignal<{ quote: Quote; external_id: string } | undefined>(undefined)
+  const submission = useSubmission()
+  // A purchase that is under way, or whose answer was lost, keeps its id: no other takes its place.
+  const is_tried = useSignal(false)
   const set = (change: Partial<Wish>) => {
     wish.value = { ...wish.value, ...change }
     wrong.value = {}
-    forget()
+    submission.fault.value = undefined
+    if (!is_tried.value) offer.value = undefined
   }
-  const submit = () => {
+  const price = () => {
     wrong.value = wrongs(wish.value)
-    if (Object.keys(wrong.value).length === 0) price(true)
+    if (is_tried.value || Object.keys(wrong.value).length > 0) return
+    void submission.run(async () => {
+      const quote = await ask('/v1/quote/new', quoteOf(wish.value))
+      offer.value = { quote, external_id: newExternalId() }
+    })
   }
   return (
     <>
@@ -105,29 +114,25 @@ export default function Buy({ query }: PageProps) {
       <div class="panels">
         <section class="panel">
           <Form
-            onSubmit={submit}
-            wrong={asked.fault.value && <FaultNote fault={asked.fault.value} />}
+            onSubmit={price}
+            wrong={submission.fault.value && <FaultNote fault={submission.fault.value} />}
           >
             <WishFields wish={wish.value} wrong={wrong.value} set={set} />
-            <Submit is_busy={asked.is_busy.value}>{say('buy')}</Submit>
+            <Submit is_busy={submission.is_busy.value}>{say('buy')}</Submit>
           </Form>
           <Code wish={wish.value} />
         </section>
         {offer.value === undefined ? (
-          <section class="panel">
-            <h2>{say('quote')}</h2>
-            {typed.fault.value ? (
-              <FaultNote fault={typed.fault.value} />
-            ) : (
-              <p class="quiet">{say('quote.before')}</p>
-            )}
-          </section>
+          <Estimate wish={wish.value} />
         ) : (
           <QuotePanel
             key={offer.value.quote.id}
             {...offer.value}
+            onTried={(tried) => {
+              is_tried.value = tried
+            }}
             onBought={(id) => route(path.order(id))}
-            again={() => price(true)}
+            again={price}
           />
         )}
       </div>
@@ -135,56 +140,61 @@ export default function Buy({ query }: PageProps) {
   )
 }
 
-type Offer = {
-  quote: Quote
-  /** Under which it is bought, however often it is tried. */
-  external_id: string
-  /** It was asked for, so that the next key is for it; not while somebody types. */
-  is_asked: boolean
-}
-
 /** So long after the last key, in milliseconds. */
-const TYPED_MS = 600
+const TYPED_MS = 400
 
-/** The price of what is in the form: some time after it was typed, and when it is asked for. Only
- *  the answer to the newest question counts: a price that one looks at is never exchanged. */
-function usePrice(wish: Signal<Wish>) {
-  const offer = useSignal<Offer | undefined>(undefined)
-  const asked = useSubmission()
-  const typed = useSubmission()
-  const newest = useRef(0)
-  const price = (is_asked: boolean) => {
-    if (is_asked && offer.value && isOpen(offer.value.quote)) {
-      offer.value = { ...offer.value, is_asked }
-      return
-    }
-    const mine = ++newest.current
-    typed.fault.value = undefined
-    void (is_asked ? asked : typed).run(async () => {
-      const quote = await ask('/v1/quote/new', quoteOf(wish.value)).catch((refused: unknown) => {
-        if (mine === newest.current) throw refused
-      })
-      if (quote && mine === newest.current)
-        offer.value = { quote, external_id: newExternalId(), is_asked }
+/** The price of a resource; undefined for what is only priced when it is asked for. */
+async function estimateOf(wish: Wish): Promise<number | undefined> {
+  const { address } = wish
+  const priceOf = async (type: 'energy' | 'bandwidth') => {
+    const said = await ask('/v1/calculate', {
+      type,
+      address,
+      duration: 1,
+      amount: Number(wish[type]),
     })
+    return said.total
   }
-  const forget = () => {
-    newest.current++
-    offer.value = undefined
-    typed.fault.value = undefined
-  }
-  useEffect(() => {
-    if (Object.keys(wrongs(wish.value)).length > 0) return
-    const seen = newest.current
-    const timer = setTimeout(() => {
-      if (seen === newest.current) price(false)
-    }, TYPED_MS)
-    return () => clearTimeout(timer)
-  }, [wish.value])
-  return { offer, asked, typed, price, forget }
+  if (wish.service === 'energy' || wish.service === 'bandwidth') return priceOf(wish.service)
+  return undefined
 }
 
-const isOpen = ({ expires_at }: Quote): boolean => new Date(expires_at).getTime() > Date.now()
+/** The price while one types: it binds nobody, and nothing is written down for it. */
+function Estimate({ wish }: { wish: Wish }) {
+  const price = useSignal<number | undefined>(undefined)
+  const fault = useSignal<Fault | undefined>(undefined)
+  useEffect(() => {
+    price.value = undefined
+    fault.value = undefined
+    if (Object.keys(wrongs(wish)).length > 0) return
+    let is_newest = true
+    const timer = setTimeout(async () => {
+      const said = await estimateOf(wish).catch((refused: unknown) => Fault.of(refused))
+      if (!is_newest) return
+      if (said instanceof Fault) fault.value = said
+      else price.value = said
+    }, TYPED_MS)
+    return () => {
+      is_newest = false
+      clearTimeout(timer)
+    }
+  }, [wish])
+  return (
+    <section class="panel" aria-label={say('quote')}>
+      <h2>{say('quote')}</h2>
+      {price.value !== undefined && (
+        <p class="headline" role="status">
+          <Money trx={price.value} />
+        </p>
+      )}
+      {fault.value ? (
+        <FaultNote fault={fault.value} />
+      ) : (
+        <p class="quiet">{say(price.value === undefined ? 'quote.before' : 'quote.estimate')}</p>
+      )}
+    </section>
+  )
+}
 
 type WishFieldsProps = {
   wish: Wish
@@ -211,7 +221,7 @@ function WishFields({ wish, wrong, set }: WishFieldsProps) {
         value={address}
         onText={(value) => set({ address: value.trim() })}
       />
-      {address === '' && <KnownAddresses onAddress={(value) => set({ address: value })} />}
+      <KnownAddresses onAddress={(value) => set({ address: value })} />
       {ADDRESS.test(address) && <AddressNow address={address} />}
       {service === 'transfer' && (
         <TextField

@@ -20,15 +20,15 @@ export type QuotePanelProps = {
   quote: Quote
   /** Under which it is bought, however often it is tried. */
   external_id: string
-  /** The next key is for Confirm. */
-  is_asked: boolean
+  /** It is being bought, or the answer was lost; false: it was refused. */
+  onTried: (is_tried: boolean) => void
   onBought: (order_id: string) => void
   /** Asks for a new price. */
   again: () => void
 }
 
 export function QuotePanel(props: QuotePanelProps) {
-  const { quote, external_id, is_asked, onBought, again } = props
+  const { quote, external_id, onTried, onBought, again } = props
   const balance = useQuestion(
     '/v1/balance',
     {},
@@ -37,11 +37,13 @@ export function QuotePanel(props: QuotePanelProps) {
   const submission = useSubmission()
   const is_unknown = useSignal(false)
   const confirm = async () => {
+    onTried(true)
     const is_done = await submission.run(async () => {
       const { id } = await ask('/v1/quote/accept', { id: quote.id, external_id })
       onBought(id)
     })
     is_unknown.value = !is_done && submission.fault.value?.key === 'offline'
+    onTried(is_done || is_unknown.value)
   }
   const left_ms = new Date(quote.expires_at).getTime() - now_ms.value
   const is_over = left_ms <= 0 && !is_unknown.value
@@ -73,7 +75,7 @@ export function QuotePanel(props: QuotePanelProps) {
             type="button"
             class="main"
             disabled={is_busy || (lacks > 0 && !is_unknown.value)}
-            ref={is_asked ? focusOnce : null}
+            ref={focusOnce}
             onClick={confirm}
           >
             {say('confirm')}

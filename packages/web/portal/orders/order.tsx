@@ -29,34 +29,26 @@ export default function Order({ params }: PageProps) {
   )
   return (
     <>
-      {question.answer.value === undefined && (
-        <Title title={say('order.title', { id })} section={say('orders')} />
-      )}
+      <OrderTitle id={id} timeline={question.answer.value} />
       <Answer question={question} lines={12}>
-        {(timeline) => (
-          <>
-            <OrderHead {...timeline} />
-            <WholeOrder {...timeline} />
-          </>
-        )}
+        {(timeline) => <WholeOrder {...timeline} />}
       </Answer>
     </>
   )
 }
 
-/** The purchase in one line; its id is for those who copy it. */
-function OrderHead({ transaction }: OrderTimeline) {
-  const { id, service, status, params } = transaction
+type OrderTitleProps = { id: string; timeline: OrderTimeline | undefined }
+
+/** The purchase in one line, as soon as it is known: the same heading before and after, which has
+ *  the focus. */
+function OrderTitle({ id, timeline }: OrderTitleProps) {
+  if (!timeline) return <Title title={say('order.title', { id })} section={say('orders')} />
+  const { service, status, params } = timeline.transaction
   const bought = amountsText(params.amounts) || named('service', service)
   return (
-    <>
-      <Title title={`${bought} → ${shortText(params.address)}`} section={say('orders')}>
-        <State state={status} pill />
-      </Title>
-      <p class="quiet">
-        {say('order.id')} <LongText text={id} what={say('order.id')} whole />
-      </p>
-    </>
+    <Title title={`${bought} → ${shortText(params.address)}`} section={say('orders')}>
+      <State state={status} pill />
+    </Title>
   )
 }
 
@@ -70,6 +62,9 @@ function WholeOrder(timeline: OrderTimeline) {
   return (
     <div class="stack">
       <p class="outcome">{sentenceOf(timeline)}</p>
+      <p class="quiet">
+        {say('order.id')} <LongText text={id} what={say('order.id')} whole />
+      </p>
       <div class="panels">
         <section class="panel">
           <h2>{say('order.timeline')}</h2>

@@ -14,6 +14,7 @@ import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { MadeDialog } from '../../shared/users/made.tsx'
 import { CUSTOMER_ROLES, USER_STATES, userState } from '../../shared/users/user.ts'
+import { nameText } from '../../shared/words/name.ts'
 import { named, say } from '../../shared/words/words.ts'
 import { Receivers } from '../keys/receivers.tsx'
 import type { User } from './user.ts'
@@ -115,7 +116,7 @@ const columns = (begin: (task: Task) => void): Column<User>[] => [
     cell: (user) =>
       user.id !== session.value?.user.id && (
         <RowActions
-          of={user.name}
+          of={nameText(user.name)}
           actions={TASKS.filter(([what]) => what === 'made' || user.ended_at === null).map(
             ([what, word, is_first]) => ({
               text: say(word),

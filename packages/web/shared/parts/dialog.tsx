@@ -81,7 +81,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     return () => {
       current?.close()
       // The browser does it for a dialog that stays in the page: this one is taken out.
-      if (opener instanceof HTMLElement) opener.focus()
+      if (opener instanceof HTMLElement) opener.focus({ preventScroll: true })
     }
   }, [])
   return (

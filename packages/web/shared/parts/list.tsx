@@ -1,7 +1,7 @@
 // A list of the wire, page by page. Where one is stands in the address: `before`, once for each
 // page that lies above, so that Newer finds back and a link shows the same.
 
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
@@ -187,9 +187,11 @@ export type FilterFormProps = {
 
 /** The filter, above a list. */
 export function FilterForm({ filter, children, ...props }: FilterFormProps) {
+  // Not of the fields, which begin anew with each filter.
+  const shows_all = useSignal(false)
   return (
     <div class="toolbar">
-      <FilterFields key={JSON.stringify(filter)} filter={filter} {...props} />
+      <FilterFields key={JSON.stringify(filter)} filter={filter} shows_all={shows_all} {...props} />
       {children}
     </div>
   )
@@ -198,12 +200,15 @@ export function FilterForm({ filter, children, ...props }: FilterFormProps) {
 /** Shown at once; further ones when they are asked for, or when one of them is set. */
 const FIELDS_AT_ONCE = 3
 
-function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'children'>) {
+type FilterFieldsProps = Omit<FilterFormProps, 'children'> & { shows_all: Signal<boolean> }
+
+function FilterFields({ fields, filter, path, of, shows_all }: FilterFieldsProps) {
   const { route, url } = useLocation()
   const typed = useSignal(filter)
   const is_open = useSignal(false)
-  const shows_all = useSignal(fields.slice(FIELDS_AT_ONCE).some(({ name }) => name in filter))
-  const shown = shows_all.value ? fields : fields.slice(0, FIELDS_AT_ONCE)
+  const shown = fields.filter(
+    ({ name }, i) => i < FIELDS_AT_ONCE || shows_all.value || name in filter,
+  )
   const { length } = Object.keys(filter)
   const names = fields.map(({ name }) => name)
   const apply = (values: Readonly<Record<string, string>>) =>
@@ -239,12 +244,13 @@ function FilterFields({ fields, filter, path, of }: Omit<FilterFormProps, 'child
             }}
           />
         ))}
-        {shown.length < fields.length && (
+        {fields.length > FIELDS_AT_ONCE && (
           <button
             type="button"
             class="bare small"
+            aria-expanded={shows_all.value}
             onClick={() => {
-              shows_all.value = true
+              shows_all.value = !shows_all.value
             }}
           >
             {say('filter.more')}

@@ -146,6 +146,11 @@ function More({ id, of, children }: MoreProps) {
   const button = useRef<HTMLButtonElement>(null)
   const place = ({ currentTarget, newState }: TargetedToggleEvent<HTMLDivElement>) => {
     if (newState !== 'open') return
+    const menu = currentTarget
+    // It does not move with its row.
+    const hide = () => menu.isConnected && menu.hidePopover()
+    addEventListener('scroll', hide, { capture: true, once: true, passive: true })
+    addEventListener('resize', hide, { once: true })
     const { bottom, top, right } = button.current!.getBoundingClientRect()
     const { offsetHeight, style } = currentTarget
     const is_room_below = bottom + offsetHeight <= innerHeight
@@ -159,6 +164,7 @@ function More({ id, of, children }: MoreProps) {
         <span class="for-ears">{say('more.of', { name: of })}</span>
       </button>
       <div id={id} popover="auto" class="row-menu" onToggle={place}>
+        <p class="quiet">{of}</p>
         {children}
       </div>
     </span>

@@ -9,7 +9,8 @@ import type { Scope } from './scope.ts'
 /** Holds that are not those of an order, a subscription or a check, or did not end as that did
  *  (C4). `due`: the end that a hold must have come to. A new kind of purchase adds its holds here.
  *  Subscriptions last for longer than orders: those that run are looked at with all their holds,
- *  and so is whatever an entry after the seal is about. */
+ *  and so is whatever an entry after the seal is about. A hold ends after it was made: the later
+ *  ones are joined among themselves, earlier ones by their index, however many there are. */
 export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Finding>`
     with touched as materialized (
       select distinct coalesce(hold_id, id) as hold_id,
@@ -19,12 +20,10 @@ export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Findi
       select * from subscription where id >= ${scope.first_id} or id in (select id from touched)
         or state in ('new', 'pending', 'active') or not withdrawn
     ), bought as (
-      select * from orders where id >= ${scope.first_id}
-      union all
+      select * from orders where id >= ${scope.first_id} union all
       select * from orders where id < ${scope.first_id} and id in (select id from touched)
     ), checked as (
-      select * from aml_check where id >= ${scope.first_id}
-      union all
+      select * from aml_check where id >= ${scope.first_id} union all
       select * from aml_check where id < ${scope.first_id} and id in (select id from touched)
     ), supply as materialized (
       select 'subscription:' || id as id, 'customer:' || customer_id as debit,
@@ -51,42 +50,35 @@ export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Findi
         case state when 'completed' then 'capture' when 'failed' then 'release' else 'open' end,
         null from checked
     ), lately as not materialized (
-      -- A hold ends after it was made: both are among these.
       select * from transfer where number > ${scope.before_entry}
-    ), ended as (
-      select hold.*, r.kind as end_kind, r.amount_sun as end_sun
-      from lately as hold left join lately as r on r.hold_id = hold.id
-      where hold.kind = 'hold'
+    ), held as (
+      select hold.*, coalesce(r.kind, 'open') as end_kind,
+        coalesce(r.amount_sun, hold.amount_sun) as end_sun
+      from lately as hold left join lately as r on r.hold_id = hold.id where hold.kind = 'hold'
       union all
-      -- Earlier ones by their index, each: they are few, however many there are in all.
-      select hold.*, r.kind, r.amount_sun
+      select hold.*, coalesce(r.kind, 'open'), coalesce(r.amount_sun, hold.amount_sun)
       from (select id from supply union select hold_id from touched) as asked
-        cross join lateral (select * from transfer as t
-          where t.id = asked.id and t.kind = 'hold' and t.number <= ${scope.before_entry}
-          offset 0) as hold
+        cross join lateral (select * from transfer as t where t.id = asked.id
+          and t.kind = 'hold' and t.number <= ${scope.before_entry} offset 0) as hold
         left join lateral (select kind, amount_sun from transfer as t
           where t.hold_id = hold.id offset 0) as r on true
       where ${scope.sealed_entry}::bigint > 0
-    ), held as (
-      select id, debit, credit, amount_sun, made_at, number, coalesce(end_kind, 'open') as kind,
-        coalesce(end_sun, amount_sun) as end_sun
-      from ended
     )
     select coalesce(held.id, wanted.id) as subject, case
       when wanted.id is null
-        then format('%s of %s sun, and nothing that it is for', held.kind, held.amount_sun)
+        then format('%s of %s sun, and nothing that it is for', end_kind, held.amount_sun)
       when held.id is null then format('there is no hold of %s sun', wanted.amount_sun)
       when abs(extract(epoch from wanted.made_at - held.made_at)) > 60
         then format('it says that it was made at %s, and was paid for at %s', wanted.made_at,
           held.made_at)
-      else format('%s of %s sun from %s to %s, expected %s of %s sun from %s', held.kind, end_sun,
+      else format('%s of %s sun from %s to %s, expected %s of %s sun from %s', end_kind, end_sun,
         held.debit, held.credit, due, wanted.amount_sun, wanted.debit) end as found
     from wanted full join held using (id)
     where (held.id is null and wanted.needed)
       or (wanted.id is null and held.number > ${scope.sealed_entry})
       or (held.id is not null and wanted.id is not null and (
-        held.kind <> wanted.due or held.debit <> wanted.debit or held.credit <> 'revenue'
-        or (held.kind <> 'release' and held.end_sun <> wanted.amount_sun)
+        end_kind <> wanted.due or held.debit <> wanted.debit or held.credit <> 'revenue'
+        or (end_kind <> 'release' and end_sun <> wanted.amount_sun)
         or abs(extract(epoch from wanted.made_at - held.made_at)) > 60))
     order by 1 limit ${FINDINGS_MAX}`
 

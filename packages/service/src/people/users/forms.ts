@@ -67,10 +67,10 @@ export function printUser(user: UserReport): Static<typeof UserForm> {
   }
 }
 
-/** Users, newest first. `customer_id`: null for those of the house; undefined: whose ever. */
 export const USER_STATES = ['invited', 'active', 'ended'] as const
 type UserState = (typeof USER_STATES)[number]
 
+/** Users, newest first. `customer_id`: null for those of the house; undefined: whose ever. */
 export function reportUsers(
   sql: Sql | Tx,
   wanted: {

@@ -71,7 +71,7 @@ const list = (needs: Needs): Endpoint =>
         Type.String({
           minLength: 1,
           maxLength: 100,
-          description: "A part of the user's name, in whatever case",
+          description: "A part of the user's name; capital Latin letters are as small ones",
           ...invalid('name'),
         }),
       ),
