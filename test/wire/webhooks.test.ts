@@ -291,7 +291,10 @@ const REFUSED: Record<
   string,
   (has: { id: string; number: number }) => { good: object; wrong: [string, object][] }
 > = {
-  '/v1/webhooks/list': () => ({ good: {}, wrong: LISTS }),
+  '/v1/webhooks/list': () => ({
+    good: { state: 'on' },
+    wrong: [...LISTS, ['invalid_service_or_params.state', { state: 'removed' }]],
+  }),
   '/v1/webhook/check': ({ id }) => ({ good: { id }, wrong: ids({}) }),
   '/v1/webhook/new': () => ({
     good: { url: URL },

@@ -140,7 +140,7 @@ export default function Buy({ query }: PageProps) {
   )
 }
 
-/** So long after the last key, in milliseconds. */
+/** After the last key, in milliseconds. */
 const TYPED_MS = 400
 
 /** The price of a resource; undefined for what is only priced when it is asked for. */
@@ -159,7 +159,7 @@ async function estimateOf(wish: Wish): Promise<number | undefined> {
   return undefined
 }
 
-/** The price while one types: it binds nobody, and nothing is written down for it. */
+/** The price while one types: it is not binding, and leaves no row. */
 function Estimate({ wish }: { wish: Wish }) {
   const price = useSignal<number | undefined>(undefined)
   const fault = useSignal<Fault | undefined>(undefined)

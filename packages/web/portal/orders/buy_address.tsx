@@ -13,7 +13,7 @@ const KNOWN_MAX = 3
 export function KnownAddresses({ onAddress }: { onAddress: (address: string) => void }) {
   const off = !may('read')
   const orders = useQuestion('/v1/transactions/list', { limit: 25 }, { off })
-  // Who pays in may be an exchange, for which nobody buys. In a sandbox there is none.
+  // A sender may be an exchange: energy would be wasted on it. A sandbox has none.
   const is_sandbox = beginning.value?.network === 'sandbox'
   const deposits = useQuestion('/v1/deposits/list', { limit: 10 }, { off: off || !is_sandbox })
   const known = [
