@@ -26,6 +26,8 @@ import {
   noPlace,
   page,
   rowsFor,
+  STATE_REFUSAL,
+  stateField,
 } from '../../platform/wire/lists.ts'
 import { eventBounds } from '../log/events.ts'
 import { type EventKind, mayRead, readableTypes } from '../log/kinds.ts'
@@ -314,11 +316,7 @@ const noticesList = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     summary: 'What your webhooks were told, or are to be told, newest event first',
     body: Type.Object({
       webhook_id: Type.Optional(WebhookIdField),
-      state: Type.Optional(
-        Type.Enum(['due', 'delivered', 'dead', 'passed'], {
-          fault: () => InvalidParams('state', 'Invalid state'),
-        }),
-      ),
+      state: stateField(['due', 'delivered', 'dead', 'passed']),
       event: Type.Optional(
         Type.Integer({
           minimum: 1,
@@ -332,7 +330,7 @@ const noticesList = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     reply: listOf(NoticeForm),
     faults: [
       refuses(InvalidParams, '`webhook_id` is no text', 'webhook_id'),
-      refuses(InvalidParams, '`state` is none of the states', 'state'),
+      STATE_REFUSAL,
       refuses(InvalidParams, '`event` is no number', 'event'),
       ...LIST_REFUSALS,
     ],

@@ -13,14 +13,21 @@ import {
   type Endpoint,
   endpoint,
   InvalidParams,
-  invalid,
   LimitReached,
   NotFound,
   refuses,
   UNNAMED_SCOPES,
 } from '../../platform/wire/endpoint.ts'
 import { answered } from '../../platform/wire/examples.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../../platform/wire/lists.ts'
+import {
+  LIST_REFUSALS,
+  listFields,
+  listOf,
+  page,
+  rowsFor,
+  STATE_REFUSAL,
+  stateField,
+} from '../../platform/wire/lists.ts'
 import { type EventKind, readableTypes } from '../log/kinds.ts'
 import {
   ID_REFUSED,
@@ -120,11 +127,11 @@ const webhooksList = ({ sql, clock }: Needs): Endpoint =>
     scope: 'webhooks',
     summary: 'Your webhooks, newest first',
     body: Type.Object({
-      state: Type.Optional(Type.Enum([...WEBHOOK_STATES], invalid('state'))),
+      state: stateField(WEBHOOK_STATES),
       ...listFields(),
     }),
     reply: listOf(WebhookForm),
-    faults: [refuses(InvalidParams, '`state` is none of the states', 'state'), ...LIST_REFUSALS],
+    faults: [STATE_REFUSAL, ...LIST_REFUSALS],
     async handle({ body: { state, limit, before }, customer: { customer_id } }) {
       const wanted = { customer_id, state, before, at: clock.now() }
       const rows = await listWebhooks(sql, { ...wanted, limit: rowsFor(limit) })

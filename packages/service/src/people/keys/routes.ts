@@ -16,7 +16,15 @@ import {
   refuses,
 } from '../../platform/wire/endpoint.ts'
 import { answered } from '../../platform/wire/examples.ts'
-import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../../platform/wire/lists.ts'
+import {
+  LIST_REFUSALS,
+  listFields,
+  listOf,
+  page,
+  rowsFor,
+  STATE_REFUSAL,
+  stateField,
+} from '../../platform/wire/lists.ts'
 import {
   ID_REFUSED,
   IdField,
@@ -83,13 +91,11 @@ const list = ({ sql, clock }: Needs): Endpoint =>
     role_scope: 'keys',
     summary: 'Your API keys, newest first, revoked ones too',
     body: Type.Object({
-      state: Type.Optional(
-        Type.Enum([...KEY_STATES], { fault: () => InvalidParams('state', 'Invalid state') }),
-      ),
+      state: stateField(KEY_STATES),
       ...listFields(),
     }),
     reply: listOf(KeyForm),
-    faults: [refuses(InvalidParams, '`state` is none of the states', 'state'), ...LIST_REFUSALS],
+    faults: [STATE_REFUSAL, ...LIST_REFUSALS],
     async handle({ body: { state, limit, before }, customer }) {
       const now = clock.now()
       const seen = { customer_id: customer.customer_id, made_by_key: ownOnly(customer) }

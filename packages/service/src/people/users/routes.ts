@@ -28,6 +28,8 @@ import {
   page,
   readIdPlace,
   rowsFor,
+  STATE_REFUSAL,
+  stateField,
 } from '../../platform/wire/lists.ts'
 import { readMoney } from '../../platform/wire/reading.ts'
 import { LimitFields, readReceivers } from '../keys/forms.ts'
@@ -142,15 +144,11 @@ const list = ({ sql }: Needs): Endpoint =>
     summary: 'The people who sign in for you, newest first, removed ones too',
     body: Type.Object({
       role: Type.Optional(RoleField),
-      state: Type.Optional(Type.Enum([...USER_STATES], invalid('state'))),
+      state: stateField(USER_STATES),
       ...listFields(),
     }),
     reply: listOf(UserForm),
-    faults: [
-      ROLE_REFUSED,
-      refuses(InvalidParams, '`state` is none of the states', 'state'),
-      ...LIST_REFUSALS,
-    ],
+    faults: [ROLE_REFUSED, STATE_REFUSAL, ...LIST_REFUSALS],
     async handle({ body: { role, state, limit, before }, customer: { customer_id } }) {
       const place = { before: readIdPlace(before), limit: rowsFor(limit) }
       const users = await reportUsers(sql, { customer_id, role, state, ...place })

@@ -270,7 +270,7 @@ export function listSessions(
     open_at?: Date | undefined
     /** Only those that were used since. */
     used_since?: Date | undefined
-    /** A part of the user's name, in whatever case. */
+    /** A part of the user's name; capital Latin letters are as small ones. */
     name?: string | undefined
     limit: number
   },

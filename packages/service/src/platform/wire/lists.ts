@@ -28,6 +28,12 @@ export const listFields = (limit_max = LIMIT_MAX, before_max = 64) => ({
   ),
 })
 
+/** The field of a list that is narrowed to rows of one state. */
+export const stateField = <const State extends string>(states: readonly State[]) =>
+  Type.Optional(Type.Enum([...states], { fault: () => InvalidParams('state', 'Invalid state') }))
+
+export const STATE_REFUSAL = refuses(InvalidParams, '`state` is none of the states', 'state')
+
 export const LIST_REFUSALS: readonly Refusal[] = [
   refuses(InvalidParams, '`limit` is out of its range', 'limit'),
   refuses(InvalidParams, '`before` is no `next` of a page', 'before'),

@@ -16,6 +16,8 @@ import {
   noPlace,
   page,
   rowsFor,
+  STATE_REFUSAL,
+  stateField,
 } from '../../platform/wire/lists.ts'
 import { timeField, timeOf } from '../../platform/wire/reading.ts'
 import type { Deposit, Place } from './deposits.ts'
@@ -75,16 +77,14 @@ const list = ({ sql }: Needs): Endpoint =>
     scope: 'read',
     summary: 'What arrived at your address, newest first',
     body: Type.Object({
-      state: Type.Optional(
-        Type.Enum([...OWN_STATES], { fault: () => InvalidParams('state', 'Invalid state') }),
-      ),
+      state: stateField(OWN_STATES),
       since: timeField('since', 'Of blocks from then on'),
       until: timeField('until', 'Of blocks before'),
       ...listFields(undefined, PLACE_LENGTH_MAX),
     }),
     reply: listOf(OwnDeposit),
     faults: [
-      refuses(InvalidParams, '`state` is none of the states', 'state'),
+      STATE_REFUSAL,
       refuses(InvalidParams, '`since` is no time', 'since'),
       refuses(InvalidParams, '`until` is no time', 'until'),
       ...LIST_REFUSALS,
