@@ -121,7 +121,10 @@ portal.test('a price comes while one types, binds nobody, and writes nothing dow
   await field('Energy').fill('')
   await price.getByText('2.93 TRX').waitFor({ state: 'detached' })
   await field('Energy').pressSequentially('131000', { delay: 30 })
-  await price.getByText(/5\.\d+ TRX/).first().waitFor()
+  await price
+    .getByText(/5\.\d+ TRX/)
+    .first()
+    .waitFor()
   assert.equal(await button('Confirm').count(), 0)
   const focused = await page.evaluate<string>('document.activeElement.id')
   assert.equal(focused, await field('Energy').getAttribute('id'))

@@ -1,9 +1,9 @@
 // Lets somebody sign in: a link that works once, shown once to the operator who hands it over.
 
 import { useSignal } from '@preact/signals'
-import { ChoiceField, TextField } from '../../shared/parts/field.tsx'
+import { ChoiceField, namedChoices, TextField } from '../../shared/parts/field.tsx'
 import { ShownOnce } from '../../shared/secrets/shown_once.tsx'
-import { named, say } from '../../shared/words/words.ts'
+import { say } from '../../shared/words/words.ts'
 import { ReasonDialog } from './reason.tsx'
 
 /** What an invite answers, and whom it is for. */
@@ -39,7 +39,7 @@ export function Invite({ act, roles, onClose, onDone }: InviteProps) {
       <ChoiceField
         label={say('role')}
         value={role.value}
-        choices={roles.map((value) => ({ value, text: named('role', value) }))}
+        choices={namedChoices('role', roles)}
         onChoice={(value) => {
           role.value = value
         }}

@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useLocation } from 'preact-iso/router'
 import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { Shape, State } from '../../shared/parts/state.tsx'
@@ -11,7 +12,7 @@ import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { nameText } from '../../shared/words/name.ts'
-import { count, named, say } from '../../shared/words/words.ts'
+import { count, say } from '../../shared/words/words.ts'
 import { type Body, mayChange, type Row, run, trx, useRun } from '../calls/calls.ts'
 import { InviteLink } from '../calls/invite.tsx'
 import { Rows } from '../calls/rows.tsx'
@@ -37,7 +38,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'state',
     label: say('state'),
-    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', STATES),
   },
 ]
 

@@ -2,11 +2,12 @@
 
 import { Export } from '../../shared/files/export.tsx'
 import { Address, Hash, shortText } from '../../shared/parts/address.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
-import { named, say } from '../../shared/words/words.ts'
+import { say } from '../../shared/words/words.ts'
 import { type Body, type Row, run, useRun } from '../calls/calls.ts'
 import { Rows } from '../calls/rows.tsx'
 import { HeldAmount } from './held_decision.tsx'
@@ -25,7 +26,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'state',
     label: say('state'),
-    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', STATES),
   },
   { name: 'customer', label: say('filter.customer') },
   { name: 'from', label: say('sender') },

@@ -5,6 +5,7 @@ import { Export, pagesAfter } from '../../shared/files/export.tsx'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
@@ -22,11 +23,9 @@ const SERVICES = ['energy', 'bandwidth', 'resource_bundle', 'activate_address']
 const FILTERS = ['state', 'service', 'customer', 'address', 'since', 'until'] as const
 
 function filterFields(): FilterField[] {
-  const choices = (family: 'state' | 'service', names: string[]) =>
-    names.map((value) => ({ value, text: named(family, value) }))
   return [
-    { name: 'state', label: say('state'), choices: choices('state', STATES) },
-    { name: 'service', label: say('service'), choices: choices('service', SERVICES) },
+    { name: 'state', label: say('state'), choices: namedChoices('state', STATES) },
+    { name: 'service', label: say('service'), choices: namedChoices('service', SERVICES) },
     { name: 'customer', label: say('filter.customer') },
     { name: 'address', label: say('receiver') },
     { name: 'since', label: say('filter.since'), type: 'date' },

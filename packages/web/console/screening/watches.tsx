@@ -4,6 +4,7 @@ import { useLocation } from 'preact-iso/router'
 import { Export } from '../../shared/files/export.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Block } from '../../shared/parts/block.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import { type FilterField, FilterForm, filterOf } from '../../shared/parts/list.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
@@ -42,7 +43,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'level',
     label: say('watches.level'),
-    choices: LEVELS.map((value) => ({ value, text: named('level', value) })),
+    choices: namedChoices('level', LEVELS),
   },
 ]
 

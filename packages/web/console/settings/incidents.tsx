@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { Answer } from '../../shared/parts/answer.tsx'
 import { Block } from '../../shared/parts/block.tsx'
-import { ChecksField, LinesField, TextField } from '../../shared/parts/field.tsx'
+import { ChecksField, LinesField, namedChoices, TextField } from '../../shared/parts/field.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { named, say } from '../../shared/words/words.ts'
@@ -93,7 +93,7 @@ function Post({ onDone }: { onDone: () => void }) {
       <ChecksField
         label={say('incident.parts')}
         values={parts.value}
-        choices={PARTS.map((value) => ({ value, text: named('part', value) }))}
+        choices={namedChoices('part', PARTS)}
         onChoice={(values) => {
           parts.value = values
         }}

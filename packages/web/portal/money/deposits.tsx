@@ -5,6 +5,7 @@ import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Address, Hash } from '../../shared/parts/address.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
@@ -22,7 +23,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'state',
     label: say('order.state'),
-    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', STATES),
   },
   { name: 'since', label: say('filter.since'), type: 'date' },
   { name: 'until', label: say('filter.until'), type: 'date' },

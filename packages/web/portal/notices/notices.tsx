@@ -8,12 +8,13 @@ import { FilteredList } from '../../shared/files/filtered_list.tsx'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { Answer, Empty, FaultNote } from '../../shared/parts/answer.tsx'
 import { Dialog } from '../../shared/parts/dialog.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { State } from '../../shared/parts/state.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
-import { count, named, say } from '../../shared/words/words.ts'
+import { count, say } from '../../shared/words/words.ts'
 import { CallFacts, CallText } from './calls.tsx'
 import type { Notice, Webhook } from './wire.ts'
 
@@ -23,7 +24,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'state',
     label: say('order.state'),
-    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', STATES),
   },
 ]
 

@@ -6,8 +6,9 @@ import { useSignal } from '@preact/signals'
 import type { Body } from 'penstock-sdk'
 import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
-import { ask, Fault } from '../../shared/calls/ask.ts'
+import { ask } from '../../shared/calls/ask.ts'
 import { newExternalId } from '../../shared/calls/ids.ts'
+import { useQuestion } from '../../shared/calls/question.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
@@ -143,56 +144,43 @@ export default function Buy({ query }: PageProps) {
 /** After the last key, in milliseconds. */
 const TYPED_MS = 400
 
-/** The price of a resource; undefined for what is only priced when it is asked for. */
-async function estimateOf(wish: Wish): Promise<number | undefined> {
-  const { address } = wish
-  const priceOf = async (type: 'energy' | 'bandwidth') => {
-    const said = await ask('/v1/calculate', {
-      type,
-      address,
-      duration: 1,
-      amount: Number(wish[type]),
-    })
-    return said.total
-  }
-  if (wish.service === 'energy' || wish.service === 'bandwidth') return priceOf(wish.service)
-  return undefined
-}
-
 /** The price while one types: it is not binding, and leaves no row. */
 function Estimate({ wish }: { wish: Wish }) {
-  const price = useSignal<number | undefined>(undefined)
-  const fault = useSignal<Fault | undefined>(undefined)
+  const settled = useSignal<Wish | undefined>(undefined)
   useEffect(() => {
-    price.value = undefined
-    fault.value = undefined
-    if (Object.keys(wrongs(wish)).length > 0) return
-    let is_newest = true
-    const timer = setTimeout(async () => {
-      const said = await estimateOf(wish).catch((refused: unknown) => Fault.of(refused))
-      if (!is_newest) return
-      if (said instanceof Fault) fault.value = said
-      else price.value = said
+    const timer = setTimeout(() => {
+      settled.value = wish
     }, TYPED_MS)
-    return () => {
-      is_newest = false
-      clearTimeout(timer)
-    }
+    return () => clearTimeout(timer)
   }, [wish])
+  const { service, address } = wish
+  const is_resource = service === 'energy' || service === 'bandwidth'
+  const is_whole = settled.value === wish && Object.keys(wrongs(wish)).length === 0
   return (
     <section class="panel" aria-label={say('quote')}>
       <h2>{say('quote')}</h2>
-      {price.value !== undefined && (
-        <p class="headline" role="status">
-          <Money trx={price.value} />
-        </p>
-      )}
-      {fault.value ? (
-        <FaultNote fault={fault.value} />
+      {is_whole && is_resource ? (
+        <ResourcePrice type={service} address={address} amount={Number(wish[service])} />
       ) : (
-        <p class="quiet">{say(price.value === undefined ? 'quote.before' : 'quote.estimate')}</p>
+        <p class="quiet">{say('quote.before')}</p>
       )}
     </section>
+  )
+}
+
+type ResourcePriceProps = { type: 'energy' | 'bandwidth'; address: string; amount: number }
+
+function ResourcePrice(asked: ResourcePriceProps) {
+  const { answer, fault } = useQuestion('/v1/calculate', { ...asked, duration: 1 })
+  if (fault.value) return <FaultNote fault={fault.value} />
+  if (!answer.value) return <p class="quiet">{say('quote.before')}</p>
+  return (
+    <>
+      <p class="headline" role="status">
+        <Money trx={answer.value.total} />
+      </p>
+      <p class="quiet">{say('quote.estimate')}</p>
+    </>
   )
 }
 

@@ -5,6 +5,7 @@ import { useQuestion } from '../../shared/calls/question.ts'
 import { beginning, may } from '../../shared/calls/session.ts'
 import { shortText } from '../../shared/parts/address.tsx'
 import { faultText } from '../../shared/parts/answer.tsx'
+import { Paste } from '../../shared/parts/field.tsx'
 import { Shape } from '../../shared/parts/state.tsx'
 import { count, say } from '../../shared/words/words.ts'
 
@@ -37,22 +38,6 @@ export function KnownAddresses({ onAddress }: { onAddress: (address: string) => 
         </button>
       ))}
     </p>
-  )
-}
-
-/** Nothing where the browser does not let pages read what was copied. */
-function Paste({ onText }: { onText: (text: string) => void }) {
-  // Not in pages that came over http, whatever the types say.
-  const clipboard = navigator.clipboard as Clipboard | undefined
-  if (!clipboard?.readText) return null
-  const paste = async () => {
-    const text = await clipboard.readText().catch(() => '')
-    if (text.trim() !== '') onText(text.trim())
-  }
-  return (
-    <button type="button" class="small" onClick={() => void paste()}>
-      {say('paste')}
-    </button>
   )
 }
 

@@ -12,6 +12,7 @@ import { Facts } from '../../shared/parts/table.tsx'
 import { now_ms } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { count, named, say } from '../../shared/words/words.ts'
+import { percentBelow } from '../recharge/payment.ts'
 import { amountsText } from './order_facts.tsx'
 
 export type Quote = Result<'/v1/quote/new'>
@@ -92,8 +93,7 @@ export function QuotePanel(props: QuotePanelProps) {
 
 /** How much less it is than burning TRX, in whole percent. */
 function Saving({ quote: { amount, burning_costs } }: { quote: Quote }) {
-  if (burning_costs === null || lessBy(burning_costs, amount) <= 0) return null
-  const n = Math.floor((lessBy(burning_costs, amount) * 100) / burning_costs)
+  const n = burning_costs === null ? 0 : percentBelow(amount, burning_costs)
   return n > 0 && <p class="quiet">{say('quote.saves', { n })}</p>
 }
 

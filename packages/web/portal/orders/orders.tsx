@@ -5,9 +5,10 @@ import { Export, pagesOfList } from '../../shared/files/export.tsx'
 import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import { type FilterField, FilterForm, filterOf, List } from '../../shared/parts/list.tsx'
 import { path } from '../../shared/paths/portal.ts'
-import { named, say } from '../../shared/words/words.ts'
+import { say } from '../../shared/words/words.ts'
 import { type ListedOrder, orderColumns, orderOf, patchOrder } from './order_facts.tsx'
 
 const STATUSES = ['new', 'pending', 'success', 'failed']
@@ -15,13 +16,11 @@ const SERVICES = ['energy', 'bandwidth', 'resource_bundle', 'activate_address']
 const FILTERS = ['status', 'service', 'address', 'external_id_prefix', 'since', 'until'] as const
 
 function filterFields(): FilterField[] {
-  const choices = (family: 'state' | 'service', names: string[]) =>
-    names.map((value) => ({ value, text: named(family, value) }))
   return [
-    { name: 'status', label: say('order.state'), choices: choices('state', STATUSES) },
+    { name: 'status', label: say('order.state'), choices: namedChoices('state', STATUSES) },
     { name: 'address', label: say('order.address') },
     { name: 'external_id_prefix', label: say('filter.external_id') },
-    { name: 'service', label: say('order.service'), choices: choices('service', SERVICES) },
+    { name: 'service', label: say('order.service'), choices: namedChoices('service', SERVICES) },
     { name: 'since', label: say('filter.since'), type: 'date' },
     { name: 'until', label: say('filter.until'), type: 'date' },
   ]

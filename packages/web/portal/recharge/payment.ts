@@ -40,12 +40,15 @@ export function paymentFor(rates: readonly Rate[], wanted: number): Payment | un
   return least && { trx: fromSun(least.sun), energy: least.energy }
 }
 
-/** By how many hundredths a payment is less than burning for the same; 0 where it is not. */
-export function savedPercent({ trx, energy }: Payment, burning_price: number): number {
-  const burning = (toSun(burning_price) * BigInt(energy)) / 1000n
-  const paid = toSun(trx)
-  return paid < burning ? Number(((burning - paid) * 100n) / burning) : 0
+/** By how many whole percent a sum is less than another, exact; 0 where it is not. */
+export function percentBelow(sum: number, other: number): number {
+  const [less, all] = [toSun(sum), toSun(other)]
+  return less < all ? Number(((all - less) * 100n) / all) : 0
 }
+
+/** By how many hundredths a payment is less than burning for the same; 0 where it is not. */
+export const savedPercent = ({ trx, energy }: Payment, burning_price: number): number =>
+  percentBelow(trx, burningCost(burning_price, energy))
 
 /** The cost of burning for so much energy. `price`: TRX for 1000. */
 export const burningCost = (price: number, energy: number): number =>

@@ -9,7 +9,7 @@ import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address, Copy } from '../../shared/parts/address.tsx'
 import { Answer } from '../../shared/parts/answer.tsx'
-import { TextField } from '../../shared/parts/field.tsx'
+import { Paste, TextField } from '../../shared/parts/field.tsx'
 import { Money, moneyText } from '../../shared/parts/money.tsx'
 import { path } from '../../shared/paths/portal.ts'
 import { count, type Key, say } from '../../shared/words/words.ts'
@@ -85,11 +85,6 @@ type WishProps = {
 }
 
 function Wish({ address, is_wrong, energy, set }: WishProps) {
-  const paste = async () => {
-    // Where that is refused, it is typed.
-    const text = await navigator.clipboard.readText().catch(() => '')
-    if (text !== '') set({ address: text.trim() })
-  }
   return (
     <form onSubmit={(event) => event.preventDefault()}>
       <TextField
@@ -100,9 +95,7 @@ function Wish({ address, is_wrong, energy, set }: WishProps) {
         onText={(text) => set({ address: text.trim() })}
       />
       <p class="actions">
-        <button type="button" class="small" onClick={paste}>
-          {say('recharge.paste')}
-        </button>
+        <Paste onText={(text) => set({ address: text })} />
       </p>
       <TextField
         label={say('buy.energy')}

@@ -8,6 +8,7 @@ import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { LongText } from '../../shared/parts/address.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import {
   type FilterField,
   FilterForm,
@@ -18,7 +19,7 @@ import {
 import { type Column, Table } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/portal.ts'
-import { named, say } from '../../shared/words/words.ts'
+import { say } from '../../shared/words/words.ts'
 import { CheckOutcome } from './level.tsx'
 import { NewCheck } from './new_check.tsx'
 import { Watches } from './watches.tsx'
@@ -32,7 +33,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'status',
     label: say('order.state'),
-    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', STATES),
   },
 ]
 

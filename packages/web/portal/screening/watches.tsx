@@ -9,7 +9,7 @@ import type { PageProps } from '../../shared/frame/face.ts'
 import { toast } from '../../shared/frame/toasts.tsx'
 import { Address, shortText } from '../../shared/parts/address.tsx'
 import { Empty, FaultNote } from '../../shared/parts/answer.tsx'
-import { Form, Submit, TextField } from '../../shared/parts/field.tsx'
+import { Form, namedChoices, Submit, TextField } from '../../shared/parts/field.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { Time } from '../../shared/parts/time.tsx'
@@ -26,7 +26,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'level',
     label: say('watch.last'),
-    choices: LEVELS.map((value) => ({ value, text: named('level', value) })),
+    choices: namedChoices('level', LEVELS),
   },
 ]
 

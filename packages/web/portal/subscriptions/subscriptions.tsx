@@ -9,6 +9,7 @@ import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Address } from '../../shared/parts/address.tsx'
 import { Answer, Empty } from '../../shared/parts/answer.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import {
   type FilterField,
   FilterForm,
@@ -33,7 +34,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'status',
     label: say('order.state'),
-    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', STATES),
   },
 ]
 

@@ -12,6 +12,7 @@ import {
   Form,
   LinesField,
   linesOf,
+  namedChoices,
   Submit,
   TextField,
 } from '../../shared/parts/field.tsx'
@@ -19,7 +20,7 @@ import { isSum } from '../../shared/parts/money.tsx'
 import { ShownOnce } from '../../shared/secrets/shown_once.tsx'
 import { useWithMade, WithMade } from '../../shared/users/made.tsx'
 import { CUSTOMER_ROLES, type CustomerRole } from '../../shared/users/user.ts'
-import { named, say } from '../../shared/words/words.ts'
+import { say } from '../../shared/words/words.ts'
 import { receiversField } from '../keys/receivers.ts'
 import type { User } from './user.ts'
 
@@ -75,7 +76,7 @@ function useUserFields(user?: User) {
       <ChoiceField
         label={say('settings.role')}
         value={role.value}
-        choices={CUSTOMER_ROLES.map((value) => ({ value, text: named('role', value) }))}
+        choices={namedChoices('role', CUSTOMER_ROLES)}
         onChoice={(value) => {
           role.value = value as CustomerRole
         }}

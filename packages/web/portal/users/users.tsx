@@ -6,6 +6,7 @@ import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
 import { useTask } from '../../shared/parts/dialog.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import { Money } from '../../shared/parts/money.tsx'
 import { State } from '../../shared/parts/state.tsx'
@@ -26,12 +27,12 @@ const filterFields = (): FilterField[] => [
   {
     name: 'role',
     label: say('settings.role'),
-    choices: CUSTOMER_ROLES.map((value) => ({ value, text: named('role', value) })),
+    choices: namedChoices('role', CUSTOMER_ROLES),
   },
   {
     name: 'state',
     label: say('order.state'),
-    choices: USER_STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', USER_STATES),
   },
 ]
 

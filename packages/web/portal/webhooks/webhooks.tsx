@@ -5,10 +5,11 @@ import type { PageProps } from '../../shared/frame/face.ts'
 import { Title } from '../../shared/frame/title.tsx'
 import { Empty } from '../../shared/parts/answer.tsx'
 import { useTask } from '../../shared/parts/dialog.tsx'
+import { namedChoices } from '../../shared/parts/field.tsx'
 import type { FilterField } from '../../shared/parts/list.tsx'
 import type { Column } from '../../shared/parts/table.tsx'
 import { path } from '../../shared/paths/portal.ts'
-import { count, named, say } from '../../shared/words/words.ts'
+import { count, say } from '../../shared/words/words.ts'
 import type { Webhook } from '../notices/wire.ts'
 import { NewWebhook } from './new_webhook.tsx'
 import { Receivers } from './receivers.tsx'
@@ -20,7 +21,7 @@ const filterFields = (): FilterField[] => [
   {
     name: 'state',
     label: say('order.state'),
-    choices: STATES.map((value) => ({ value, text: named('state', value) })),
+    choices: namedChoices('state', STATES),
   },
 ]
 

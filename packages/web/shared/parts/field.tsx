@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { say } from '../words/words.ts'
+import { named, say } from '../words/words.ts'
 import { Progress } from './answer.tsx'
 
 export type FieldProps = {
@@ -172,6 +172,29 @@ export function ChecksField({ label, hint, values, choices, onChoice }: ChecksFi
 }
 
 export type Choice = { value: string; text: string }
+
+/** Puts what was copied into a field; nothing where the browser does not let pages read it. */
+export function Paste({ onText }: { onText: (text: string) => void }) {
+  // Not in pages that came over http, whatever the types say.
+  const clipboard = navigator.clipboard as Clipboard | undefined
+  if (!clipboard?.readText) return null
+  const paste = async () => {
+    // Where that is refused, it is typed.
+    const text = (await clipboard.readText().catch(() => '')).trim()
+    if (text !== '') onText(text)
+  }
+  return (
+    <button type="button" class="small" onClick={() => void paste()}>
+      {say('paste')}
+    </button>
+  )
+}
+
+/** Words of the wire as choices, each as the reader calls it. */
+export const namedChoices = (
+  family: Parameters<typeof named>[0],
+  values: readonly string[],
+): Choice[] => values.map((value) => ({ value, text: named(family, value) }))
 
 export type ChoiceFieldProps = Omit<FieldProps, 'children'> & {
   value: string

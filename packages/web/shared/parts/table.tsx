@@ -1,7 +1,7 @@
 // A table; on a phone each row becomes lines of label and value.
 
 import type { ComponentChildren, TargetedToggleEvent } from 'preact'
-import { useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { Icon } from '../icons/icon.tsx'
 import { nameText } from '../words/name.ts'
@@ -144,19 +144,21 @@ type MoreProps = { id: string; of: string; children: ComponentChildren }
 /** The browser's own popover: over everything, and gone by Escape or a press beside it. */
 function More({ id, of, children }: MoreProps) {
   const button = useRef<HTMLButtonElement>(null)
-  const place = ({ currentTarget, newState }: TargetedToggleEvent<HTMLDivElement>) => {
+  const shut = useRef<AbortController>(undefined)
+  const place = ({ currentTarget: menu, newState }: TargetedToggleEvent<HTMLDivElement>) => {
+    shut.current?.abort()
     if (newState !== 'open') return
-    const menu = currentTarget
+    shut.current = new AbortController()
     // It does not move with its row.
-    const hide = () => menu.isConnected && menu.hidePopover()
-    addEventListener('scroll', hide, { capture: true, once: true, passive: true })
-    addEventListener('resize', hide, { once: true })
+    const how = { capture: true, passive: true, signal: shut.current.signal }
+    for (const type of ['scroll', 'resize']) addEventListener(type, () => menu.hidePopover(), how)
     const { bottom, top, right } = button.current!.getBoundingClientRect()
-    const { offsetHeight, style } = currentTarget
+    const { offsetHeight, style } = menu
     const is_room_below = bottom + offsetHeight <= innerHeight
     style.insetBlockStart = `${is_room_below ? bottom : Math.max(0, top - offsetHeight)}px`
     style.insetInlineEnd = `${document.documentElement.clientWidth - right}px`
   }
+  useEffect(() => () => shut.current?.abort(), [])
   return (
     <span class="row-more">
       <button type="button" class="small" ref={button} popovertarget={id}>
