@@ -1,13 +1,12 @@
 // Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL
 // itself reaches on the same database with the statements that the service has sent for them
 // (pgbench; parts/recording.ts): batched as ours are, with one batch under way at a time as in a
-// process of ours, with two, and one order a transaction. Spread over many customers, and all
-// from one, for one receiver; for one, a few, and another for each order, within the limits of the
+// process of ours, with two, and one order a transaction. Spread over many customers, and all from
+// one, for one receiver; for one, a few, and another for each order, within the limits of the
 // default settings and without, and through a node that allows 15 requests a second; and once more
-// with 1 ms added to every flush to
-// disk; without the event that tells the customer of it; with a span for every request, batch and
-// transaction, kept in memory; and as penstock_api, whose rights are looked at with every statement
-// and every row of the ledger. The load, the service and the
+// with 1 ms added to every flush to disk; without the event that tells the customer of it; with a
+// span for every request, batch and transaction, kept in memory; and as penstock_api, whose rights
+// are looked at with every statement and every row of the ledger. The load, the service and the
 // database share the machine's cores, and each measurement runs alone, in turns; what each of the
 // three takes of the processor for an order is said too, because rates say little while others use
 // the machine. Of what the service takes, HTTP alone is measured in turns with it: the same load on
@@ -267,6 +266,17 @@ async function withAndWithoutEvents(setting: Setting, rounds: number, say: Say) 
   return { without_events: median(rates.without_events), with_events: median(rates.with_events) }
 }
 
+/** Both, the one or the other first: what grows with time is against each of them as often. */
+async function inTurns<Seen>(
+  round: number,
+  one: () => Promise<Seen>,
+  other: () => Promise<Seen>,
+): Promise<[Seen, Seen]> {
+  if (round % 2 === 0) return [await one(), await other()]
+  const first = await other()
+  return [await one(), first]
+}
+
 /** A process asks once whether somebody takes spans: it is another service that has them. */
 async function withAndWithoutTraces(setting: Setting, rounds: number, say: Say) {
   const { outside, url } = setting
@@ -289,9 +299,12 @@ async function withAndWithoutTraces(setting: Setting, rounds: number, say: Say) 
   await turn(true)
   for (let round = 1; round <= rounds; round++) {
     say(`with and without traces, round ${round} of ${rounds}`)
-    const first = round % 2 === 0 ? await turn(true) : undefined
-    const untraced = await turn(false)
-    pairs.push({ traced: first ?? (await turn(true)), untraced })
+    const [traced, untraced] = await inTurns(
+      round,
+      () => turn(true),
+      () => turn(false),
+    )
+    pairs.push({ traced, untraced })
   }
   await serving.close()
   const middle = (of: 'traced' | 'untraced', name: 'per_second' | 'service_us_per_order') =>
@@ -324,10 +337,11 @@ async function withAndWithoutRoles(setting: Setting, rounds: number, say: Say) {
     load({ ...setting, serving }, { clients: BATCH, hot: false })
   for (let round = 1; round <= rounds; round++) {
     say(`as penstock_api, as the owner, and HTTP alone, round ${round} of ${rounds}`)
-    // Anything that grows with time is against each of them as often.
-    const api_first = round % 2 === 0 ? await turn(setting.as_api) : undefined
-    const owner = await turn(setting.serving)
-    const api = api_first ?? (await turn(setting.as_api))
+    const [api, owner] = await inTurns(
+      round,
+      () => turn(setting.as_api),
+      () => turn(setting.serving),
+    )
     const http = await httpAlone(setting, api)
     all.push({ owner, api, ...http })
     say(`${api.service_us_per_order} us of the service, HTTP alone ${http.http_floor_us} us`)
