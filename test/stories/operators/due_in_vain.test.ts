@@ -24,7 +24,7 @@ function idleSteps(world: World): () => Promise<string[]> {
 }
 
 test('nothing that was sold or paid makes a step due that can do nothing for it', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { watches_books: true })
   const due = idleSteps(world)
   const anna = await world.customer({ trx: 200 })
   const [bob, nina] = [sender(world), world.person('nina')]
@@ -59,7 +59,7 @@ test('nothing that was sold or paid makes a step due that can do nothing for it'
 })
 
 test('what a fork has taken for good makes no step due once it was delivered again', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { watches_books: true })
   const due = idleSteps(world)
   const anna = await world.customer({ trx: 10 })
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)

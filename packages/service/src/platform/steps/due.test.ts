@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
-import type { Query } from '../database/sql.ts'
+import type { Query, Sql, Tx } from '../database/sql.ts'
 import { dueAsker } from './due.ts'
 import { type Step, startSteps } from './step.ts'
 
@@ -12,35 +12,58 @@ const step = (name: string, due?: Step['due'], run = async () => false): Step<st
   run,
 })
 
-test('one statement says of several steps which are due, with the values of now', async (t) => {
-  const { sql } = await freshDatabase(t)
+/** Connections that count what is asked on them. */
+function counting(sql: Sql): { counted: Sql; asked: () => number } {
   let asked = 0
-  const counted: Query = (strings, ...values) => {
-    asked += 1
-    return sql(strings, ...values)
-  }
-  let least = 2
-  const steps = [
-    step('waits', (ask) => ask`select from generate_series(1, 3) as n where n > ${7}::int`),
-    step('changes', (ask) => ask`select where ${least}::int > 1 and ${'a'}::text = 'a'`),
-    step('not_asked'),
-    step('fails', (ask) => ask`select where 1 / (${least}::int - ${least}::int) > 0`),
-  ]
-  const ask = dueAsker(counted, steps)
-  const looked_at = new Set(['waits', 'changes', 'not_asked', 'of_another_process'])
-  const due = async () => [...(await ask(looked_at))].sort()
-  assert.deepEqual(await due(), ['changes', 'not_asked', 'of_another_process'])
-  least = 1
-  assert.deepEqual(await due(), ['not_asked', 'of_another_process'])
-  assert.equal(asked, 2)
-  await ask(new Set(['not_asked']))
-  assert.equal(asked, 2, 'nothing to ask')
-  await assert.rejects(
-    ask(new Set(['fails'])),
-    /division by zero/,
-    'what is looked at is looked for',
-  )
-})
+  const count =
+    (query: Query): Query =>
+    (strings, ...values) => {
+      asked += 1
+      return query(strings, ...values)
+    }
+  const counted: Sql = Object.assign(count(sql), {
+    begin: <T>(work: (tx: Tx) => Promise<T>) =>
+      sql.begin((tx) => work(Object.assign(count(tx), { send: tx.send }))),
+    close: sql.close,
+  })
+  return { counted, asked: () => asked }
+}
+
+for (const [how, others, statements] of [
+  ['a few steps are asked about each by its own, with the values of now', 0, 2],
+  ['one statement asks about many steps, with the values of now', 10, 1],
+] as const)
+  test(how, async (t) => {
+    const { sql } = await freshDatabase(t)
+    const { counted, asked } = counting(sql)
+    let least = 2
+    const more = Array.from({ length: others }, (_, i) =>
+      step(`resting${i}`, (ask) => ask`select where ${least}::int > 2`),
+    )
+    const steps = [
+      step('waits', (ask) => ask`select from generate_series(1, 3) as n where n > ${7}::int`),
+      step('changes', (ask) => ask`select where ${least}::int > 1 and ${'a'}::text = 'a'`),
+      step('not_asked'),
+      step('fails', (ask) => ask`select where 1 / (${least}::int - ${least}::int) > 0`),
+      ...more,
+    ]
+    const ask = dueAsker(counted, steps)
+    const names = more.map(({ name }) => name)
+    const looked_at = new Set(['waits', 'changes', 'not_asked', 'of_another_process', ...names])
+    const due = async () => [...(await ask(looked_at))].sort()
+    assert.deepEqual(await due(), ['changes', 'not_asked', 'of_another_process'])
+    least = 1
+    assert.deepEqual(await due(), ['not_asked', 'of_another_process'])
+    assert.equal(asked(), 2 * statements)
+    least = 3
+    assert.deepEqual(await due(), [...['changes', 'not_asked', 'of_another_process'], ...names])
+    const before = asked()
+    await ask(new Set(['not_asked']))
+    assert.equal(asked(), before, 'nothing to ask')
+    const failing = ask(new Set(['fails', ...names]))
+    await assert.rejects(failing, /division by zero/, 'what is looked at is looked for')
+    await assert.rejects(ask(new Set(['fails'])), /division by zero/)
+  })
 
 test('steps that rest to the same moment are asked about together, and run if due', async () => {
   const asked: string[][] = []
