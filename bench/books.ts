@@ -6,11 +6,6 @@
 //
 //   npm run bench -- books [--orders N] [--json]
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startLocal } from 'penstock-playground/start.ts'
-import { readConfig } from 'penstock-service/config.ts'
 import { ROW_RULES } from 'penstock-service/health/books/rules.ts'
 import { type Scope, scopeOf } from 'penstock-service/health/books/scope.ts'
 import { accountSums } from 'penstock-service/ledger/accounts/books.ts'
@@ -24,14 +19,21 @@ import {
 } from 'penstock-service/ledger/accounts/sealed_sums.ts'
 import { summarizeStep } from 'penstock-service/ledger/statements/summaries.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
-import { silentLog } from 'penstock-service/lib/log.ts'
+import { migrate } from 'penstock-service/platform/database/migrate.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/platform/database/sql.ts'
-import pg from 'pg'
-import { age } from './aged.ts'
+import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
+import { age } from './parts/history.ts'
+import { median } from './parts/median.ts'
 
 export const OPTIONS = { orders: { type: 'string', default: '240000' } } as const
 
 const CUSTOMERS = 1_000
+/** Nothing is asked of the chain: any addresses do. */
+const ACCOUNTS = {
+  customer_id: '',
+  wallet: 'TWallet',
+  receivers: Array.from({ length: 50 }, (_, i) => `TReceiver${i}`),
+}
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
@@ -56,16 +58,13 @@ export async function run({
 async function measure(orders: number): Promise<Measurement> {
   const say = (line: string) =>
     process.stderr.isTTY && process.stderr.write(`\r\x1b[K${orders} orders: ${line}`)
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const args = ['--port', '0', '--chain-port', '0', '--data-dir', join(folder, 'data')]
-  const { help: _, ...config } = readConfig(args, {})
-  const local = await startLocal({ config, log: silentLog, throw_away: true })
-  const { database_url: url } = local
+  // The database alone: a service would go on with its own work beside what is measured.
+  const postgres = await startPostgres({ throw_away: true, settings: { max_wal_size: '4GB' } })
+  const { url } = postgres
   const sql = connect({ url, connections_max: 1, statement_timeout_ms: HOUR_MS })
   try {
-    await age(local, { orders, customers: CUSTOMERS, say })
-    say('naming')
-    await nameByTime(url)
+    await migrate(url)
+    await age(url, { ...ACCOUNTS, orders, customers: CUSTOMERS, named_by_time: true, say })
     say('sealing')
     const step = sealStep({ sql, clock: systemClock })
     while (await step.run());
@@ -79,43 +78,14 @@ async function measure(orders: number): Promise<Measurement> {
     // The first reading comes from the disk: not counted.
     await timesOf(sql, undefined)
     const whole = await timesOf(sql, undefined)
-    const continued = await timesOf(sql, seal)
+    const continued = await mediansOf(() => timesOf(sql, seal))
     say('')
     return { counts: await countEntries(sql, seal), whole, continued }
   } finally {
     await sql.close()
-    await local.close()
-    await rm(folder, { recursive: true, force: true })
+    await postgres.stop()
   }
 }
-
-/** Orders get ids that begin with their time, as those of the service do. */
-async function nameByTime(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  await client.query("set session_replication_role = 'replica'")
-  for (const text of NAMING) await client.query(text)
-  await client.end()
-}
-
-const NAMING = [
-  `create temp table named as
-   select id, (
-       select string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
-         ((floor(extract(epoch from created_at) * 1000)::bigint >> (45 - 5 * i)) & 31)::int + 1,
-         1), '' order by i)
-       from generate_series(0, 9) as i) || lpad(row_number() over ()::text, 16, '0') as name
-   from orders`,
-  'create unique index on named (id)',
-  'analyze named',
-  'update orders set id = name from named where named.id = orders.id',
-  'update delegation set order_id = name from named where named.id = order_id',
-  'update subscription set order_id = name from named where named.id = order_id',
-  `update transfer set id = 'order:' || name || case kind when 'hold' then '' else '/capture' end,
-     hold_id = case kind when 'hold' then null else 'order:' || name end
-   from named where 'order:' || named.id = coalesce(hold_id, transfer.id)`,
-  'vacuum (analyze)',
-]
 
 /** The last of the orders' entries that were made until then; they are numbered as they came. */
 async function lastEntryUntil(tx: Tx, at: Date): Promise<bigint> {
@@ -125,7 +95,7 @@ async function lastEntryUntil(tx: Tx, at: Date): Promise<bigint> {
   return last!.number
 }
 
-/** Whether entries are sealed and not summarised: the service does it too, and may be at it. */
+/** Whether entries are sealed and not summarised. */
 async function isBehind(sql: Sql): Promise<boolean> {
   const behind = await sql`
     select 1 from summary_progress where entry < (select max(last_entry) from journal)`
@@ -189,6 +159,17 @@ async function timesOf(sql: Sql, from: SumsSeal | undefined): Promise<Map<string
     else times.set('sums to keep', 0)
     return times
   })
+}
+
+const LOOKS = 5
+
+/** Of each rule, of some looks. */
+async function mediansOf(look: () => Promise<Map<string, number>>): Promise<Map<string, number>> {
+  const looks: Map<string, number>[] = []
+  while (looks.length < LOOKS) looks.push(await look())
+  return new Map(
+    [...looks[0]!.keys()].map((rule) => [rule, median(looks.map((one) => one.get(rule)!))]),
+  )
 }
 
 /** Of a rule, or of all: on the smaller ledger, and on the larger one. */

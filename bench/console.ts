@@ -19,8 +19,8 @@ import { Outage } from 'penstock-service/lib/fault.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { inviteUser, makeLink } from 'penstock-service/people/users/users.ts'
 import { asRole } from 'penstock-test/harness/database.ts'
-import { age, ORDER_ID_PREFIXES } from './aged.ts'
 import { ownCpuUs, processCpuUs, serverCpuReader } from './parts/cpu.ts'
+import { accountsOf, age, ORDER_ID_PREFIXES } from './parts/history.ts'
 import { median } from './parts/median.ts'
 
 export const OPTIONS = {
@@ -120,7 +120,7 @@ export async function run({
   const local = await startLocal({ config, log: silentLog, throw_away: true })
   let child: ChildProcess | undefined
   try {
-    await age(local, { orders, customers, say })
+    await age(local.database_url, { ...accountsOf(local), orders, customers, say })
     say('starting the console')
     const console_process = await startConsole(local, folder)
     child = console_process.child

@@ -296,6 +296,44 @@ test('whatever an entry after the seal is about is looked at, however old it is'
   )
 })
 
+test('an old hold that ended after the seal is looked at with its end', async (t) => {
+  const { world, anna } = await worldWithSeal(t)
+  const order = await anna.buyEnergy(world.person('dora', 1).address, 65_000)
+  await sealAll(world)
+  const sealed = await world.sql.begin((tx) => sumsAtNewestSeal(tx))
+  const at = new Date(world.now.getTime() + 4 * DAY_SECONDS * 1_000)
+  await world.sql.begin((tx) => keepSums(tx, sealed!, { took_ms: LONG_MS, at }))
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+  assert.deepEqual(await broken(world, 'continued'), [])
+  const hold = `order:${order.id}`
+  const capture = `${hold}/capture`
+  for (const [what, forge] of [
+    [
+      'less was taken than was held',
+      (tx: Tx, by: number) => tx`
+        update transfer set amount_sun = amount_sun - ${by} where id = ${capture}`,
+    ],
+    [
+      'more was held than it costs',
+      (tx: Tx, by: number) => tx`
+        update transfer set amount_sun = amount_sun + ${by} where id in (${hold}, ${capture})`,
+    ],
+    [
+      'it was given back and delivered',
+      (tx: Tx, by: number) => tx`
+        update transfer set kind = case ${by}::int when 1 then 'release' else 'capture' end
+        where id = ${capture}`,
+    ],
+  ] as const) {
+    await withoutTriggers(world.sql, (tx) => forge(tx, 1))
+    for (const look of ['continued', 'whole'] as const)
+      assert.ok((await broken(world, look)).includes(`C4 ${hold}`), `${what}, ${look}`)
+    await withoutTriggers(world.sql, (tx) => forge(tx, -1))
+    assert.deepEqual(await broken(world, 'continued'), [], `${what}, taken back`)
+  }
+})
+
 test('a long check is whole once a day, and goes on from its seal in between', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })

@@ -1,0 +1,197 @@
+// Makes a database grow old: rows as the service would have left them, one order every ten seconds,
+// made without asking what they refer to. Their indexes are made afterwards, which takes a part of
+// the time.
+
+import type { LocalService } from 'penstock-playground/start.ts'
+import pg from 'pg'
+
+/** How the ids of orders begin, by what became of them: they come before those of real ones, whose
+ *  ids begin with the time of this century. */
+export const ORDER_ID_PREFIXES = { over: '00over', running: '00running', lost: '00lost' } as const
+
+const KINDS = [
+  // [kind, share of the orders, state of the delegation, state of its attempt]
+  [ORDER_ID_PREFIXES.over, 1, 'ended', 'solid'],
+  [ORDER_ID_PREFIXES.running, 0.3, 'active', 'solid'],
+  [ORDER_ID_PREFIXES.lost, 0.01, 'failed', 'dead'],
+] as const
+
+export type History = {
+  /** Of those that are over; the others come to a part of them. */
+  orders: number
+  /** Made with them, and have them; 0: all are those of `customer_id`. */
+  customers: number
+  customer_id: string
+  wallet: string
+  receivers: readonly string[]
+  /** Orders get ids that begin with their time, as those of the service do. */
+  named_by_time?: boolean
+  say: (line: string) => void
+}
+
+/** With the accounts of a local service. */
+export const accountsOf = ({ sandbox, customer }: LocalService) => ({
+  customer_id: customer.customer_id,
+  wallet: sandbox.wallets.pool[0]!.address,
+  receivers: sandbox.funded_accounts.map(({ address }) => address),
+})
+
+const TABLES = [
+  'attempt',
+  'orders',
+  'delegation',
+  'transfer',
+  'subscription',
+  'subscription_supply',
+] as const
+
+/** As a superuser. What else uses these tables waits. */
+export async function age(database_url: string, history: History): Promise<void> {
+  const { orders, customers, say } = history
+  const client = new pg.Client({ connectionString: database_url })
+  await client.connect()
+  try {
+    await client.query("set session_replication_role = 'replica'")
+    await client.query("set maintenance_work_mem = '1GB'")
+    say(`making ${customers} customers`)
+    for (const text of CUSTOMERS) await client.query(text, [customers])
+    await client.query(namesOf(history))
+    await setIndexes(client, false)
+    for (const [kind, share, state, attempt] of KINDS) {
+      const count = Math.max(1, Math.round(orders * share))
+      say(`making ${count} orders: ${kind}`)
+      const given = [
+        kind,
+        count,
+        state,
+        attempt,
+        history.wallet,
+        history.receivers,
+        history.customer_id,
+      ]
+      for (const text of [ATTEMPTS, ORDERS, DELEGATIONS, ...(state === 'ended' ? ENDED : [])])
+        await client.query(`${GIVEN} ${text}`, [...given, customers])
+    }
+    say('making entries')
+    const over = Math.max(1, Math.round(orders))
+    await client.query(ENTRIES, [over, Math.max(1, Math.round(orders * KINDS[1][1]))])
+    await setIndexes(client, true)
+    for (const table of TABLES) {
+      say(`indexes of ${table}`)
+      await client.query(`reindex table ${table}`)
+    }
+    say('vacuum')
+    // What autovacuum would have done by then.
+    await client.query('vacuum (analyze)')
+  } finally {
+    await client.end()
+  }
+}
+
+/** Whether the indexes of the tables are kept up with what is written. */
+async function setIndexes(client: pg.Client, kept: boolean): Promise<void> {
+  await client.query(
+    `update pg_index set indisready = $1, indisvalid = $1
+     where indrelid = any ($2::text[]::regclass[])`,
+    [kept, TABLES],
+  )
+}
+
+/** The id of an order, and whose it is; customers' names have 26 characters, as all ids have. */
+const namesOf = ({ named_by_time, customers, customer_id }: History) => `
+  create function pg_temp.order_id(kind text, n bigint) returns text language sql immutable as $$
+    select ${named_by_time ? ID_BY_TIME : "kind || '/' || n"} $$;
+  create function pg_temp.customer_of(n bigint) returns text language sql immutable as $$
+    select ${customers === 0 ? pg.escapeLiteral(customer_id) : customerId(`n % ${customers}`)} $$`
+
+const AT = "timestamptz '2026-01-01 00:00Z' + n * interval '10 seconds'"
+/** Ten characters of the time in milliseconds, then what tells it from others of the time. */
+const ID_BY_TIME = `(
+  select string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
+    (((1767225600000 + n * 10000) >> (45 - 5 * i)) & 31)::int + 1, 1), '' order by i)
+  from generate_series(0, 9) as i) || rpad(substr(kind, 3), 8, '0') || lpad(n::text, 8, '0')`
+
+/** The customer with this number. */
+const customerId = (n: string) => `'00customer' || lpad((${n})::text, 16, '0')`
+
+const CUSTOMERS = [
+  `insert into customer (id, name, created_at, deposit_index, deposit_address)
+   select ${customerId('n')}, 'Customer ' || n, timestamptz '2026-01-01' + n * interval '1 minute',
+          1000000 + n, 'T' || lpad(translate(n::text, '0', 'z'), 33, 'A')
+   from generate_series(0, $1::bigint - 1) as n`,
+  `insert into account (id, may_go_negative, posted_sun)
+   select 'customer:' || ${customerId('n')}, false, 1000000000
+   from generate_series(0, $1::bigint - 1) as n`,
+]
+
+/** What stays of the bytes of a transaction that is solid for long. */
+const STAMP = "decode(repeat('00', 18), 'hex')"
+
+const GIVEN = `
+  with given as (select $1::text as kind, $2::bigint as count, $3::text as state,
+                        $4::text as attempt, $5::text as wallet, $6::text[] as receivers,
+                        $7::text as customer, $8::bigint as customers)`
+const ATTEMPTS = `
+  insert into attempt (id, subject, contract, state, tx_id, signed, stamp, expires_at, send_at,
+                       sends, block_number, block_time, made_at, sent_at)
+  select kind || '/' || n, 'delegate:' || kind || '/' || n, '{}', attempt,
+         encode(sha256((kind || n)::bytea), 'hex'),
+         case when attempt = 'dead' then '\\x00'::bytea end,
+         case when attempt = 'solid' then ${STAMP} end, ${AT}, ${AT}, 1,
+         case when attempt = 'solid' then 1 end, case when attempt = 'solid' then ${AT} end,
+         ${AT}, ${AT}
+  from given, generate_series(1, count) as n`
+const ORDERS = `
+  insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
+                      amount_sun, tx_id, due_at, created_at)
+  select pg_temp.order_id(kind, n), pg_temp.customer_of(n),
+         'energy', receivers[1 + n % cardinality(receivers)], 65000,
+         false, case state when 'failed' then 'failed' else 'success' end, false, 3000000,
+         encode(sha256((kind || n)::bytea), 'hex'), ${AT}, ${AT}
+  from given, generate_series(1, count) as n`
+const DELEGATIONS = `
+  insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state,
+                          attempt_id, reclaim_id, delegated_at, expires_at, reclaimed_at)
+  select kind || '/' || n, pg_temp.order_id(kind, n), wallet,
+         receivers[1 + n % cardinality(receivers)],
+         'energy', 65000, 1000000, state, kind || '/' || n,
+         case when state = 'ended' then 'reclaim/' || kind || '/' || n end,
+         case when state <> 'failed' then ${AT} end,
+         case when state = 'active' then timestamptz '2100-01-01'
+              when state = 'ended' then ${AT} + interval '1 hour' end,
+         case when state = 'ended' then ${AT} + interval '61 minutes' end
+  from given, generate_series(1, count) as n`
+
+/** What was taken back; every tenth order was one of a subscription that has ended. */
+const ENDED = [
+  `insert into attempt (id, subject, contract, state, tx_id, stamp, expires_at, send_at, sends,
+                        block_number, block_time, made_at, sent_at)
+   select 'reclaim/' || kind || '/' || n, 'reclaim:' || kind || '/' || n, '{}', 'solid',
+          encode(sha256(('reclaim/' || kind || '/' || n)::bytea), 'hex'), ${STAMP},
+          at, at, 1, 1, at, at, at
+   from given, generate_series(1, count) as n,
+     lateral (select ${AT} + interval '61 minutes' as at) as back`,
+  `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
+                             activate_address, state, total_sun, supplies, order_id, look_at,
+                             created_at, started_at, stopped_at, withdrawn, idle_since)
+   select 'ended/' || n, pg_temp.customer_of(n), 1,
+          receivers[1 + n % cardinality(receivers)], 0, 0, false, 'stopped', 1000000, 1,
+          pg_temp.order_id(kind, n), at, at, at, at + interval '1 hour', true, at
+   from given, generate_series(10, count, 10) as n, lateral (select ${AT} as at) as made`,
+  `insert into subscription_supply (subscription_id, order_id)
+   select 'ended/' || n, pg_temp.order_id(kind, n)
+   from given, generate_series(10, count, 10) as n`,
+]
+
+/** A hold and its capture for each order that was delivered, in the order of their time. */
+const ENTRIES = `
+  insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+  select 'order:' || name || suffix, entry.kind,
+         case entry.kind when 'capture' then 'order:' || name end,
+         'customer:' || pg_temp.customer_of(n), 'revenue', 3000000, ${AT}
+  from generate_series(1, greatest($1::bigint, $2::bigint)) as n
+    cross join (values ('${ORDER_ID_PREFIXES.over}', $1::bigint),
+      ('${ORDER_ID_PREFIXES.running}', $2::bigint)) as kinds (kind, count)
+    cross join lateral (select pg_temp.order_id(kinds.kind, n) as name) as named
+    cross join (values ('', 'hold'), ('/capture', 'capture')) as entry (suffix, kind)
+  where n <= kinds.count`
