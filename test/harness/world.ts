@@ -106,6 +106,8 @@ export type WorldOptions = {
   /** Whether one process does everything, each part of it under its own role; otherwise the
    *  endpoints are those of an API's process, and the steps those of a worker's. */
   together?: boolean
+  /** Whether the books are looked at in between; at the end they always are. */
+  watches_books?: boolean
 }
 
 export type Answer = { status: number; body: string }
@@ -217,6 +219,7 @@ export class World {
   private readonly log: Log
   private readonly mailer: Mailer | undefined
   private readonly tokens: ReadonlySet<string>
+  private readonly watches_books: boolean
   private readonly providers: readonly Provider[]
   /** What each pool wallet has staked, in sun. */
   private readonly stakes: ReadonlyMap<Address, bigint>
@@ -245,6 +248,7 @@ export class World {
     this.database = database
     this.recharge_at = recharge_at
     this.tokens = new Set(options.tokens)
+    this.watches_books = options.watches_books ?? false
     this.log = options.log ?? silentLog
     this.mailer = options.mailer
     this.providers = options.providers ?? []
@@ -465,6 +469,7 @@ export class World {
     const woken = new Set<string>()
     const { steps, ask } = this.runnerOf(app)
     for (const { name, rest_ms } of steps) {
+      if (name === 'watch_books' && !this.watches_books) continue
       const rests = rest_ms > BLOCK_MS && this.now_ms < (runs.get(name) ?? 0) + rest_ms
       if (rests) continue
       woken.add(name)

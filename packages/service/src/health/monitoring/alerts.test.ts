@@ -425,7 +425,7 @@ async function signAgain({ world, at }: Stage): Promise<void> {
 }
 
 test('each alert is told when its cause is there and when it is gone', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { watches_books: true })
   const { sql } = world
   const at = await worldOperator(world)
   const anna = await world.customer({ trx: 500, scopes: ['read', 'buy', 'webhooks'] })

@@ -7,7 +7,7 @@ import { METRICS, namesShown, readMeasures, totalsOf } from './measures.ts'
 import { measureStep } from './metrics.ts'
 
 test('what happened is measured: orders, checks, chain, pool, money and alerts', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { watches_books: true })
   const measures = makeMetrics(METRICS, '')
   const step = measureStep({ sql: world.sql, clock: { now: () => world.now }, measures })
   const anna = await world.customer({ trx: 100 })
@@ -43,7 +43,7 @@ test('what happened is measured: orders, checks, chain, pool, money and alerts',
 })
 
 test('whoever shows a measure shows the same, and each can be read', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { watches_books: true })
   const anna = await world.customer({ trx: 100 })
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   await world.sql`
