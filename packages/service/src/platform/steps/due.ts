@@ -3,7 +3,7 @@
 // to ask for a few, so those are asked each by its own.
 
 import { type Fragment, joinFragments, writeFragment } from '../database/fragments.ts'
-import type { Query, Sql } from '../database/sql.ts'
+import type { Query, Sql, Tx } from '../database/sql.ts'
 import type { AskDue, Step } from './step.ts'
 
 /** `sql`: connections that plan a statement once, whatever its values are. */
@@ -39,9 +39,16 @@ async function askEach(sql: Sql, due_of: DueOf, names: readonly string[]): Promi
   const found =
     names.length === 1
       ? [await ask(sql, name!)]
-      : await sql.begin((tx) => Promise.all(names.map((one) => ask(tx, one))))
+      : await readTogether(sql, (tx) => Promise.all(names.map((one) => ask(tx, one))))
   return names.filter((_, i) => found[i])
 }
+
+/** The answers of statements that are sent at once. They only read: nothing hangs on the end of
+ *  their transaction, and it is not waited for. */
+const readTogether = <Answer>(sql: Sql, read: (tx: Tx) => Promise<Answer>): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    sql.begin(async (tx) => resolve(await read(tx))).catch(reject)
+  })
 
 /** The names of those that are looked at and find a row. What is not looked at is not looked for:
  *  its values are not read, and stay those of the first time. */
