@@ -8,10 +8,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LocalService, startLocal } from 'penstock-playground/start.ts'
+import { type LocalOptions, type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import { accountsOf, age } from './parts/history.ts'
+import { removeData, startAged } from './parts/history.ts'
 import { signedCall } from './parts/load.ts'
 import { median } from './parts/median.ts'
 
@@ -22,6 +22,12 @@ const PURCHASES = 30
 const LIMIT_MS = 10
 /** These look at everything by design, as often as it says there. */
 const LOOK_AT_ALL = ['watch_books']
+
+function optionsOf(data_dir: string): LocalOptions {
+  const args = ['--port', '0', '--chain-port', '0', '--data-dir', data_dir]
+  const { help: _, ...config } = readConfig(args, { PENSTOCK_REQUESTS_PER_SECOND: '0' })
+  return { config, log: silentLog }
+}
 
 type Figure = { step: string; new_ms: number; aged_ms: number }
 
@@ -34,23 +40,17 @@ export async function run({
 }) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const [new_data, aged_data] = [join(folder, 'new'), join(folder, 'aged')]
   const closers: (() => Promise<void>)[] = []
-  const start = async (name: string) => {
-    const args = ['--port', '0', '--chain-port', '0', '--data-dir', join(folder, name)]
-    const { help: _, ...config } = readConfig(args, { PENSTOCK_REQUESTS_PER_SECOND: '0' })
-    const local = await startLocal({ config, log: silentLog, throw_away: true })
+  const opened = async (starting: Promise<LocalService>) => {
+    const local = await starting
     closers.push(local.close)
     return local
   }
   try {
-    const fresh = await start('new')
-    const aged = await start('aged')
-    await age(aged.database_url, {
-      ...accountsOf(aged),
-      orders: numbers.orders!,
-      customers: 0,
-      say,
-    })
+    const fresh = await opened(startLocal(optionsOf(new_data)))
+    const history = { orders: numbers.orders!, customers: 0, say }
+    const aged = await opened(startAged(optionsOf(aged_data), history))
     say('running the steps')
     const steps = await measureSteps(fresh, aged)
     say('buying')
@@ -59,6 +59,7 @@ export async function run({
     report(json, numbers.orders!, [...steps, purchase])
   } finally {
     for (const close of closers) await close()
+    for (const data of [new_data, aged_data]) await removeData(data)
     await rm(folder, { recursive: true, force: true })
   }
 }

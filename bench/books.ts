@@ -73,6 +73,7 @@ async function measure(orders: number): Promise<Measurement> {
     do await summarize.run()
     while (await isBehind(sql))
     await keepAtAnEarlierSeal(sql)
+    await sql`vacuum (analyze)`
     say('checking')
     const seal = (await findSumsSeal(sql))!
     // The first reading comes from the disk: not counted.

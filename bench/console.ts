@@ -7,11 +7,11 @@
 //   npm run bench -- console [--orders N] [--customers N] [--json]
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type LocalService, startLocal } from 'penstock-playground/start.ts'
+import type { LocalService } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { figuresReader } from 'penstock-service/health/monitoring/figures.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
@@ -20,7 +20,7 @@ import { silentLog } from 'penstock-service/lib/log.ts'
 import { inviteUser, makeLink } from 'penstock-service/people/users/users.ts'
 import { asRole } from 'penstock-test/harness/database.ts'
 import { ownCpuUs, processCpuUs, serverCpuReader } from './parts/cpu.ts'
-import { accountsOf, age, ORDER_ID_PREFIXES } from './parts/history.ts'
+import { ORDER_ID_PREFIXES, removeData, startAged } from './parts/history.ts'
 import { median } from './parts/median.ts'
 
 export const OPTIONS = {
@@ -117,10 +117,10 @@ export async function run({
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const given = ['--port', '0', '--chain-port', '0', '--console-port', 'off', '--data-dir', folder]
   const { help: _, ...config } = readConfig(given, {})
-  const local = await startLocal({ config, log: silentLog, throw_away: true })
+  say('growing old')
+  const local = await startAged({ config, log: silentLog }, { orders, customers, say })
   let child: ChildProcess | undefined
   try {
-    await age(local.database_url, { ...accountsOf(local), orders, customers, say })
     say('starting the console')
     const console_process = await startConsole(local, folder)
     child = console_process.child
@@ -141,7 +141,7 @@ export async function run({
   } finally {
     if (child) await ended(child)
     await local.close()
-    await rm(folder, { recursive: true, force: true })
+    await removeData(folder)
   }
 }
 

@@ -2,7 +2,10 @@
 // made without asking what they refer to. Their indexes are made afterwards, which takes a part of
 // the time.
 
-import type { LocalService } from 'penstock-playground/start.ts'
+import { realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type LocalOptions, type LocalService, startLocal } from 'penstock-playground/start.ts'
+import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import pg from 'pg'
 
 /** How the ids of orders begin, by what became of them: they come before those of real ones, whose
@@ -29,12 +32,33 @@ export type History = {
   say: (line: string) => void
 }
 
-/** With the accounts of a local service. */
-export const accountsOf = ({ sandbox, customer }: LocalService) => ({
-  customer_id: customer.customer_id,
-  wallet: sandbox.wallets.pool[0]!.address,
-  receivers: sandbox.funded_accounts.map(({ address }) => address),
-})
+/** A local service on a database that has grown old while it was stopped. */
+export async function startAged(
+  options: LocalOptions,
+  history: Pick<History, 'orders' | 'customers' | 'say'>,
+): Promise<LocalService> {
+  const { sandbox, customer, close } = await startLocal(options)
+  await close()
+  const postgres = await startPostgres({ folder: join(options.config.data_dir, 'pg') })
+  try {
+    await age(postgres.url, {
+      ...history,
+      customer_id: customer.customer_id,
+      wallet: sandbox.wallets.pool[0]!.address,
+      receivers: sandbox.funded_accounts.map(({ address }) => address),
+    })
+  } finally {
+    await postgres.stop()
+  }
+  return startLocal(options)
+}
+
+/** Removes what a local service keeps; as root, its database may lie elsewhere. */
+export async function removeData(data_dir: string): Promise<void> {
+  const database = await realpath(join(data_dir, 'pg')).catch(() => undefined)
+  for (const folder of [database, data_dir])
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+}
 
 const TABLES = [
   'attempt',
@@ -45,7 +69,7 @@ const TABLES = [
   'subscription_supply',
 ] as const
 
-/** As a superuser. What else uses these tables waits. */
+/** As a superuser, while nothing else uses the database: indexes are made at the end. */
 export async function age(database_url: string, history: History): Promise<void> {
   const { orders, customers, say } = history
   const client = new pg.Client({ connectionString: database_url })
@@ -143,11 +167,13 @@ const ATTEMPTS = `
   from given, generate_series(1, count) as n`
 const ORDERS = `
   insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
-                      amount_sun, tx_id, due_at, created_at)
+                      amount_sun, tx_id, due_at, created_at, solid_at, ended_at)
   select pg_temp.order_id(kind, n), pg_temp.customer_of(n),
          'energy', receivers[1 + n % cardinality(receivers)], 65000,
          false, case state when 'failed' then 'failed' else 'success' end, false, 3000000,
-         encode(sha256((kind || n)::bytea), 'hex'), ${AT}, ${AT}
+         encode(sha256((kind || n)::bytea), 'hex'), ${AT}, ${AT},
+         case when state <> 'failed' then ${AT} + interval '1 minute' end,
+         case when state = 'ended' then ${AT} + interval '61 minutes' end
   from given, generate_series(1, count) as n`
 const DELEGATIONS = `
   insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state,
@@ -174,24 +200,29 @@ const ENDED = [
   `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
                              activate_address, state, total_sun, supplies, order_id, look_at,
                              created_at, started_at, stopped_at, withdrawn, idle_since)
-   select 'ended/' || n, pg_temp.customer_of(n), 1,
+   select pg_temp.order_id('00supply', n), pg_temp.customer_of(n), 1,
           receivers[1 + n % cardinality(receivers)], 0, 0, false, 'stopped', 1000000, 1,
           pg_temp.order_id(kind, n), at, at, at, at + interval '1 hour', true, at
    from given, generate_series(10, count, 10) as n, lateral (select ${AT} as at) as made`,
   `insert into subscription_supply (subscription_id, order_id)
-   select 'ended/' || n, pg_temp.order_id(kind, n)
+   select pg_temp.order_id('00supply', n), pg_temp.order_id(kind, n)
    from given, generate_series(10, count, 10) as n`,
 ]
 
-/** A hold and its capture for each order that was delivered, in the order of their time. */
+/** A hold and its capture for each order that was delivered and each subscription, in the order of
+ *  their time: all of it hangs on n, and so is made in its order. */
 const ENTRIES = `
   insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-  select 'order:' || name || suffix, entry.kind,
-         case entry.kind when 'capture' then 'order:' || name end,
-         'customer:' || pg_temp.customer_of(n), 'revenue', 3000000, ${AT}
+  select entry.*, ${AT}
   from generate_series(1, greatest($1::bigint, $2::bigint)) as n
-    cross join (values ('${ORDER_ID_PREFIXES.over}', $1::bigint),
-      ('${ORDER_ID_PREFIXES.running}', $2::bigint)) as kinds (kind, count)
-    cross join lateral (select pg_temp.order_id(kinds.kind, n) as name) as named
-    cross join (values ('', 'hold'), ('/capture', 'capture')) as entry (suffix, kind)
-  where n <= kinds.count`
+    cross join lateral (
+      select 'order:' || pg_temp.order_id('${ORDER_ID_PREFIXES.over}', n) as name, 3000000 as sun
+        where n <= $1
+      union all select 'order:' || pg_temp.order_id('${ORDER_ID_PREFIXES.running}', n), 3000000
+        where n <= $2
+      union all select 'subscription:' || pg_temp.order_id('00supply', n), 1000000
+        where n <= $1 and n % 10 = 0) as paid
+    cross join lateral (
+      select name, 'hold', null, 'customer:' || pg_temp.customer_of(n), 'revenue', sun
+      union all select name || '/capture', 'capture', name,
+        'customer:' || pg_temp.customer_of(n), 'revenue', sun) as entry`
