@@ -7,6 +7,9 @@ import { ROOT } from './source.ts'
 /** Between being asked to end and being ended. */
 const GRACE_MS = 15_000
 
+/** The last lines of a program that took too long. */
+const LINES_OF_LATE = 5
+
 export type Run = { values: unknown } | { failure: string }
 
 /** Runs a program and reads what it prints. It has failed when it ends with another code than 0,
@@ -44,8 +47,12 @@ export async function runJson(program: readonly string[], minutes_max: number): 
   const code = await ended
   clearTimeout(limit)
   await forget()
-  if (late) return { failure: `it took more than ${minutes_max} minutes` }
-  const [last = ''] = Buffer.concat(output).toString().trim().split('\n').slice(-1)
+  const lines = Buffer.concat(output).toString().trim().split('\n')
+  if (late) {
+    const how_far = lines.slice(-LINES_OF_LATE).join('\n')
+    return { failure: `it took more than ${minutes_max} minutes\n${how_far}`.trim() }
+  }
+  const [last = ''] = lines.slice(-1)
   if (code !== 0) {
     const said = Buffer.concat(complaint).toString().trim().split('\n').slice(-12).join('\n')
     return { failure: `it ended with ${code}\n${said}\n${last.slice(0, 2_000)}`.trim() }

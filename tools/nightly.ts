@@ -18,7 +18,14 @@ import { runJson } from './json_run.ts'
 import { ROOT } from './source.ts'
 
 export type Job = { name: string; args: readonly string[]; minutes_max: number }
-type Outcome = { name: string; minutes: number; failure?: string; not_run?: string }
+type Outcome = {
+  name: string
+  minutes: number
+  failure?: string
+  not_run?: string
+  /** Tests that were left out. */
+  skipped?: number
+}
 
 /** The test files that `npm test` leaves out. */
 const long_tests: Job = { name: 'long', args: ['test', '--', '--long'], minutes_max: 24 }
@@ -70,8 +77,12 @@ async function runJob(job: Job): Promise<Outcome> {
   const minutes = Math.round((performance.now() - began_ms) / 6_000) / 10
   const outcome = { name: job.name, minutes }
   if ('failure' in run) return { ...outcome, failure: run.failure }
-  const { not_run } = (run.values ?? {}) as { not_run?: string }
-  return not_run === undefined ? outcome : { ...outcome, not_run }
+  const { not_run, skipped } = (run.values ?? {}) as Pick<Outcome, 'not_run' | 'skipped'>
+  return {
+    ...outcome,
+    ...(not_run !== undefined && { not_run }),
+    ...(skipped !== undefined && skipped > 0 && { skipped }),
+  }
 }
 
 async function main(): Promise<void> {
@@ -98,9 +109,10 @@ async function main(): Promise<void> {
     const outcome = await runJob(job)
     if (isInterrupted()) return
     outcomes.push(outcome)
-    const { failure, not_run, minutes } = outcome
+    const { failure, not_run, skipped, minutes } = outcome
     const mark = failure !== undefined ? '✖' : not_run !== undefined ? '-' : '✔'
-    say(`${mark} ${commandOf(job)}, ${minutes} min${not_run ? `: not run, ${not_run}` : ''}`)
+    const short = not_run ? `: not run, ${not_run}` : skipped ? `: ${skipped} skipped` : ''
+    say(`${mark} ${commandOf(job)}, ${minutes} min${short}`)
   }
   const failed = outcomes.filter(({ failure }) => failure !== undefined)
   for (const { name, failure } of failed) say(`\n${name}: ${failure}`)

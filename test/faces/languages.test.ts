@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
+import { listedPages } from '../harness/listed_pages.ts'
 import { newPortal } from '../harness/portal.ts'
 
 const WORDS = join(import.meta.dirname, '../../packages/web/shared/languages')
@@ -95,13 +96,6 @@ async function strangersOn({ context, page, origin, paths }: Walk): Promise<stri
   return found
 }
 
-/** The pages that need no id. */
-async function listed(origin: string, face: string): Promise<string[]> {
-  const answer = await fetch(`${origin}/${face}/pages.json`)
-  const pages = (await answer.json()) as { path: string }[]
-  return pages.map(({ path }) => path).filter((path) => !/:|\/join$/.test(path))
-}
-
 const portal = newPortal()
 
 /** Pages of the server, for everybody. */
@@ -112,7 +106,7 @@ portal.test('every page of the portal speaks its language, and no other', async 
   const params = { address, amount: 65_000, duration: 1 }
   const { id } = await portal.penstock.orders.create({ service: 'energy', params })
   await portal.penstock.orders.waitFor(id)
-  const paths = await listed(portal.origin, 'portal')
+  const paths = await listedPages(portal.origin, 'portal')
   assert.ok(paths.length > 15)
   const { context, page, origin } = portal
   const more = [...PUBLIC, `/portal/orders/${id}`, '/portal/none']
@@ -125,7 +119,7 @@ test('every page of the console speaks its language, and no other', {
   skip: noBrowser(),
 }, async (t) => {
   const { context, page, url } = await consolePage(t, { role: 'admin' })
-  const paths = await listed(url, 'console')
+  const paths = await listedPages(url, 'console')
   assert.ok(paths.length > 10)
   const parts = [
     ...['people', 'approvals', 'public', 'data'].map((part) => `/console/settings?part=${part}`),

@@ -32,7 +32,10 @@ test('the short ones are of the same kinds, and three quarters of an hour is eno
   const listed = nightly('--short', '--list').stdout.trim().split('\n')
   assert.equal(listed.length, short.length)
   const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8')
-  assert.match(ci, /^npm ci\n.*npm test\nnpm run nightly -- --short\n$/ms)
+  assert.match(
+    ci,
+    /^npm ci\n.*BROWSER=1 npm test\nREQUIRE_BROWSER=1 npm run nightly -- --short\n$/ms,
+  )
 })
 
 test('the jobs are listed, and one that there is not is refused with those that there are', () => {

@@ -1,12 +1,10 @@
-// Test files that walk through whole programs and pages as they are printed, look at each page in
-// every language and width, install packages, or test the tests. Each takes half a minute and more,
-// of which the tests of every day have few, and what it walks through in one go has shorter tests
-// of its own.
+// Test files that walk through whole programs and pages as they are printed, look at pages in every
+// language and width, do one job after the other, install packages, kill, send nonsense or test the
+// tests. Each takes some twenty seconds and more. Of the tests of every day, faces/each_page opens
+// every page once. With each commit on the main branch they run after the others.
 
 export const LONG: ReadonlySet<string> = new Set([
   'packages/service/src/operators/database/backups.test.ts',
-  'packages/service/src/platform/postgres/server.test.ts',
-  'packages/service/src/screening/flow/large.test.ts',
   'packages/service/src/screening/flow/reference.test.ts',
   'test/faces/charts.test.ts',
   'test/faces/console_jobs.test.ts',

@@ -230,7 +230,7 @@ test('what happened in hours in which nobody was counted is measured all the sam
 })
 
 test('where the chain is hours ahead, no span of two clocks is counted', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   const anna = await world.customer({ trx: 100 })
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   await world.settle()

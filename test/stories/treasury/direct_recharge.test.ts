@@ -294,7 +294,7 @@ test('a deposit that a fork moves to another block is delivered once', async (t)
 })
 
 test('a deposit that a fork takes away before its delivery is not delivered', async (t) => {
-  const world = await makeWorld(t, { pool_trx: [10_000] })
+  const world = await makeWorld(t, { pool_trx: [10_000], forges: true })
   const anna = await world.customer({ trx: 10 })
   const bob = world.person('bob', 1)
   const sam = world.person('sam', 1_000)

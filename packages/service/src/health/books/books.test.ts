@@ -632,7 +632,7 @@ const brokenFrom = (sql: Sql, scope: Scope): Promise<string[]> =>
   })
 
 test('wherever a check goes on from, it finds nothing where everything holds', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   await everything(world)
   const { sql } = world
   const entries = await sql<{ number: bigint; made_at: Date }>`
@@ -664,7 +664,7 @@ test('wherever a check goes on from, it finds nothing where everything holds', a
 })
 
 test('what is right again at the second look was never broken', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   const { sql } = world
   await sql`update pool set reserved = reserved + 1 where resource = 'energy'`
   let looks = 0
@@ -677,7 +677,7 @@ test('what is right again at the second look was never broken', async (t) => {
 })
 
 test('a wallet that delegates what nobody bought is found on the chain', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   const bob = world.person('bob', 1)
   const [wallet] = world.wallets.pool
   const stake = { receiver_address: bob.hex, balance: 5n * TRX, resource: 'ENERGY' }
@@ -695,7 +695,7 @@ test('a wallet that delegates what nobody bought is found on the chain', async (
 })
 
 test('rules about the chain are not checked while no node answers or it is behind', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   const states = (reports: RuleReport[]) => reports.map(({ rule, state }) => `${rule} ${state}`)
   const unchecked = (reports: RuleReport[]) =>
     states(reports).filter((one) => one.endsWith('not checked'))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { check, sender, subscribe, wanted } from 'penstock-test/harness/subscribers.ts'
 import { keepMore, withoutTriggers } from 'penstock-test/harness/without_triggers.ts'
 import { type Customer, makeWorld, TRX, type World } from 'penstock-test/harness/world.ts'
 import { accountSums } from '../../ledger/accounts/books.ts'
@@ -26,7 +27,7 @@ const sealAll = async ({ sql, now }: World) => {
 
 /** A world with a ledger, sealed, whose last whole check held and took long. */
 async function worldWithSeal(t: TestContext): Promise<{ world: World; anna: Customer }> {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   const anna = await world.customer({ trx: 100 })
   for (const name of ['bob', 'carl']) await anna.buyEnergy(world.person(name, 1).address, 65_000)
   await world.settle()
@@ -160,7 +161,7 @@ test('a forged entry before the seal, with sums that fit, is found by a whole lo
 /** The rules that say something of an order that was sold for less than its price, and of one that
  *  cost more than its quote said, by a check that goes on from a seal kept `days` later. */
 async function soldWrong(t: TestContext, days: number) {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   const anna = await world.customer({ trx: 100 })
   const order = await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   const quoted = await anna.buyEnergy(world.person('carl', 1).address, 65_000)
@@ -298,14 +299,20 @@ test('whatever an entry after the seal is about is looked at, however old it is'
 
 test('an old hold that ended after the seal is looked at with its end', async (t) => {
   const { world, anna } = await worldWithSeal(t)
+  const [runs, stopped] = [
+    await subscribe(world, anna, wanted(sender(world, 'erin').address)),
+    await subscribe(world, anna, wanted(sender(world, 'fay').address)),
+  ]
   const order = await anna.buyEnergy(world.person('dora', 1).address, 65_000)
   await sealAll(world)
   const sealed = await world.sql.begin((tx) => sumsAtNewestSeal(tx))
   const at = new Date(world.now.getTime() + 4 * DAY_SECONDS * 1_000)
   await world.sql.begin((tx) => keepSums(tx, sealed!, { took_ms: LONG_MS, at }))
+  await anna.get('/v1/subscription/stop', { id: stopped.id })
   await world.settle()
   assert.equal((await anna.check(order.id)).status, 'success')
-  assert.deepEqual(await broken(world, 'continued'), [])
+  assert.equal((await check(anna, runs.id)).status, 'active')
+  assert.deepEqual(await broken(world, 'continued'), [], 'also of what runs since before the seal')
   const hold = `order:${order.id}`
   const capture = `${hold}/capture`
   for (const [what, forge] of [
@@ -335,7 +342,7 @@ test('an old hold that ended after the seal is looked at with its end', async (t
 })
 
 test('a long check is whole once a day, and goes on from its seal in between', async (t) => {
-  const world = await makeWorld(t)
+  const world = await makeWorld(t, { forges: true })
   const anna = await world.customer({ trx: 100 })
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   await world.settle()

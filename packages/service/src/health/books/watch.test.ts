@@ -32,7 +32,7 @@ async function putOnSale(world: World): Promise<void> {
 }
 
 test('books that do not balance stop selling alone, until an operator lifts it', async (t) => {
-  const world = await makeWorld(t, { watches_books: true })
+  const world = await makeWorld(t, { watches_books: true, forges: true })
   const anna = await world.customer({ trx: 100 })
   const bob = world.person('bob', 1)
   await checked(world)
@@ -77,7 +77,7 @@ test('books that do not balance stop selling alone, until an operator lifts it',
 })
 
 test('broken books let no refund be signed, until an operator has seen to it', async (t) => {
-  const world = await makeWorld(t, { watches_books: true })
+  const world = await makeWorld(t, { watches_books: true, forges: true })
   const anna = await world.customer({ trx: 100 })
   const bob = world.person('bob', 100)
   await keepMore(world.sql, `customer:${anna.id}`, 1n)
@@ -128,7 +128,7 @@ test('broken books let no refund be signed, until an operator has seen to it', a
 })
 
 test('an accepted finding does not stop the sale again, and a new one does', async (t) => {
-  const world = await makeWorld(t, { watches_books: true })
+  const world = await makeWorld(t, { watches_books: true, forges: true })
   const anna = await world.customer({ trx: 100 })
   const price = (name: string) =>
     world.sql`update price set changed_by = ${name} where resource = 'bandwidth'`
@@ -146,7 +146,7 @@ test('an accepted finding does not stop the sale again, and a new one does', asy
 })
 
 test('what is only late, or put right before the second look, stops nothing', async (t) => {
-  const world = await makeWorld(t, { watches_books: true })
+  const world = await makeWorld(t, { watches_books: true, forges: true })
   const { id } = await world.customer({ trx: 100 })
   await world.sql`update pool set reserved = reserved + 1 where resource = 'energy'`
   await checked(world)
@@ -162,7 +162,7 @@ test('what is only late, or put right before the second look, stops nothing', as
 })
 
 test('an accepted finding stays the same while account and place are used', async (t) => {
-  const world = await makeWorld(t, { watches_books: true })
+  const world = await makeWorld(t, { watches_books: true, forges: true })
   const anna = await world.customer({ trx: 100 })
   const bob = world.person('bob', 1)
   await keepMore(world.sql, `customer:${anna.id}`, 1n)
@@ -177,7 +177,7 @@ test('an accepted finding stays the same while account and place are used', asyn
 })
 
 test('what was found on the chain stays found while no node answers, however old', async (t) => {
-  const world = await makeWorld(t, { watches_books: true })
+  const world = await makeWorld(t, { watches_books: true, forges: true })
   const anna = await world.customer({ trx: 100 })
   await world.sql`update deposit set amount_sun = amount_sun + 1`
   let answers = true
