@@ -285,6 +285,7 @@ export function endStep({ sql, clock }: Needs): Step {
     before: ['publish'],
     run: () =>
       sql.begin(async (tx) => {
+        // In the order of the index of those that run: by their ids all orders would be read.
         const orders = await tx<Order>`
           select o.${ORDER_COLUMNS} from orders as o
           where o.state = 'success' and ended_at is null and energy + bandwidth > 0
@@ -292,7 +293,7 @@ export function endStep({ sql, clock }: Needs): Step {
             and not to_delegate and not exists (
               select from delegation as d
               where d.order_id = o.id and d.state not in ('ended', 'failed'))
-          order by o.id limit ${AT_ONCE} for no key update skip locked`
+          order by o.created_at limit ${AT_ONCE} for no key update skip locked`
         if (orders.length === 0) return false
         await endOrders(tx, orders, clock.now())
         return true
