@@ -121,13 +121,19 @@ async function setIndexes(client: pg.Client, kept: boolean): Promise<void> {
   )
 }
 
-/** The id of an order, and whose it is; customers' names have 26 characters, as all ids have. */
+/** When an order was placed, its id, and whose it is; customers' names have 26 characters, as all
+ *  ids have. Those that run were placed a moment ago, unless they are named by their time. */
 const namesOf = ({ named_by_time, customers, customer_id }: History) => `
+  create function pg_temp.time_of(kind text, n bigint) returns timestamptz language sql stable as $$
+    select case when kind = '${ORDER_ID_PREFIXES.running}' and ${named_by_time !== true}
+      then ${LATELY} else ${AT} end $$;
   create function pg_temp.order_id(kind text, n bigint) returns text language sql immutable as $$
     select ${named_by_time ? ID_BY_TIME : "kind || '/' || n"} $$;
   create function pg_temp.customer_of(n bigint) returns text language sql immutable as $$
     select ${customers === 0 ? pg.escapeLiteral(customer_id) : customerId(`n % ${customers}`)} $$`
 
+/** The chain of a sandbox is ahead of our clock, and goes on meanwhile. */
+const LATELY = "(select greatest(max(head_time), now()) + interval '1 hour' from chain)"
 const AT = "timestamptz '2026-01-01 00:00Z' + n * interval '10 seconds'"
 /** Ten characters of the time in milliseconds, then what tells it from others of the time. */
 const ID_BY_TIME = `(
@@ -161,20 +167,22 @@ const ATTEMPTS = `
   select kind || '/' || n, 'delegate:' || kind || '/' || n, '{}', attempt,
          encode(sha256((kind || n)::bytea), 'hex'),
          case when attempt = 'dead' then '\\x00'::bytea end,
-         case when attempt = 'solid' then ${STAMP} end, ${AT}, ${AT}, 1,
-         case when attempt = 'solid' then 1 end, case when attempt = 'solid' then ${AT} end,
-         ${AT}, ${AT}
-  from given, generate_series(1, count) as n`
+         case when attempt = 'solid' then ${STAMP} end, at, at, 1,
+         case when attempt = 'solid' then 1 end, case when attempt = 'solid' then at end,
+         at, at
+  from given, generate_series(1, count) as n,
+    lateral (select pg_temp.time_of(kind, n) as at) as placed`
 const ORDERS = `
   insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
                       amount_sun, tx_id, due_at, created_at, solid_at, ended_at)
   select pg_temp.order_id(kind, n), pg_temp.customer_of(n),
          'energy', receivers[1 + n % cardinality(receivers)], 65000,
          false, case state when 'failed' then 'failed' else 'success' end, false, 3000000,
-         encode(sha256((kind || n)::bytea), 'hex'), ${AT}, ${AT},
-         case when state <> 'failed' then ${AT} + interval '1 minute' end,
-         case when state = 'ended' then ${AT} + interval '61 minutes' end
-  from given, generate_series(1, count) as n`
+         encode(sha256((kind || n)::bytea), 'hex'), at, at,
+         case when state <> 'failed' then at + interval '1 minute' end,
+         case when state = 'ended' then at + interval '61 minutes' end
+  from given, generate_series(1, count) as n,
+    lateral (select pg_temp.time_of(kind, n) as at) as placed`
 const DELEGATIONS = `
   insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state,
                           attempt_id, reclaim_id, delegated_at, expires_at, reclaimed_at)
@@ -182,11 +190,12 @@ const DELEGATIONS = `
          receivers[1 + n % cardinality(receivers)],
          'energy', 65000, 1000000, state, kind || '/' || n,
          case when state = 'ended' then 'reclaim/' || kind || '/' || n end,
-         case when state <> 'failed' then ${AT} end,
+         case when state <> 'failed' then at end,
          case when state = 'active' then timestamptz '2100-01-01'
-              when state = 'ended' then ${AT} + interval '1 hour' end,
-         case when state = 'ended' then ${AT} + interval '61 minutes' end
-  from given, generate_series(1, count) as n`
+              when state = 'ended' then at + interval '1 hour' end,
+         case when state = 'ended' then at + interval '61 minutes' end
+  from given, generate_series(1, count) as n,
+    lateral (select pg_temp.time_of(kind, n) as at) as placed`
 
 /** What was taken back; every tenth order was one of a subscription that has ended. */
 const ENDED = [
