@@ -81,24 +81,16 @@ export async function age(database_url: string, history: History): Promise<void>
     for (const text of CUSTOMERS) await client.query(text, [customers])
     await client.query(namesOf(history))
     await setIndexes(client, false)
-    for (const [kind, share, state, attempt] of KINDS) {
-      const count = Math.max(1, Math.round(orders * share))
-      say(`making ${count} orders: ${kind}`)
-      const given = [
-        kind,
-        count,
-        state,
-        attempt,
-        history.wallet,
-        history.receivers,
-        history.customer_id,
-      ]
+    const counts = KINDS.map(([_kind, share]) => Math.max(1, Math.round(orders * share)))
+    for (const [i, [kind, _share, state, attempt]] of KINDS.entries()) {
+      say(`making ${counts[i]} orders: ${kind}`)
+      const given = [kind, counts[i], state, attempt, history.wallet, history.receivers]
       for (const text of [ATTEMPTS, ORDERS, DELEGATIONS, ...(state === 'ended' ? ENDED : [])])
-        await client.query(`${GIVEN} ${text}`, [...given, customers])
+        await client.query(`${GIVEN} ${text}`, given)
     }
     say('making entries')
-    const over = Math.max(1, Math.round(orders))
-    await client.query(ENTRIES, [over, Math.max(1, Math.round(orders * KINDS[1][1]))])
+    const [over, running] = counts
+    await client.query(ENTRIES, [over, running])
     await setIndexes(client, true)
     for (const table of TABLES) {
       say(`indexes of ${table}`)
@@ -159,8 +151,7 @@ const STAMP = "decode(repeat('00', 18), 'hex')"
 
 const GIVEN = `
   with given as (select $1::text as kind, $2::bigint as count, $3::text as state,
-                        $4::text as attempt, $5::text as wallet, $6::text[] as receivers,
-                        $7::text as customer, $8::bigint as customers)`
+                        $4::text as attempt, $5::text as wallet, $6::text[] as receivers)`
 const ATTEMPTS = `
   insert into attempt (id, subject, contract, state, tx_id, signed, stamp, expires_at, send_at,
                        sends, block_number, block_time, made_at, sent_at)

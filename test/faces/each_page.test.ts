@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
-import { listedPages } from '../harness/listed_pages.ts'
+import { listedPages, openPage } from '../harness/listed_pages.ts'
 import { newPortal } from '../harness/portal.ts'
 
 const NOTHING = { others: [], violations: [], errors: [] }
@@ -15,9 +15,7 @@ const NOTHING = { others: [], violations: [], errors: [] }
 const MISTAKES = /There is no page at this address|Something went wrong/
 
 async function open(page: Page, address: string): Promise<void> {
-  await page.goto(address)
-  await page.locator('main h1, header h1').first().waitFor()
-  await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' })
+  await openPage(page, address)
   assert.doesNotMatch((await page.locator('main').first().innerText()) ?? '', MISTAKES, address)
 }
 

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
-import { listedPages } from '../harness/listed_pages.ts'
+import { listedPages, openPage } from '../harness/listed_pages.ts'
 import { newPortal } from '../harness/portal.ts'
 
 const WORDS = join(import.meta.dirname, '../../packages/web/shared/languages')
@@ -83,9 +83,7 @@ async function strangersOn({ context, page, origin, paths }: Walk): Promise<stri
     const of_english = await englishOnly(language)
     await context.addCookies([{ name: 'penstock-language', value: language, url: origin }])
     for (const path of paths) {
-      await page.goto(origin + path)
-      await page.locator('main h1, header h1').first().waitFor()
-      await page.locator('main [aria-busy=true]').first().waitFor({ state: 'detached' })
+      await openPage(page, origin + path)
       const texts = await page.evaluate<string[]>(TEXTS)
       found.push(
         ...foreign(texts, language, of_english).map((text) => `${language} ${path}: ${text}`),

@@ -31,6 +31,7 @@ const REACHED = `
   .split(/,\s+/)
 /** So many runs reach each of them at least; when others are drawn, others are chosen. */
 const RUNS_MIN = 2
+
 test('whatever crashes, forks and is lost: books and chain agree, all comes to rest', async () => {
   const results = hold(await runAll(SEEDS))
   const seedsThat = (reach: string) =>

@@ -14,8 +14,7 @@ export function dueAsker(sql: Sql, steps: readonly Step<string>[]): AskDue {
     const asked = [...names].filter((name) => asking.has(name))
     const due = new Set([...names].filter((name) => !asking.has(name)))
     if (asked.length === 0) return due
-    const found =
-      asked.length > FEW ? await askAll(new Set(asked)) : await askEach(sql, asking, asked)
+    const found = asked.length > FEW ? await askAll(names) : await askEach(sql, asking, asked)
     for (const name of found) due.add(name)
     return due
   }
