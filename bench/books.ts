@@ -19,6 +19,7 @@ import {
 } from 'penstock-service/ledger/accounts/sealed_sums.ts'
 import { summarizeStep } from 'penstock-service/ledger/statements/summaries.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
+import { Misuse } from 'penstock-service/lib/fault.ts'
 import { migrate } from 'penstock-service/platform/database/migrate.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/platform/database/sql.ts'
 import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
@@ -39,6 +40,8 @@ const DAY_MS = 86_400_000
 
 /** The smaller ledger has a part of the orders of the larger one. */
 const PART = 4
+/** So that the smaller one, too, began before the days that are looked at. */
+const ORDERS_MIN = 140_000
 
 type Measurement = { counts: Counts; whole: Map<string, number>; continued: Map<string, number> }
 
@@ -50,6 +53,7 @@ export async function run({
   numbers: Readonly<Record<string, number>>
 }) {
   const orders = numbers.orders!
+  if (orders < ORDERS_MIN) throw new Misuse(`--orders is less than ${ORDERS_MIN}.`)
   const small = await measure(Math.ceil(orders / PART))
   const large = await measure(orders)
   report(json, small, large)

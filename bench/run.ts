@@ -5,6 +5,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Misuse } from 'penstock-service/lib/fault.ts'
 import { endWhenInterrupted } from '../tools/ending.ts'
 import { asksForHelp, leadingComment } from '../tools/help.ts'
 
@@ -62,6 +63,9 @@ else {
   if (typeof options === 'string') refuse(options)
   else {
     endWhenInterrupted()
-    await bench.run(options)
+    await bench.run(options).catch((thrown: unknown) => {
+      if (!(thrown instanceof Misuse)) throw thrown
+      refuse(thrown.message)
+    })
   }
 }
