@@ -7,9 +7,12 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytes(text))
 const refused = (text: string) => assert.throws(() => parse(text), JsonError, JSON.stringify(text))
 
+/** JSON.parse() tells -0 from 0; as an amount they are the same. */
+const unsignedZero = (value: unknown) => (value === 0 ? 0 : value)
+
 /** What JSON.parse() would have made of it. */
 function plain(value: Json): unknown {
-  if (value instanceof OtherNumber) return JSON.parse(value.text)
+  if (value instanceof OtherNumber) return unsignedZero(JSON.parse(value.text))
   if (Array.isArray(value)) return value.map(plain)
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)]))
@@ -49,6 +52,15 @@ test('every document without traps is read as by JSON.parse(), indented, escaped
   )
 })
 
+test('a zero with a sign is a zero, as an integer, with decimals or an exponent, nested or not', () => {
+  for (const zero of ['0', '-0', '-0.0', '-0e5', '-0E-7'])
+    for (const text of [zero, `[${zero}]`, `{"a":{"b":${zero}}}`])
+      assert.deepEqual(
+        plain(parse(text)),
+        JSON.parse(text, (_key, one) => unsignedZero(one)),
+      )
+})
+
 test('bytes of any kind either read as JSON.parse() reads them or throw a JsonError', () => {
   const pieces = [
     '{',
@@ -84,8 +96,9 @@ test('bytes of any kind either read as JSON.parse() reads them or throw a JsonEr
         assert.ok(thrown instanceof JsonError)
         return
       }
-      const same = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(input))
-      assert.deepEqual(plain(value), Object.is(same, -0) ? 0 : same)
+      const text = new TextDecoder('utf-8', { fatal: true }).decode(input)
+      const same = JSON.parse(text, (_key, one) => unsignedZero(one))
+      assert.deepEqual(plain(value), same)
     }),
     { numRuns: 3_000 },
   )
