@@ -34,10 +34,10 @@ export async function faultsOfLooks(
   const views = everything ? EVERY_VIEW : THREE_VIEWS
   for (const [view, { language, width, themes }] of views.entries()) {
     await context.addCookies([{ name: 'penstock-language', value: language, url: origin }])
-    await page.setViewportSize({ width, height: 800 })
     const shown = pages.filter((_, i) => all || i % views.length === view)
     for (const { path, prepare } of shown) {
       await page.emulateMedia({ colorScheme: themes[0]! })
+      await page.setViewportSize({ width, height: HEIGHT })
       await page.goto(origin + path)
       await page.locator('main h1, header h1').first().waitFor()
       await drawn(page)
@@ -45,6 +45,7 @@ export async function faultsOfLooks(
         await prepare()
         await drawn(page)
       }
+      await page.setViewportSize({ width, height: await heightOf(page) })
       for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme })
         const lines = await faultsOfPage(page)
@@ -57,6 +58,13 @@ export async function faultsOfLooks(
   await page.emulateMedia({ colorScheme: 'light' })
   return found
 }
+
+const HEIGHT = 800
+
+/** As tall as the page: what has scrolled half beneath the bar at the bottom of a narrow window is
+ *  covered for axe, and not for somebody who scrolls on. */
+const heightOf = (page: Page): Promise<number> =>
+  page.evaluate<number>(`Math.max(${HEIGHT}, document.documentElement.scrollHeight)`)
 
 /** The same of the page that is open. */
 async function faultsOfPage(page: Page): Promise<string[]> {
