@@ -52,7 +52,7 @@ test('every document without traps is read as by JSON.parse(), indented, escaped
   )
 })
 
-test('a zero with a sign is a zero, as an integer, with decimals or an exponent, nested or not', () => {
+test('a zero with a sign is a zero, with decimals or an exponent, nested or not', () => {
   for (const zero of ['0', '-0', '-0.0', '-0e5', '-0E-7'])
     for (const text of [zero, `[${zero}]`, `{"a":{"b":${zero}}}`])
       assert.deepEqual(
