@@ -7,9 +7,8 @@
 //   npm run bench -- books [--orders N] [--json]
 
 import { ROW_RULES } from 'penstock-service/health/books/rules.ts'
-import { type Scope, scopeOf } from 'penstock-service/health/books/scope.ts'
+import { scopeOf } from 'penstock-service/health/books/scope.ts'
 import { accountSums } from 'penstock-service/ledger/accounts/books.ts'
-import { sealStep } from 'penstock-service/ledger/accounts/journal.ts'
 import {
   findSumsSeal,
   keepSums,
@@ -17,8 +16,6 @@ import {
   sumsAtNewestSeal,
   sumsFromSeal,
 } from 'penstock-service/ledger/accounts/sealed_sums.ts'
-import { summarizeStep } from 'penstock-service/ledger/statements/summaries.ts'
-import { systemClock } from 'penstock-service/lib/clock.ts'
 import { Misuse } from 'penstock-service/lib/fault.ts'
 import { migrate } from 'penstock-service/platform/database/migrate.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/platform/database/sql.ts'
@@ -69,13 +66,6 @@ async function measure(orders: number): Promise<Measurement> {
   try {
     await migrate(url)
     await age(url, { ...ACCOUNTS, orders, customers: CUSTOMERS, named_by_time: true, say })
-    say('sealing')
-    const step = sealStep({ sql, clock: systemClock })
-    while (await step.run());
-    say('summarising')
-    const summarize = summarizeStep({ sql, clock: systemClock })
-    do await summarize.run()
-    while (await isBehind(sql))
     await keepAtAnEarlierSeal(sql)
     await sql`vacuum (analyze)`
     say('checking')
@@ -100,13 +90,6 @@ async function lastEntryUntil(tx: Tx, at: Date): Promise<bigint> {
   return last!.number
 }
 
-/** Whether entries are sealed and not summarised. */
-async function isBehind(sql: Sql): Promise<boolean> {
-  const behind = await sql`
-    select 1 from summary_progress where entry < (select max(last_entry) from journal)`
-  return behind.length > 0
-}
-
 /** As if the last whole check had held a day before the last entry. */
 async function keepAtAnEarlierSeal(sql: Sql): Promise<void> {
   await sql.begin(async (tx) => {
@@ -121,13 +104,6 @@ async function keepAtAnEarlierSeal(sql: Sql): Promise<void> {
   })
 }
 
-/** As the check has it, had the entries been sealed as they came: here all were sealed at once. */
-async function scopeAt(tx: Tx, seal: SumsSeal | undefined): Promise<Scope> {
-  const scope = await scopeOf(tx, seal)
-  if (!seal) return scope
-  return { ...scope, before_entry: await lastEntryUntil(tx, later(scope.since, -HOUR_MS)) }
-}
-
 const later = (at: Date, ms: number) => new Date(at.getTime() + ms)
 
 type Counts = { entries: number; after_seal: number; looked_at: number }
@@ -135,7 +111,7 @@ type Counts = { entries: number; after_seal: number; looked_at: number }
 /** All entries, those after the seal, and those of the days that are looked at. */
 async function countEntries(sql: Sql, seal: SumsSeal): Promise<Counts> {
   return sql.begin(async (tx) => {
-    const { before_entry, sealed_entry } = await scopeAt(tx, seal)
+    const { before_entry, sealed_entry } = await scopeOf(tx, seal)
     const [counts] = await tx<Counts>`
       select count(*)::int as entries,
         count(*) filter (where number > ${sealed_entry})::int as after_seal,
@@ -158,7 +134,7 @@ async function timesOf(sql: Sql, from: SumsSeal | undefined): Promise<Map<string
       return result
     }
     const sums = await take('sums', () => (from ? sumsFromSeal(tx, from) : accountSums(tx)))
-    const scope = await scopeAt(tx, from)
+    const scope = await scopeOf(tx, from)
     for (const { rule, find } of ROW_RULES) await take(rule, () => find(tx, sums, [], scope))
     if (!from) await take('sums to keep', () => sumsAtNewestSeal(tx))
     else times.set('sums to keep', 0)

@@ -68,16 +68,13 @@ async function makeOwner({ sql, app }: RunningService): Promise<Owner> {
 
 /** Orders with their holds and captures, spread evenly, and seals as they would have been made. */
 async function makeEntries(sql: Sql, owner: Owner, entries: number): Promise<void> {
-  const orders = Math.floor(entries / 2)
-  const crowd = Math.floor(orders * CROWD_SHARE)
   // First, because no account may be overdrawn in between.
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
     select 'deposit:' || n, 'move', 'world', 'customer:' || ${owner.customer_id}::text,
       100000000000, ${owner.began_at}::timestamptz + n * interval '1 day'
     from generate_series(0, ${DAYS - 1}::integer) as n`
-  await insertOrders(sql, owner, { customer: () => owner.customer_id, orders, tail: '0' })
-  await insertOrders(sql, owner, { customer: (n) => `crowd${n % CROWD}`, orders: crowd, tail: '1' })
+  await insertOrders(sql, owner, Math.floor(entries / 2))
   await sql`
     insert into journal (number, first_entry, last_entry, entries, actions, sealed_at, sha256)
     select row_number() over (order by hour), first, last, last - first + 1, 0,
@@ -92,20 +89,24 @@ async function makeEntries(sql: Sql, owner: Owner, entries: number): Promise<voi
   await sql`analyze`
 }
 
-export type OrderPlan = { customer: (n: number) => string; orders: number; tail: string }
+/** One of so many orders is the crowd's. */
+const CROWD_EVERY = Math.round(1 + 1 / CROWD_SHARE)
 
+/** So many of the owner, and those of the crowd among them: numbers follow times. */
 async function insertOrders(
   sql: Sql,
-  { began_at }: Pick<Owner, 'began_at'>,
-  { customer, orders, tail }: OrderPlan,
-) {
+  { began_at, customer_id }: Owner,
+  own_orders: number,
+): Promise<void> {
+  const orders = Math.ceil(own_orders / (1 - 1 / CROWD_EVERY))
   const step_ms = (DAYS * DAY_MS - HOUR_MS) / orders
   for (let from = 0; from < orders; from += AT_ONCE) {
     const made = Array.from({ length: Math.min(AT_ONCE, orders - from) }, (_, i) => {
       const n = from + i
       const at = new Date(began_at.getTime() + Math.floor(n * step_ms))
-      const id = `${firstIdAt(at).slice(0, 10)}${tail}${String(n).padStart(15, '0')}`
-      return { id, at, customer: customer(n) }
+      const id = `${firstIdAt(at).slice(0, 10)}${String(n).padStart(16, '0')}`
+      const crowd = n % CROWD_EVERY === CROWD_EVERY - 1
+      return { id, at, customer: crowd ? `crowd${n % (CROWD * CROWD_EVERY)}` : customer_id }
     })
     await sql`
       with made as (
@@ -117,17 +118,15 @@ async function insertOrders(
           to_delegate, amount_sun, due_at, created_at, state, tx_id)
         select id, customer, 'order-' || id, 'energy', 'T' || substr(id, 15), 65000, false, false,
           2930000, at, at, 'success', id from made
-      ), held as (
-        insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-        select 'order:' || id, 'hold', 'customer:' || customer, 'revenue', 2930000, at from made
       )
-      select 1`
-    await sql`
       insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-      select hold.id || '/capture', 'capture', hold.id, hold.debit, hold.credit, hold.amount_sun,
-        hold.made_at + interval '3 seconds'
-      from transfer as hold
-      where hold.id = any(${made.map(({ id }) => `order:${id}`)})`
+      select entry.id, entry.kind, entry.hold_id, 'customer:' || customer, 'revenue', 2930000,
+        entry.at
+      from made cross join lateral (values
+        ('order:' || id, 'hold', null, at),
+        ('order:' || id || '/capture', 'capture', 'order:' || id, at + interval '3 seconds')
+      ) as entry (id, kind, hold_id, at)
+      order by entry.at`
     // A plan is kept until the table is looked at anew, and one of an empty table reads all of it.
     if (Number.isInteger(Math.log2(1 + from / AT_ONCE))) await sql`analyze transfer`
   }

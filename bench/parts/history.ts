@@ -1,10 +1,14 @@
-// Makes a database grow old: rows as the service would have left them, one order every ten seconds,
-// made without asking what they refer to. Their indexes are made afterwards, which takes a part of
-// the time.
+// Makes a database grow old: rows as the service would have left them, one order every ten seconds
+// until a day ago, made without asking what they refer to. Their indexes are made afterwards, which
+// takes a part of the time. Its entries are sealed, and those of the last days summarised.
 
 import { realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type LocalOptions, type LocalService, startLocal } from 'penstock-playground/start.ts'
+import { sealStep } from 'penstock-service/ledger/accounts/journal.ts'
+import { summarizeStep } from 'penstock-service/ledger/statements/summaries.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
 import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import pg from 'pg'
 
@@ -102,6 +106,47 @@ export async function age(database_url: string, history: History): Promise<void>
   } finally {
     await client.end()
   }
+  const sql = connect({ url: database_url, connections_max: 1, statement_timeout_ms: HOUR_MS })
+  try {
+    say('sealing')
+    await sealAll(sql)
+    say('summarising')
+    await summarizeLastDays(sql)
+  } finally {
+    await sql.close()
+  }
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+
+/** As if each seal had been made when its last entry was; without the day that nothing was done. */
+async function sealAll(sql: Sql): Promise<void> {
+  let now = new Date()
+  const step = sealStep({ sql, clock: { now: () => now } })
+  do {
+    const [last] = await sql<{ made_at: Date }>`
+      select made_at from transfer
+      where number <= coalesce((select max(last_entry) from journal), 0) + 20000
+      order by number desc limit 1`
+    now = new Date(last!.made_at.getTime() + 60_000)
+  } while (await step.run())
+}
+
+const SUMMARISED_DAYS = 4
+
+/** Of what was before, steps and checks read how far it is summarised, and nothing else. */
+async function summarizeLastDays(sql: Sql): Promise<void> {
+  await sql`
+    insert into summary_progress (bucket, until, entry)
+    select bucket, date_trunc('day', max(made_at), 'UTC') - ${SUMMARISED_DAYS} * interval '1 day',
+      max(number)
+    from unnest(array['hour', 'day']) as bucket, (
+      select made_at, number from transfer order by number desc limit 1) as last
+    group by bucket
+    on conflict (bucket) do update set until = excluded.until, entry = excluded.entry`
+  const step = summarizeStep({ sql, clock: systemClock })
+  while (await step.run());
 }
 
 /** Whether the indexes of the tables are kept up with what is written. */
@@ -115,7 +160,11 @@ async function setIndexes(client: pg.Client, kept: boolean): Promise<void> {
 
 /** When an order was placed, its id, and whose it is; customers' names have 26 characters, as all
  *  ids have. Those that run were placed a moment ago, unless they are named by their time. */
-const namesOf = ({ named_by_time, customers, customer_id }: History) => `
+const namesOf = ({ orders, named_by_time, customers, customer_id }: History) => `
+  create function pg_temp.at_ms(n bigint) returns bigint language sql immutable as $$
+    select ${Date.now() - DAY_MS - orders * APART_MS} + n * ${APART_MS} $$;
+  create function pg_temp.at(n bigint) returns timestamptz language sql immutable as $$
+    select timestamptz 'epoch' + pg_temp.at_ms(n) * interval '1 millisecond' $$;
   create function pg_temp.time_of(kind text, n bigint) returns timestamptz language sql stable as $$
     select case when kind = '${ORDER_ID_PREFIXES.running}' and ${named_by_time !== true}
       then ${LATELY} else ${AT} end $$;
@@ -126,11 +175,12 @@ const namesOf = ({ named_by_time, customers, customer_id }: History) => `
 
 /** The chain of a sandbox is ahead of our clock, and goes on meanwhile. */
 const LATELY = "(select greatest(max(head_time), now()) + interval '1 hour' from chain)"
-const AT = "timestamptz '2026-01-01 00:00Z' + n * interval '10 seconds'"
+const AT = 'pg_temp.at(n)'
+const APART_MS = 10_000
 /** Ten characters of the time in milliseconds, then what tells it from others of the time. */
 const ID_BY_TIME = `(
   select string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz',
-    (((1767225600000 + n * 10000) >> (45 - 5 * i)) & 31)::int + 1, 1), '' order by i)
+    ((pg_temp.at_ms(n) >> (45 - 5 * i)) & 31)::int + 1, 1), '' order by i)
   from generate_series(0, 9) as i) || rpad(substr(kind, 3), 8, '0') || lpad(n::text, 8, '0')`
 
 /** The customer with this number. */
@@ -138,7 +188,7 @@ const customerId = (n: string) => `'00customer' || lpad((${n})::text, 16, '0')`
 
 const CUSTOMERS = [
   `insert into customer (id, name, created_at, deposit_index, deposit_address)
-   select ${customerId('n')}, 'Customer ' || n, timestamptz '2026-01-01' + n * interval '1 minute',
+   select ${customerId('n')}, 'Customer ' || n, timestamptz '2020-01-01' + n * interval '1 minute',
           1000000 + n, 'T' || lpad(translate(n::text, '0', 'z'), 33, 'A')
    from generate_series(0, $1::bigint - 1) as n`,
   `insert into account (id, may_go_negative, posted_sun)

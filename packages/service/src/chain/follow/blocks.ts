@@ -109,6 +109,10 @@ export function pruneStep({ sql }: { sql: Sql }): Step {
     name: 'prune',
     rest_ms: 60_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select from block
+      where number < least((select min(number) from cursor), (select confirmed_number
+        from chain)) - ${KEPT}::bigint`,
     async run() {
       const gone = await sql`
         delete from block where number in (

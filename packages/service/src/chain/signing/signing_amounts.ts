@@ -97,14 +97,16 @@ function insert(tx: Tx, counted: readonly SignatureRecord[]): void {
 
 /** Forgets amounts that no limit looks at any more. */
 export function forgetAmountsStep({ sql, clock }: Needs): Step {
+  const before = () => later(clock, -KEPT_MS)
   return {
     name: 'forget_amounts',
     rest_ms: 600_000,
     duty: 'upkeep',
+    due: (sql) => sql`select from signing_amount where at < ${before()}`,
     async run() {
       const gone = await sql`
         delete from signing_amount where number in (
-          select number from signing_amount where at < ${later(clock, -KEPT_MS)}
+          select number from signing_amount where at < ${before()}
           order by at limit ${FORGOTTEN_AT_ONCE})
         returning number`
       return gone.length > 0

@@ -16,15 +16,17 @@ export function pruneEventsStep(
   { sql, clock }: { sql: Sql; clock: Clock },
   kept_days: number = EVENT_DAYS,
 ): Step {
+  const before = () => later(clock, -kept_days * DAY_MS)
   return {
     name: 'prune_events',
     rest_ms: 600_000,
     duty: 'upkeep',
+    due: (sql) => sql`select from event where at < ${before()}`,
     async run() {
       const pruned = await sql`
         with old as (
           select customer_id, number from event
-          where at < ${later(clock, -kept_days * DAY_MS)} order by at limit ${AT_ONCE}
+          where at < ${before()} order by at limit ${AT_ONCE}
         ), run as (
           select customer_id, number,
             number - row_number() over (partition by customer_id order by number) + 1 as first

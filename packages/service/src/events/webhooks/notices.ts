@@ -385,20 +385,25 @@ export function pruneNoticesStep(
   { sql, clock }: { sql: Sql; clock: Clock },
   event_days: number,
 ): Step {
+  const calls_before = () => later(clock, -CALL_DAYS * DAY_MS)
+  const notices_before = () => later(clock, -event_days * DAY_MS)
   return {
     name: 'prune_notices',
     rest_ms: 600_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select from webhook_call where at < ${calls_before()}
+      union all select from notice where due_at < ${notices_before()}`,
     async run() {
       const calls = await sql`
         delete from webhook_call where (webhook_id, number, at) in (
           select webhook_id, number, at from webhook_call
-          where at < ${later(clock, -CALL_DAYS * DAY_MS)} order by at limit ${PRUNED_AT_ONCE})
+          where at < ${calls_before()} order by at limit ${PRUNED_AT_ONCE})
         returning 1`
       const notices = await sql`
         delete from notice where (webhook_id, number) in (
           select n.webhook_id, n.number from notice as n join webhook as w on w.id = n.webhook_id
-          where n.due_at < ${later(clock, -event_days * DAY_MS)}
+          where n.due_at < ${notices_before()}
             and not exists (
               select from event as e where e.customer_id = w.customer_id and e.number = n.number)
           order by n.due_at limit ${PRUNED_AT_ONCE})

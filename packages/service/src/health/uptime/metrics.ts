@@ -135,12 +135,17 @@ export const KEPT_DAYS: Readonly<Record<Span, number>> = { minute: 14, hour: 400
 const AT_ONCE = 5_000
 
 export function pruneMetricsStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
+  const before = (span: Span) => later(clock, -KEPT_DAYS[span] * SPAN_MS.day)
   return {
     name: 'prune_metrics',
     rest_ms: 3_600_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select from metric
+      where span = 'minute' and at < ${before('minute')}
+         or span = 'hour' and at < ${before('hour')}
+         or span = 'day' and at < ${before('day')}`,
     async run() {
-      const before = (span: Span) => later(clock, -KEPT_DAYS[span] * SPAN_MS.day)
       const gone = await sql`
         delete from metric where (span, at, metric) in (
           select span, at, metric from metric

@@ -25,6 +25,11 @@ export function sealStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
     name: 'seal',
     rest_ms: 30_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      with sealed as (select coalesce(max(last_entry), 0) as last_entry from journal)
+      select from transfer_number_seq, sealed where is_called and last_value > sealed.last_entry
+      union all
+      select from journal_mark as mark, sealed where mark.last_entry > sealed.last_entry`,
     async run() {
       const done = await sealMarked()
       if (done !== 'nothing marked') return done === 'sealed'

@@ -50,12 +50,18 @@ type Needs = { sql: Sql; clock: Clock }
 
 /** transfer -> summary, one hour and one day at a time. */
 export function summarizeStep({ sql, clock }: Needs): Step {
-  const next = (bucket: Bucket) =>
-    sql.begin((tx) => summarizeNext(tx, bucket, later(clock, -LATE_MS)))
+  const lastOf = (bucket: Bucket) => floorTo(bucket, later(clock, -LATE_MS))
+  const next = (bucket: Bucket) => sql.begin((tx) => summarizeNext(tx, bucket, lastOf(bucket)))
   return {
     name: 'summarize',
     rest_ms: 60_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select from unnest(array['hour', 'day'], ${[lastOf('hour'), lastOf('day')]}::timestamptz[])
+        as wanted (bucket, last)
+      left join summary_progress as p using (bucket)
+      where p.until < wanted.last or p.entry <> (select max(last_entry) from journal)
+        or p.bucket is null and exists (select from customer)`,
     after: ['seal'],
     async run() {
       const [more_hours, more_days] = [await next('hour'), await next('day')]
@@ -64,10 +70,9 @@ export function summarizeStep({ sql, clock }: Needs): Step {
   }
 }
 
-/** Summarises the oldest bucket that is not, if it was over by `until`. True when it has: steps
- *  that read summaries are woken, and there may be more. */
-async function summarizeNext(tx: Tx, bucket: Bucket, until: Date): Promise<boolean> {
-  const last = floorTo(bucket, until)
+/** Summarises the oldest bucket that is not, if it was over by `last`. True when it has: steps that
+ *  read summaries are woken, and there may be more. */
+async function summarizeNext(tx: Tx, bucket: Bucket, last: Date): Promise<boolean> {
   await begin(tx, bucket)
   const [progress] = await tx<Progress>`
     select until, entry from summary_progress where bucket = ${bucket} for update skip locked`
@@ -96,6 +101,7 @@ async function summarizeLate(tx: Tx, bucket: Bucket, { until, entry }: Progress)
   const [journal] = await tx<{ sealed: bigint }>`
     select coalesce(max(last_entry), 0) as sealed from journal`
   const { sealed } = journal!
+  if (sealed === entry) return
   const late = await tx<{ customer_id: string; made_at: Date }>`
     with entry as (
       select debit, credit, made_at from transfer

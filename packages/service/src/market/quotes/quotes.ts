@@ -69,18 +69,23 @@ export async function findQuote(
 /** Forgets quotes that were not used, an hour after their end. Those that were stay with their
  *  orders. */
 export function pruneQuotesStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
+  const before = () => later(clock, -KEPT_MS)
+  // The used ones of all times are not looked at each minute.
+  const after = () => later(clock, -LOOKED_BACK_MS)
   return {
     name: 'prune_quotes',
     rest_ms: 60_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select from quote as q
+      where expires_at < ${before()} and expires_at > ${after()}
+        and not exists (select from orders as o where o.quote_id = q.id)`,
     async run() {
-      // It does not look at the used ones of all times each minute.
       const pruned = await sql`
         delete from quote where id in (
           select id from quote as q
-          where expires_at < ${later(clock, -KEPT_MS)}
-            and expires_at > ${later(clock, -LOOKED_BACK_MS)}
-            and not exists (select 1 from orders as o where o.quote_id = q.id)
+          where expires_at < ${before()} and expires_at > ${after()}
+            and not exists (select from orders as o where o.quote_id = q.id)
           limit ${PRUNED_AT_ONCE})
         returning 1`
       return pruned.length === PRUNED_AT_ONCE

@@ -33,15 +33,17 @@ export async function useNonces(
 
 /** Forgets nonces that no valid signature can carry any more. */
 export function pruneNonces({ sql, clock }: { sql: Sql; clock: Clock }): Step {
+  const before = () => later(clock, -KEPT_SECONDS * 1000)
   return {
     name: 'prune_nonces',
     rest_ms: 60_000,
     duty: 'upkeep',
+    due: (sql) => sql`select from api_key_nonce where seen_at < ${before()}`,
     async run() {
-      const before = later(clock, -KEPT_SECONDS * 1000)
       const pruned = await sql`
         delete from api_key_nonce where (key_id, nonce) in (
-          select key_id, nonce from api_key_nonce where seen_at < ${before} limit ${PRUNED_AT_ONCE})
+          select key_id, nonce from api_key_nonce
+          where seen_at < ${before()} limit ${PRUNED_AT_ONCE})
         returning 1`
       // Some expire all the time: only a full batch means that there is more to do now.
       return pruned.length === PRUNED_AT_ONCE

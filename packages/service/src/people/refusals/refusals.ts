@@ -206,16 +206,19 @@ const PRUNED_AT_ONCE = 5_000
 
 /** Deletes what is older than a week. */
 export function pruneRefusalsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+  const before = () => later(clock, -KEPT_MS)
   return {
     name: 'prune_refusals',
     rest_ms: 600_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select from refusal where at < ${before()}
+      union all select from refusal_day where day < ${dayOf(before())}`,
     async run() {
-      const before = later(clock, -KEPT_MS)
-      await sql`delete from refusal_day where day < ${dayOf(before)}`
+      await sql`delete from refusal_day where day < ${dayOf(before())}`
       const gone = await sql`
         delete from refusal where id in (
-          select id from refusal where at < ${before} order by at limit ${PRUNED_AT_ONCE})
+          select id from refusal where at < ${before()} order by at limit ${PRUNED_AT_ONCE})
         returning 1`
       return gone.length > 0
     },

@@ -73,6 +73,7 @@ export function pruneChallengesStep({ sql, clock }: { sql: Sql; clock: Clock }):
     name: 'prune_challenges',
     rest_ms: 60_000,
     duty: 'upkeep',
+    due: (sql) => sql`select from answered_challenge where ends_at < ${clock.now()}`,
     async run() {
       await sql`delete from answered_challenge where ends_at < ${clock.now()}`
       return false

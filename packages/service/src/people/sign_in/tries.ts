@@ -200,15 +200,16 @@ export function pruneTriesStep(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
   kept_days: number,
 ): Step {
+  const before = () => firstIdAt(later(clock, -kept_days * DAY_MS))
   return {
     name: 'prune_sign_ins',
     rest_ms: 60_000,
     duty: 'upkeep',
+    due: (sql) => sql`select from sign_in where id < ${before()}`,
     async run() {
       const pruned = await sql`
         delete from sign_in where id in (
-          select id from sign_in where id < ${firstIdAt(later(clock, -kept_days * DAY_MS))}
-          order by id limit ${PRUNED_AT_ONCE})
+          select id from sign_in where id < ${before()} order by id limit ${PRUNED_AT_ONCE})
         returning 1`
       return pruned.length === PRUNED_AT_ONCE
     },

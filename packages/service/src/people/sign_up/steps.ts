@@ -125,6 +125,8 @@ const pruneSignUpsStep = ({ sql, clock }: Needs): Step => ({
   name: 'prune_sign_ups',
   rest_ms: 60_000,
   duty: 'upkeep',
+  due: (sql) => sql`
+    select from sign_up where state <> 'opened' and ends_at < ${later(clock, -KEPT_MS)}`,
   async run() {
     const pruned = await sql`
       delete from sign_up where id in (

@@ -306,16 +306,16 @@ export function pruneSessionsStep(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
   kept_days: number,
 ): Step {
+  const before = () => firstIdAt(later(clock, -kept_days * DAY_MS))
   return {
     name: 'prune_sessions',
     rest_ms: 60_000,
     duty: 'upkeep',
+    due: (sql) => sql`select from user_session where id < ${before()}`,
     async run() {
       const pruned = await sql`
         delete from user_session where id in (
-          select id from user_session
-          where id < ${firstIdAt(later(clock, -kept_days * DAY_MS))}
-          order by id limit ${PRUNED_AT_ONCE})
+          select id from user_session where id < ${before()} order by id limit ${PRUNED_AT_ONCE})
         returning 1`
       return pruned.length === PRUNED_AT_ONCE
     },

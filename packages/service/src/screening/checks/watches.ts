@@ -292,23 +292,26 @@ export function retainStep(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
   retention_days: number,
 ): Step {
+  const before = () => later(clock, -retention_days * 86_400_000)
+  // By their ids, which tell when they were asked: there is no index of when they ended.
+  const made_before = () => firstIdAt(before())
   return {
     name: 'retain',
     rest_ms: 3_600_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select from aml_evidence where check_id < ${made_before()}
+      union all select from aml_answer where check_id < ${made_before()}`,
     async run() {
-      const before = later(clock, -retention_days * 86_400_000)
-      // By their ids, which tell when they were asked: there is no index of when they ended.
-      const made_before = firstIdAt(before)
       const evidence = await sql`
         delete from aml_evidence where check_id in (
           select e.check_id from aml_evidence as e join aml_check as c on c.id = e.check_id
-          where e.check_id < ${made_before} and c.ended_at < ${before} limit 1000)
+          where e.check_id < ${made_before()} and c.ended_at < ${before()} limit 1000)
         returning 1`
       const answers = await sql`
         delete from aml_answer where id in (
           select a.id from aml_answer as a join aml_check as c on c.id = a.check_id
-          where a.check_id < ${made_before} and c.ended_at < ${before} limit 1000)
+          where a.check_id < ${made_before()} and c.ended_at < ${before()} limit 1000)
         returning 1`
       return evidence.length + answers.length > 0
     },

@@ -28,6 +28,12 @@ export function issueInvoicesStep(needs: Needs): Step {
     name: 'issue_invoices',
     rest_ms: 600_000,
     duty: 'upkeep',
+    due: (sql) => sql`
+      select where not exists (select from invoice_progress)
+      union all
+      select from invoice_progress
+      where (month + interval '1 month') at time zone 'UTC' <= (
+        select until from summary_progress where bucket = 'day')`,
     after: ['summarize'],
     before: ['publish'],
     run: () => needs.sql.begin((tx) => issueNext(tx, needs)),
