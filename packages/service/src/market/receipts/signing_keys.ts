@@ -153,14 +153,14 @@ export function openSigningKey(
 export const signingKeyMissing = async (sql: Sql | Tx, seal: Seal): Promise<string | undefined> =>
   missingFor(seal, await readRows(sql))
 
-/** The same, of rows that were read. */
+/** The same, of rows that were read. It is asked every second, so no key is made of what opens. */
 export function missingFor(
   seal: Seal,
   rows: readonly Pick<KeyRow, 'id' | 'sealed_private_key'>[],
 ): string | undefined {
   for (const { id, sealed_private_key } of rows)
     try {
-      if (sealed_private_key !== null) openSigningKey(seal, { id, sealed_private_key })
+      if (sealed_private_key !== null) seal.open(sealed_private_key, contextOf(id))
     } catch {
       return sealed_private_key?.split('.', 1)[0]
     }
