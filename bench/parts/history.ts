@@ -17,15 +17,19 @@ import pg from 'pg'
 export const ORDER_ID_PREFIXES = { over: '00over', running: '00running', lost: '00lost' } as const
 
 const KINDS = [
-  // [kind, share of the orders, state of the delegation, state of its attempt]
-  [ORDER_ID_PREFIXES.over, 1, 'ended', 'solid'],
-  [ORDER_ID_PREFIXES.running, 0.3, 'active', 'solid'],
-  [ORDER_ID_PREFIXES.lost, 0.01, 'failed', 'dead'],
+  // [kind, state of the delegation, state of its attempt]
+  ['over', 'ended', 'solid'],
+  ['running', 'active', 'solid'],
+  ['lost', 'failed', 'dead'],
 ] as const
+const RUNNING_SHARE = 0.3
+const LOST_SHARE = 0.01
 
 export type History = {
-  /** Of those that are over; the others come to a part of them. */
+  /** Of those that are over; those that were not delivered come to a hundredth of them. */
   orders: number
+  /** Of those whose hour is running, the latest ones; left out: 0.3 of those that are over. */
+  running?: number
   /** Made with them, and have them; 0: all are those of `customer_id`. */
   customers: number
   customer_id: string
@@ -85,16 +89,20 @@ export async function age(database_url: string, history: History): Promise<void>
     for (const text of CUSTOMERS) await client.query(text, [customers])
     await client.query(namesOf(history))
     await setIndexes(client, false)
-    const counts = KINDS.map(([_kind, share]) => Math.max(1, Math.round(orders * share)))
-    for (const [i, [kind, _share, state, attempt]] of KINDS.entries()) {
-      say(`making ${counts[i]} orders: ${kind}`)
-      const given = [kind, counts[i], state, attempt, history.wallet, history.receivers]
+    const running = history.running ?? Math.max(1, Math.round(orders * RUNNING_SHARE))
+    const lost = Math.max(1, Math.round(orders * LOST_SHARE))
+    const counts = { over: orders, running, lost }
+    const firsts = { over: 1, running: orders - running + 1, lost: 1 }
+    for (const [kind, state, attempt] of KINDS) {
+      say(`making ${counts[kind]} orders: ${kind}`)
+      const numbers = [firsts[kind], firsts[kind] + counts[kind] - 1]
+      const prefix = ORDER_ID_PREFIXES[kind]
+      const given = [prefix, ...numbers, state, attempt, history.wallet, history.receivers]
       for (const text of [ATTEMPTS, ORDERS, DELEGATIONS, ...(state === 'ended' ? ENDED : [])])
         await client.query(`${GIVEN} ${text}`, given)
     }
     say('making entries')
-    const [over, running] = counts
-    await client.query(ENTRIES, [over, running])
+    await client.query(ENTRIES, [orders, firsts.running])
     await setIndexes(client, true)
     for (const table of TABLES) {
       say(`indexes of ${table}`)
@@ -200,8 +208,9 @@ const CUSTOMERS = [
 const STAMP = "decode(repeat('00', 18), 'hex')"
 
 const GIVEN = `
-  with given as (select $1::text as kind, $2::bigint as count, $3::text as state,
-                        $4::text as attempt, $5::text as wallet, $6::text[] as receivers)`
+  with given as (select $1::text as kind, $2::bigint as first, $3::bigint as last,
+                        $4::text as state, $5::text as attempt, $6::text as wallet,
+                        $7::text[] as receivers)`
 const ATTEMPTS = `
   insert into attempt (id, subject, contract, state, tx_id, signed, stamp, expires_at, send_at,
                        sends, block_number, block_time, made_at, sent_at)
@@ -211,7 +220,7 @@ const ATTEMPTS = `
          case when attempt = 'solid' then ${STAMP} end, at, at, 1,
          case when attempt = 'solid' then 1 end, case when attempt = 'solid' then at end,
          at, at
-  from given, generate_series(1, count) as n,
+  from given, generate_series(first, last) as n,
     lateral (select pg_temp.time_of(kind, n) as at) as placed`
 const ORDERS = `
   insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
@@ -222,7 +231,7 @@ const ORDERS = `
          encode(sha256((kind || n)::bytea), 'hex'), at, at,
          case when state <> 'failed' then at + interval '1 minute' end,
          case when state = 'ended' then at + interval '61 minutes' end
-  from given, generate_series(1, count) as n,
+  from given, generate_series(first, last) as n,
     lateral (select pg_temp.time_of(kind, n) as at) as placed`
 const DELEGATIONS = `
   insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state,
@@ -235,7 +244,7 @@ const DELEGATIONS = `
          case when state = 'active' then timestamptz '2100-01-01'
               when state = 'ended' then at + interval '1 hour' end,
          case when state = 'ended' then at + interval '61 minutes' end
-  from given, generate_series(1, count) as n,
+  from given, generate_series(first, last) as n,
     lateral (select pg_temp.time_of(kind, n) as at) as placed`
 
 /** What was taken back; every tenth order was one of a subscription that has ended. */
@@ -245,7 +254,7 @@ const ENDED = [
    select 'reclaim/' || kind || '/' || n, 'reclaim:' || kind || '/' || n, '{}', 'solid',
           encode(sha256(('reclaim/' || kind || '/' || n)::bytea), 'hex'), ${STAMP},
           at, at, 1, 1, at, at, at
-   from given, generate_series(1, count) as n,
+   from given, generate_series(first, last) as n,
      lateral (select ${AT} + interval '61 minutes' as at) as back`,
   `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
                              activate_address, state, total_sun, supplies, order_id, look_at,
@@ -253,10 +262,10 @@ const ENDED = [
    select pg_temp.order_id('00supply', n), pg_temp.customer_of(n), 1,
           receivers[1 + n % cardinality(receivers)], 0, 0, false, 'stopped', 1000000, 1,
           pg_temp.order_id(kind, n), at, at, at, at + interval '1 hour', true, at
-   from given, generate_series(10, count, 10) as n, lateral (select ${AT} as at) as made`,
+   from given, generate_series(10, last, 10) as n, lateral (select ${AT} as at) as made`,
   `insert into subscription_supply (subscription_id, order_id)
    select pg_temp.order_id('00supply', n), pg_temp.order_id(kind, n)
-   from given, generate_series(10, count, 10) as n`,
+   from given, generate_series(10, last, 10) as n`,
 ]
 
 /** A hold and its capture for each order that was delivered and each subscription, in the order of
@@ -264,14 +273,13 @@ const ENDED = [
 const ENTRIES = `
   insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
   select entry.*, ${AT}
-  from generate_series(1, greatest($1::bigint, $2::bigint)) as n
+  from generate_series(1, $1::bigint) as n
     cross join lateral (
       select 'order:' || pg_temp.order_id('${ORDER_ID_PREFIXES.over}', n) as name, 3000000 as sun
-        where n <= $1
       union all select 'order:' || pg_temp.order_id('${ORDER_ID_PREFIXES.running}', n), 3000000
-        where n <= $2
+        where n >= $2
       union all select 'subscription:' || pg_temp.order_id('00supply', n), 1000000
-        where n <= $1 and n % 10 = 0) as paid
+        where n % 10 = 0) as paid
     cross join lateral (
       select name, 'hold', null, 'customer:' || pg_temp.customer_of(n), 'revenue', sun
       union all select name || '/capture', 'capture', name,

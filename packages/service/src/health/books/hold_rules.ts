@@ -10,21 +10,32 @@ import type { Scope } from './scope.ts'
  *  (C4). `due`: the end that a hold must have come to. A new kind of purchase adds its holds here.
  *  Subscriptions last for longer than orders: those that run are looked at with all their holds,
  *  and so is whatever an entry after the seal is about. A hold ends after it was made: the later
- *  ones are joined among themselves, earlier ones by their index, however many there are. */
+ *  ones are joined among themselves, earlier ones by their index, however many there are (with
+ *  `offset 0`, for they are few, and that is what PostgreSQL does not know). */
 export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Finding>`
     with touched as materialized (
       select distinct coalesce(hold_id, id) as hold_id,
         split_part(split_part(coalesce(hold_id, id), ':', 2), '/', 1) as id from transfer
       where ${scope.sealed_entry}::bigint > 0 and number > ${scope.sealed_entry} and kind <> 'move'
+    ), earlier as materialized (
+      select distinct id from touched where id < ${scope.first_id}
+    ), looked_at as (
+      select id from subscription where id >= ${scope.first_id}
+      union select id from earlier
+      union select id from subscription where state in ('new', 'pending', 'active')
+      union select id from subscription where not withdrawn
+        and (state in ('stopped', 'expired', 'error') or resting is not null)
     ), supplied as materialized (
-      select * from subscription where id >= ${scope.first_id} or id in (select id from touched)
-        or state in ('new', 'pending', 'active') or not withdrawn
+      select s.* from looked_at cross join lateral (
+        select * from subscription as s where s.id = looked_at.id offset 0) as s
     ), bought as (
       select * from orders where id >= ${scope.first_id} union all
-      select * from orders where id < ${scope.first_id} and id in (select id from touched)
+      select o.* from earlier cross join lateral (
+        select * from orders as o where o.id = earlier.id offset 0) as o
     ), checked as (
       select * from aml_check where id >= ${scope.first_id} union all
-      select * from aml_check where id < ${scope.first_id} and id in (select id from touched)
+      select c.* from earlier cross join lateral (
+        select * from aml_check as c where c.id = earlier.id offset 0) as c
     ), supply as materialized (
       select 'subscription:' || id as id, 'customer:' || customer_id as debit,
         start_sun as amount_sun, start_sun > 0 and state <> 'error' as needed,

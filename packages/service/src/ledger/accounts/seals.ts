@@ -210,9 +210,12 @@ async function unsealable(tx: Tx): Promise<SealFinding[]> {
   return tx<SealFinding>`
     select 'entry ' || id as subject, format('the database never gave it the number %s',
       number) as found
-    from transfer, (select case when is_called then last_value else 0 end as given
-      from transfer_number_seq) as numbers
-    where number < 1 or number > given
+    from (
+      select id, number from transfer where number < 1
+      union all
+      select id, number from transfer where number > (
+        select case when is_called then last_value else 0 end from transfer_number_seq)
+    ) as not_given
     order by number limit ${FINDINGS_MAX}`
 }
 
