@@ -2,6 +2,7 @@
 // without that: holds are those of what was bought, and end as it does; nothing else moves between
 // accounts than what subscriptions used and the fees of refunds, or by hand.
 
+import { type Fragment, joinFragments, writeFragment } from '../../platform/database/fragments.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
 import type { Scope } from './scope.ts'
@@ -12,7 +13,11 @@ import type { Scope } from './scope.ts'
  *  and so is whatever an entry after the seal is about. A hold ends after it was made: the later
  *  ones are joined among themselves, earlier ones by their index, however many there are (with
  *  `offset 0`, for they are few, and that is what PostgreSQL does not know). */
-export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Finding>`
+export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> =>
+  tx<Finding>(...joinFragments([boughtRows(scope), wrongEnds(scope)]))
+
+/** The subscriptions, orders and checks whose holds are looked at. */
+const boughtRows = (scope: Scope): Fragment => writeFragment`
     with touched as materialized (
       select distinct coalesce(hold_id, id) as hold_id,
         split_part(split_part(coalesce(hold_id, id), ':', 2), '/', 1) as id from transfer
@@ -36,7 +41,11 @@ export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> => tx<Findi
       select * from aml_check where id >= ${scope.first_id} union all
       select c.* from earlier cross join lateral (
         select * from aml_check as c where c.id = earlier.id offset 0) as c
-    ), supply as materialized (
+    )`
+
+/** Their holds as they should be, and as they are. */
+const wrongEnds = (scope: Scope): Fragment => writeFragment`
+    , supply as materialized (
       select 'subscription:' || id as id, 'customer:' || customer_id as debit,
         start_sun as amount_sun, start_sun > 0 and state <> 'error' as needed,
         case when state = 'error' then 'release' when state in ('new', 'pending') then 'open'
