@@ -125,8 +125,10 @@ const ORDERS: readonly Figure[] = [
 const BOOKS: readonly Figure[] = [
   {
     name: 'books',
-    about: 'the check of the books: 156,000 entries, and four times as many',
+    about: 'the check of the books: two ledgers, one of a month, one of some days',
     lines: [
+      line('entries of the smaller ledger', 'small.entries'),
+      line('entries of the larger one', 'large.entries'),
       line('whole, of the smaller ledger', ['together', 'whole_ms', '0'], 'ms'),
       line('whole, of the larger one', ['together', 'whole_ms', '1'], 'ms'),
       line(

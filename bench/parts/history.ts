@@ -1,6 +1,6 @@
 // Makes a database grow old: rows as the service would have left them, one order every ten seconds
 // until a day ago, made without asking what they refer to. Their indexes are made afterwards, which
-// takes a part of the time. Its entries are sealed, and those of the last days summarised.
+// takes a part of the time. Its entries are sealed and summarised.
 
 import { realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,6 +37,8 @@ export type History = {
   receivers: readonly string[]
   /** Orders get ids that begin with their time, as those of the service do. */
   named_by_time?: boolean
+  /** Of so many days there are summaries; left out: of all. */
+  summarised_days?: number
   say: (line: string) => void
 }
 
@@ -51,6 +53,7 @@ export async function startAged(
   try {
     await age(postgres.url, {
       ...history,
+      summarised_days: LOOKED_BACK_DAYS,
       customer_id: customer.customer_id,
       wallet: sandbox.wallets.pool[0]!.address,
       receivers: sandbox.funded_accounts.map(({ address }) => address),
@@ -60,6 +63,9 @@ export async function startAged(
   }
   return startLocal(options)
 }
+
+/** No step reads older summaries. */
+const LOOKED_BACK_DAYS = 8
 
 /** Removes what a local service keeps; as root, its database may lie elsewhere. */
 export async function removeData(data_dir: string): Promise<void> {
@@ -119,7 +125,7 @@ export async function age(database_url: string, history: History): Promise<void>
     say('sealing')
     await sealAll(sql)
     say('summarising')
-    await summarizeLastDays(sql)
+    await summarize(sql, history.summarised_days)
   } finally {
     await sql.close()
   }
@@ -128,8 +134,16 @@ export async function age(database_url: string, history: History): Promise<void>
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-/** As if each seal had been made when its last entry was; without the day that nothing was done. */
+/** As if each seal had been made when its last entry was; without the day that nothing was done.
+ *  Those that the service has made by itself are made anew. */
 async function sealAll(sql: Sql): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = 'replica'`
+    await tx`delete from journal`
+    await tx`delete from journal_mark`
+    await tx`delete from sums_seal`
+    await tx`delete from sealed_sum`
+  })
   let now = new Date()
   const step = sealStep({ sql, clock: { now: () => now } })
   do {
@@ -141,17 +155,14 @@ async function sealAll(sql: Sql): Promise<void> {
   } while (await step.run())
 }
 
-const SUMMARISED_DAYS = 4
-
-/** Of what was before, steps and checks read how far it is summarised, and nothing else. */
-async function summarizeLastDays(sql: Sql): Promise<void> {
+async function summarize(sql: Sql, days: number | undefined): Promise<void> {
   await sql`
     insert into summary_progress (bucket, until, entry)
-    select bucket, date_trunc('day', max(made_at), 'UTC') - ${SUMMARISED_DAYS} * interval '1 day',
-      max(number)
+    select bucket, case when ${days ?? null}::int is null
+        then date_trunc('day', (select min(created_at) from customer), 'UTC')
+        else date_trunc('day', made_at, 'UTC') - ${days ?? 0}::int * interval '1 day' end, number
     from unnest(array['hour', 'day']) as bucket, (
       select made_at, number from transfer order by number desc limit 1) as last
-    group by bucket
     on conflict (bucket) do update set until = excluded.until, entry = excluded.entry`
   const step = summarizeStep({ sql, clock: systemClock })
   while (await step.run());

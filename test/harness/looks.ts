@@ -45,7 +45,10 @@ export async function faultsOfLooks(
         await prepare()
         await drawn(page)
       }
-      await page.setViewportSize({ width, height: await heightOf(page) })
+      if (!prepare) {
+        await page.setViewportSize({ width, height: await heightOf(page) })
+        await drawn(page)
+      }
       for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme })
         const lines = await faultsOfPage(page)
@@ -62,7 +65,8 @@ export async function faultsOfLooks(
 const HEIGHT = 800
 
 /** As tall as the page: what has scrolled half beneath the bar at the bottom of a narrow window is
- *  covered for axe, and not for somebody who scrolls on. */
+ *  covered for axe, and not for somebody who scrolls on. What is opened on a page is looked at in a
+ *  window of the usual height. */
 const heightOf = (page: Page): Promise<number> =>
   page.evaluate<number>(`Math.max(${HEIGHT}, document.documentElement.scrollHeight)`)
 

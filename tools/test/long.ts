@@ -1,6 +1,6 @@
 // Test files that walk through whole programs and pages as they are printed, look at pages in every
 // language and width, do one job after the other, install packages, kill, send nonsense or test the
-// tests. Each takes some ten seconds and more. Of the tests of every day, faces/each_page opens
+// tests, and others that take ten seconds and more. Of the tests of every day, faces/each_page opens
 // every page once, and faces/portal_first_day fills in the forms of a new customer. With each
 // commit on the main branch they run after the others.
 
@@ -63,9 +63,7 @@ export const LONG: ReadonlySet<string> = new Set([
   'test/stories/treasury/collecting_killed.test.ts',
   'test/torture/clock.test.ts',
   'test/torture/fuzz.test.ts',
-  'test/torture/grants.test.ts',
   'test/torture/idle.test.ts',
   'test/wire/odd_bodies.test.ts',
-  'test/wire/secrets.test.ts',
   'test/wire/shell.test.ts',
 ])

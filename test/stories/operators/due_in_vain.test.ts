@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dueAsker } from 'penstock-service/platform/steps/due.ts'
+import { drain } from 'penstock-service/platform/steps/step.ts'
 import { sender, subscribe, use, wanted } from '../../harness/subscribers.ts'
 import { makeWorld, TRX, type World } from '../../harness/world.ts'
 
-/** `read_sent` waits for the first index of flows, which no world has. Entries wait for `seal`, and
- *  seals for `summarize`, which rest for half a minute and more between two looks. */
-const IN_VAIN = ['read_sent', 'seal', 'summarize']
+/** It waits for the first index of flows, which no world has. */
+const IN_VAIN = ['read_sent']
 
 /** The steps that are due although all is done. */
 function idleSteps(world: World): () => Promise<string[]> {
@@ -20,6 +20,8 @@ function idleSteps(world: World): () => Promise<string[]> {
   const ask = dueAsker(world.sql, steps)
   return async () => {
     await world.drain()
+    // Also those that would rest for a while yet.
+    await drain(steps, { ask })
     return [...(await ask(names))].filter((name) => !IN_VAIN.includes(name))
   }
 }

@@ -7,7 +7,7 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const parse = (text: string) => parseJson(bytes(text))
 const refused = (text: string) => assert.throws(() => parse(text), JsonError, JSON.stringify(text))
 
-/** JSON.parse() tells -0 from 0; as an amount they are the same. */
+/** JSON.parse() tells -0 from 0, which an integer here does not. */
 const unsignedZero = (value: unknown) => (value === 0 ? 0 : value)
 
 /** What JSON.parse() would have made of it. */
@@ -52,13 +52,13 @@ test('every document without traps is read as by JSON.parse(), indented, escaped
   )
 })
 
-test('a zero with a sign is a zero, with decimals or an exponent, nested or not', () => {
-  for (const zero of ['0', '-0', '-0.0', '-0e5', '-0E-7'])
-    for (const text of [zero, `[${zero}]`, `{"a":{"b":${zero}}}`])
-      assert.deepEqual(
-        plain(parse(text)),
-        JSON.parse(text, (_key, one) => unsignedZero(one)),
-      )
+test('a zero with a sign is a zero; one with decimals or an exponent is no integer', () => {
+  assert.ok(Object.is(parse('-0'), 0))
+  for (const zero of ['-0.0', '-0e5', '-0E-7']) {
+    const value = parse(zero)
+    assert.ok(value instanceof OtherNumber)
+    assert.equal(value.text, zero)
+  }
 })
 
 test('bytes of any kind either read as JSON.parse() reads them or throw a JsonError', () => {

@@ -110,9 +110,8 @@ export function pruneStep({ sql }: { sql: Sql }): Step {
     rest_ms: 60_000,
     duty: 'upkeep',
     due: (sql) => sql`
-      select from block
-      where number < least((select min(number) from cursor), (select confirmed_number
-        from chain)) - ${KEPT}::bigint`,
+      select where (select min(number) from block) < least(
+        (select min(number) from cursor), (select confirmed_number from chain)) - ${KEPT}::bigint`,
     async run() {
       const gone = await sql`
         delete from block where number in (

@@ -102,7 +102,7 @@ export function forgetAmountsStep({ sql, clock }: Needs): Step {
     name: 'forget_amounts',
     rest_ms: 600_000,
     duty: 'upkeep',
-    due: (sql) => sql`select from signing_amount where at < ${before()}`,
+    due: (sql) => sql`select where (select min(at) from signing_amount) < ${before()}`,
     async run() {
       const gone = await sql`
         delete from signing_amount where number in (

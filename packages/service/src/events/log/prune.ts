@@ -21,7 +21,7 @@ export function pruneEventsStep(
     name: 'prune_events',
     rest_ms: 600_000,
     duty: 'upkeep',
-    due: (sql) => sql`select from event where at < ${before()}`,
+    due: (sql) => sql`select where (select min(at) from event) < ${before()}`,
     async run() {
       const pruned = await sql`
         with old as (

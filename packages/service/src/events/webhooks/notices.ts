@@ -392,8 +392,8 @@ export function pruneNoticesStep(
     rest_ms: 600_000,
     duty: 'upkeep',
     due: (sql) => sql`
-      select from webhook_call where at < ${calls_before()}
-      union all select from notice where due_at < ${notices_before()}`,
+      select where (select min(at) from webhook_call) < ${calls_before()}
+        or (select min(due_at) from notice) < ${notices_before()}`,
     async run() {
       const calls = await sql`
         delete from webhook_call where (webhook_id, number, at) in (

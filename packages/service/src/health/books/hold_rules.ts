@@ -24,15 +24,16 @@ const boughtRows = (scope: Scope): Fragment => writeFragment`
       where ${scope.sealed_entry}::bigint > 0 and number > ${scope.sealed_entry} and kind <> 'move'
     ), earlier as materialized (
       select distinct id from touched where id < ${scope.first_id}
-    ), looked_at as (
-      select id from subscription where id >= ${scope.first_id}
-      union select id from earlier
-      union select id from subscription where state in ('new', 'pending', 'active')
+    ), unfinished as (
+      select id from subscription where state in ('new', 'pending', 'active')
       union select id from subscription where not withdrawn
         and (state in ('stopped', 'expired', 'error') or resting is not null)
+      union select id from earlier
     ), supplied as materialized (
-      select s.* from looked_at cross join lateral (
-        select * from subscription as s where s.id = looked_at.id offset 0) as s
+      select * from subscription where id >= ${scope.first_id} union all
+      select s.* from unfinished cross join lateral (
+        select * from subscription as s where s.id = unfinished.id offset 0) as s
+      where unfinished.id < ${scope.first_id}
     ), bought as (
       select * from orders where id >= ${scope.first_id} union all
       select o.* from earlier cross join lateral (

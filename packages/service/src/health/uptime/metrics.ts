@@ -141,10 +141,9 @@ export function pruneMetricsStep({ sql, clock }: { sql: Sql; clock: Clock }): St
     rest_ms: 3_600_000,
     duty: 'upkeep',
     due: (sql) => sql`
-      select from metric
-      where span = 'minute' and at < ${before('minute')}
-         or span = 'hour' and at < ${before('hour')}
-         or span = 'day' and at < ${before('day')}`,
+      select where (select min(at) from metric where span = 'minute') < ${before('minute')}
+        or (select min(at) from metric where span = 'hour') < ${before('hour')}
+        or (select min(at) from metric where span = 'day') < ${before('day')}`,
     async run() {
       const gone = await sql`
         delete from metric where (span, at, metric) in (

@@ -26,7 +26,10 @@ export function sealStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
     rest_ms: 30_000,
     duty: 'upkeep',
     due: (sql) => sql`
-      with sealed as (select coalesce(max(last_entry), 0) as last_entry from journal)
+      with sealed as (
+        select coalesce((select last_entry from journal order by number desc limit 1), 0)
+          as last_entry
+      )
       select from transfer_number_seq, sealed where is_called and last_value > sealed.last_entry
       union all
       select from journal_mark as mark, sealed where mark.last_entry > sealed.last_entry`,

@@ -38,7 +38,7 @@ export function pruneNonces({ sql, clock }: { sql: Sql; clock: Clock }): Step {
     name: 'prune_nonces',
     rest_ms: 60_000,
     duty: 'upkeep',
-    due: (sql) => sql`select from api_key_nonce where seen_at < ${before()}`,
+    due: (sql) => sql`select where (select min(seen_at) from api_key_nonce) < ${before()}`,
     async run() {
       const pruned = await sql`
         delete from api_key_nonce where (key_id, nonce) in (

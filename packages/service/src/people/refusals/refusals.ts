@@ -212,8 +212,8 @@ export function pruneRefusalsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>):
     rest_ms: 600_000,
     duty: 'upkeep',
     due: (sql) => sql`
-      select from refusal where at < ${before()}
-      union all select from refusal_day where day < ${dayOf(before())}`,
+      select where (select min(at) from refusal) < ${before()}
+        or (select min(day) from refusal_day) < ${dayOf(before())}`,
     async run() {
       await sql`delete from refusal_day where day < ${dayOf(before())}`
       const gone = await sql`

@@ -73,7 +73,8 @@ export function pruneChallengesStep({ sql, clock }: { sql: Sql; clock: Clock }):
     name: 'prune_challenges',
     rest_ms: 60_000,
     duty: 'upkeep',
-    due: (sql) => sql`select from answered_challenge where ends_at < ${clock.now()}`,
+    due: (sql) => sql`
+      select where (select min(ends_at) from answered_challenge) < ${clock.now()}`,
     async run() {
       await sql`delete from answered_challenge where ends_at < ${clock.now()}`
       return false

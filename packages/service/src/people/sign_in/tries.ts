@@ -205,7 +205,7 @@ export function pruneTriesStep(
     name: 'prune_sign_ins',
     rest_ms: 60_000,
     duty: 'upkeep',
-    due: (sql) => sql`select from sign_in where id < ${before()}`,
+    due: (sql) => sql`select where (select min(id) from sign_in) < ${before()}`,
     async run() {
       const pruned = await sql`
         delete from sign_in where id in (

@@ -126,7 +126,8 @@ const pruneSignUpsStep = ({ sql, clock }: Needs): Step => ({
   rest_ms: 60_000,
   duty: 'upkeep',
   due: (sql) => sql`
-    select from sign_up where state <> 'opened' and ends_at < ${later(clock, -KEPT_MS)}`,
+    select where (select min(ends_at) from sign_up where state <> 'opened')
+      < ${later(clock, -KEPT_MS)}`,
   async run() {
     const pruned = await sql`
       delete from sign_up where id in (

@@ -311,7 +311,7 @@ export function pruneSessionsStep(
     name: 'prune_sessions',
     rest_ms: 60_000,
     duty: 'upkeep',
-    due: (sql) => sql`select from user_session where id < ${before()}`,
+    due: (sql) => sql`select where (select min(id) from user_session) < ${before()}`,
     async run() {
       const pruned = await sql`
         delete from user_session where id in (

@@ -1,53 +1,54 @@
 // What is due, asked of the database: what has nothing to do is not run, and a service that sells
 // nothing sleeps. One statement asks for all steps that are looked at; to begin it costs more than
-// to ask for a few, so those are asked each by its own.
+// to ask for a few, so each few that are looked at together get a statement of their own.
 
 import { type Fragment, joinFragments, writeFragment } from '../database/fragments.ts'
-import type { Query, Sql, Tx } from '../database/sql.ts'
+import type { Query, Sql } from '../database/sql.ts'
 import type { AskDue, Step } from './step.ts'
 
 /** `sql`: connections that plan a statement once, whatever its values are. */
 export function dueAsker(sql: Sql, steps: readonly Step<string>[]): AskDue {
   const asking = new Map(steps.flatMap((step) => (step.due ? [[step.name, step.due]] : [])))
   const askAll = allAsker(sql, asking)
+  const askFew = fewAsker(sql, asking)
   return async (names) => {
-    const asked = [...names].filter((name) => asking.has(name))
+    const asked = [...asking.keys()].filter((name) => names.has(name))
     const due = new Set([...names].filter((name) => !asking.has(name)))
     if (asked.length === 0) return due
-    const found = asked.length > FEW ? await askAll(names) : await askEach(sql, asking, asked)
-    for (const name of found) due.add(name)
+    for (const name of (await askFew(asked)) ?? (await askAll(names))) due.add(name)
     return due
   }
 }
 
-/** Up to so many are asked each by its own. */
+/** Up to so many are asked by a statement of their own. */
 const FEW = 6
+/** No more such statements than these: each is prepared on every connection. Steps wake the same
+ *  others each time, so a process needs some dozens. */
+const STATEMENTS_MAX = 100
 
 type Due = NonNullable<Step['due']>
 type DueOf = ReadonlyMap<string, Due>
 
-async function askEach(sql: Sql, due_of: DueOf, names: readonly string[]): Promise<string[]> {
-  const ask = async (query: Query, name: string) => {
-    const wanted = due_of.get(name)!(writeFragment)
-    const [row] = await query<{ due: boolean }>(
-      ...joinFragments(['select exists (', wanted, ') as due']),
-    )
-    return row!.due
+/** Undefined where it is not asked: they are too many, or one more statement would be. */
+function fewAsker(
+  sql: Query,
+  due_of: DueOf,
+): (names: readonly string[]) => Promise<string[] | undefined> {
+  const known = new Set<string>()
+  return async (names) => {
+    if (names.length > FEW) return undefined
+    const key = names.join(' ')
+    if (!known.has(key) && known.size === STATEMENTS_MAX) return undefined
+    known.add(key)
+    const parts = names.flatMap((name, i) => [
+      i === 0 ? 'select exists (' : ', exists (',
+      due_of.get(name)!(writeFragment),
+      `) as due${i}`,
+    ])
+    const [row] = await sql<Record<string, boolean>>(...joinFragments(parts))
+    return names.filter((_, i) => row![`due${i}`])
   }
-  const [name] = names
-  const found =
-    names.length === 1
-      ? [await ask(sql, name!)]
-      : await readTogether(sql, (tx) => Promise.all(names.map((one) => ask(tx, one))))
-  return names.filter((_, i) => found[i])
 }
-
-/** The answers of statements that are sent at once. They only read: nothing hangs on the end of
- *  their transaction, and it is not waited for. */
-const readTogether = <Answer>(sql: Sql, read: (tx: Tx) => Promise<Answer>): Promise<Answer> =>
-  new Promise((resolve, reject) => {
-    sql.begin(async (tx) => resolve(await read(tx))).catch(reject)
-  })
 
 /** The names of those that are looked at and find a row. What is not looked at is not looked for:
  *  its values are not read, and stay those of the first time. */

@@ -136,9 +136,9 @@ export function rescreenStep(needs: Needs): Step {
     name: 'rescreen',
     rest_ms: 10_000,
     due: (sql) => sql`
-      select where exists (select from aml_watch where due_at <= ${clock.now()}::timestamptz)
-        or exists (select from aml_watch
-          where label_set < ${generations.current()?.label_set ?? -1}::integer)
+      select where (select min(due_at) from aml_watch) <= ${clock.now()}::timestamptz
+        or (select min(label_set) from aml_watch)
+          < ${generations.current()?.label_set ?? -1}::integer
         or exists (select from aml_watch, (select max(number) as number from label_set) as newest
           where newest.number > ${looked_at_set}::integer)`,
     after: ['index', 'watch_blocks'],
@@ -300,8 +300,8 @@ export function retainStep(
     rest_ms: 3_600_000,
     duty: 'upkeep',
     due: (sql) => sql`
-      select from aml_evidence where check_id < ${made_before()}
-      union all select from aml_answer where check_id < ${made_before()}`,
+      select where (select min(check_id) from aml_evidence) < ${made_before()}
+        or (select min(check_id) from aml_answer) < ${made_before()}`,
     async run() {
       const evidence = await sql`
         delete from aml_evidence where check_id in (
