@@ -1,7 +1,7 @@
 // Test files that walk through whole programs and pages as they are printed, look at pages in every
 // language and width, do one job after the other, install packages, kill, send nonsense or test the
-// tests, and others that take ten seconds and more. Of the tests of every day, faces/each_page opens
-// every page once, and faces/portal_first_day fills in the forms of a new customer. With each
+// tests, and others that take ten seconds and more. Of the tests of every day, faces/each_page
+// opens every page once, and faces/portal_first_day fills in the forms of a new customer. With each
 // commit on the main branch they run after the others.
 
 export const LONG: ReadonlySet<string> = new Set([

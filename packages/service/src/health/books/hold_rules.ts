@@ -2,51 +2,28 @@
 // without that: holds are those of what was bought, and end as it does; nothing else moves between
 // accounts than what subscriptions used and the fees of refunds, or by hand.
 
-import { type Fragment, joinFragments, writeFragment } from '../../platform/database/fragments.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
 import type { Scope } from './scope.ts'
 
 /** Holds that are not those of an order, a subscription or a check, or did not end as that did
  *  (C4). `due`: the end that a hold must have come to. A new kind of purchase adds its holds here.
- *  Subscriptions last for longer than orders: those that run are looked at with all their holds,
- *  and so is whatever an entry after the seal is about. A hold ends after it was made: the later
- *  ones are joined among themselves, earlier ones by their index, however many there are (with
- *  `offset 0`, for they are few, and that is what PostgreSQL does not know). */
-export const wrongHolds = (tx: Tx, scope: Scope): Promise<Finding[]> =>
-  tx<Finding>(...joinFragments([boughtRows(scope), wrongEnds(scope)]))
-
-/** The subscriptions, orders and checks whose holds are looked at. */
-const boughtRows = (scope: Scope): Fragment => writeFragment`
-    with touched as materialized (
-      select distinct coalesce(hold_id, id) as hold_id,
-        split_part(split_part(coalesce(hold_id, id), ':', 2), '/', 1) as id from transfer
-      where ${scope.sealed_entry}::bigint > 0 and number > ${scope.sealed_entry} and kind <> 'move'
-    ), earlier as materialized (
-      select distinct id from touched where id < ${scope.first_id}
-    ), unfinished as (
-      select id from subscription where state in ('new', 'pending', 'active')
-      union select id from subscription where not withdrawn
-        and (state in ('stopped', 'expired', 'error') or resting is not null)
-      union select id from earlier
-    ), supplied as materialized (
+ *  A hold ends after it was made: the later ones are joined among themselves, earlier ones by their
+ *  index, however many there are (with `offset 0`, for they are few, and that is what PostgreSQL
+ *  does not know). */
+export async function wrongHolds(tx: Tx, scope: Scope): Promise<Finding[]> {
+  const { hold_ids, ids } = await stillLookedAt(tx, scope)
+  return tx<Finding>`
+    with supplied as materialized (
       select * from subscription where id >= ${scope.first_id} union all
-      select s.* from unfinished cross join lateral (
-        select * from subscription as s where s.id = unfinished.id offset 0) as s
-      where unfinished.id < ${scope.first_id}
+      select * from subscription where id < ${scope.first_id} and id = any(${ids})
     ), bought as (
       select * from orders where id >= ${scope.first_id} union all
-      select o.* from earlier cross join lateral (
-        select * from orders as o where o.id = earlier.id offset 0) as o
+      select * from orders where id < ${scope.first_id} and id = any(${ids})
     ), checked as (
       select * from aml_check where id >= ${scope.first_id} union all
-      select c.* from earlier cross join lateral (
-        select * from aml_check as c where c.id = earlier.id offset 0) as c
-    )`
-
-/** Their holds as they should be, and as they are. */
-const wrongEnds = (scope: Scope): Fragment => writeFragment`
-    , supply as materialized (
+      select * from aml_check where id < ${scope.first_id} and id = any(${ids})
+    ), supply as materialized (
       select 'subscription:' || id as id, 'customer:' || customer_id as debit,
         start_sun as amount_sun, start_sun > 0 and state <> 'error' as needed,
         case when state = 'error' then 'release' when state in ('new', 'pending') then 'open'
@@ -78,7 +55,7 @@ const wrongEnds = (scope: Scope): Fragment => writeFragment`
       from lately as hold left join lately as r on r.hold_id = hold.id where hold.kind = 'hold'
       union all
       select hold.*, coalesce(r.kind, 'open'), coalesce(r.amount_sun, hold.amount_sun)
-      from (select id from supply union select hold_id from touched) as asked
+      from (select id from supply union select * from unnest(${hold_ids}::text[])) as asked
         cross join lateral (select * from transfer as t where t.id = asked.id
           and t.kind = 'hold' and t.number <= ${scope.before_entry} offset 0) as hold
         left join lateral (select kind, amount_sun from transfer as t
@@ -102,6 +79,29 @@ const wrongEnds = (scope: Scope): Fragment => writeFragment`
         or (end_kind <> 'release' and end_sun <> wanted.amount_sun)
         or abs(extract(epoch from wanted.made_at - held.made_at)) > 60))
     order by 1 limit ${FINDINGS_MAX}`
+}
+
+/** The older rows that a check that goes on looks at, too: those that an entry after the seal is
+ *  about, and subscriptions that are not over, which last for longer than orders. */
+async function stillLookedAt(
+  tx: Tx,
+  { sealed_entry }: Scope,
+): Promise<{ hold_ids: string[]; ids: string[] }> {
+  if (sealed_entry <= 0n) return { hold_ids: [], ids: [] }
+  const holds = await tx<{ id: string }>`
+    select distinct coalesce(hold_id, id) as id from transfer
+    where number > ${sealed_entry} and kind <> 'move'`
+  const subscriptions = await tx<{ id: string }>`
+    select id from subscription where state in ('new', 'pending', 'active')
+    union select id from subscription
+      where not withdrawn and (state in ('stopped', 'expired', 'error') or resting is not null)`
+  const hold_ids = holds.map(({ id }) => id)
+  const ids = [...hold_ids.map(boughtBy), ...subscriptions.map(({ id }) => id)]
+  return { hold_ids, ids: [...new Set(ids)] }
+}
+
+/** `order:x` is for x, and `subscription:x/next/1` too. */
+const boughtBy = (hold_id: string) => hold_id.split(':')[1]?.split('/')[0] ?? ''
 
 /** Moves between our accounts that are neither what a subscription used nor the fee of a refund,
  *  and those that are missing (C4). What a use was charged is what its moves come to: a fork may

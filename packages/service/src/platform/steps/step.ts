@@ -26,9 +26,9 @@ export type Step<Name extends string = StepName> = {
   /** The longest time between two looks at whether it is due when nobody wakes it. */
   readonly rest_ms: number
   /** Finds a row whenever a run would change any; it may find one in vain, and is asked often, so
-   *  an index answers it. It is planned for any value: of what is older than a time, ask whether the
-   *  oldest is. The same template each time, with other values. Left out where that is
-   *  not in the database: the step runs at each look. */
+   *  an index answers it. It is planned for any value: of what is older than a time, ask whether
+   *  the oldest is. The same template each time, with other values. Left out where that is not in
+   *  the database: the step runs at each look. */
   due?(sql: WriteFragment): Fragment
   /** How long it rests after a run that moved nothing; `rest_ms` when left out. */
   rest_now_ms?(): number
