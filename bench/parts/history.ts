@@ -5,7 +5,7 @@
 import { realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type LocalOptions, type LocalService, startLocal } from 'penstock-playground/start.ts'
-import { sealStep } from 'penstock-service/ledger/accounts/journal.ts'
+import { SEALED_AT_ONCE, sealStep } from 'penstock-service/ledger/accounts/journal.ts'
 import { summarizeStep } from 'penstock-service/ledger/statements/summaries.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
@@ -64,7 +64,7 @@ export async function startAged(
   return startLocal(options)
 }
 
-/** No step reads older summaries. */
+/** No step that `aged` measures reads older summaries. */
 const LOOKED_BACK_DAYS = 8
 
 /** Removes what a local service keeps; as root, its database may lie elsewhere. */
@@ -134,8 +134,8 @@ export async function age(database_url: string, history: History): Promise<void>
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-/** As if each seal had been made when its last entry was; without the day that nothing was done.
- *  Those that the service has made by itself are made anew. */
+/** As if each seal had been made when its last entry was. Those that the service has made by itself
+ *  are made anew. */
 async function sealAll(sql: Sql): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`set local session_replication_role = 'replica'`
@@ -149,7 +149,7 @@ async function sealAll(sql: Sql): Promise<void> {
   do {
     const [last] = await sql<{ made_at: Date }>`
       select made_at from transfer
-      where number <= coalesce((select max(last_entry) from journal), 0) + 20000
+      where number <= coalesce((select max(last_entry) from journal), 0) + ${SEALED_AT_ONCE}
       order by number desc limit 1`
     now = new Date(last!.made_at.getTime() + 60_000)
   } while (await step.run())

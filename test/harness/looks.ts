@@ -41,14 +41,9 @@ export async function faultsOfLooks(
       await page.goto(origin + path)
       await page.locator('main h1, header h1').first().waitFor()
       await drawn(page)
-      if (prepare) {
-        await prepare()
-        await drawn(page)
-      }
-      if (!prepare) {
-        await page.setViewportSize({ width, height: await heightOf(page) })
-        await drawn(page)
-      }
+      if (prepare) await prepare()
+      else await page.setViewportSize({ width, height: await heightOf(page) })
+      await drawn(page)
       for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme })
         const lines = await faultsOfPage(page)

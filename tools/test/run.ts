@@ -26,8 +26,8 @@ import { LONG } from './long.ts'
 import { useRunFolder } from './run_folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Folders with a file that takes ten seconds or more, the longest first, so that none is left to
- *  run alone at the end; then those with one of some seconds. */
+/** Folders with a file that takes ten seconds or more, also one of `--long`, the longest first, so
+ *  that none is left to run alone at the end; then those with one of some seconds. */
 const LONGEST_FIRST = [
   'test/faces/',
   'test/simulator/',

@@ -9,8 +9,8 @@ import type { Scope } from './scope.ts'
 /** Holds that are not those of an order, a subscription or a check, or did not end as that did
  *  (C4). `due`: the end that a hold must have come to. A new kind of purchase adds its holds here.
  *  A hold ends after it was made: the later ones are joined among themselves, earlier ones by their
- *  index, however many there are (with `offset 0`, for they are few, and that is what PostgreSQL
- *  does not know). */
+ *  index, however many there are: `offset 0` keeps PostgreSQL, which does not know that they are
+ *  few, from reading all. */
 export async function wrongHolds(tx: Tx, scope: Scope): Promise<Finding[]> {
   const { hold_ids, ids } = await stillLookedAt(tx, scope)
   return tx<Finding>`
@@ -81,8 +81,9 @@ export async function wrongHolds(tx: Tx, scope: Scope): Promise<Finding[]> {
     order by 1 limit ${FINDINGS_MAX}`
 }
 
-/** The older rows that a check that goes on looks at, too: those that an entry after the seal is
- *  about, and subscriptions that are not over, which last for longer than orders. */
+/** The rows that a check that goes on looks at whatever their age, in its own snapshot: those that
+ *  an entry after the seal is about, and subscriptions that run or hold money, in the words of
+ *  their indexes. */
 async function stillLookedAt(
   tx: Tx,
   { sealed_entry }: Scope,

@@ -313,6 +313,19 @@ test('an old hold that ended after the seal is looked at with its end', async (t
   assert.equal((await anna.check(order.id)).status, 'success')
   assert.equal((await check(anna, runs.id)).status, 'active')
   assert.deepEqual(await broken(world, 'continued'), [], 'also of what runs since before the seal')
+  // Nothing that came after the seal is about the hold of the one that runs.
+  const running = `subscription:${runs.id}`
+  const keepHold = (by: number) =>
+    withoutTriggers(
+      world.sql,
+      (tx) => tx`
+        update transfer set amount_sun = amount_sun + ${by}
+        where ${running} in (id, hold_id)`,
+    )
+  await keepHold(1)
+  for (const look of ['continued', 'whole'] as const)
+    assert.ok((await broken(world, look)).includes(`C4 ${running}`), look)
+  await keepHold(-1)
   const hold = `order:${order.id}`
   const capture = `${hold}/capture`
   for (const [what, forge] of [

@@ -13,7 +13,7 @@ import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 
 /** Numbers covered by one row of the journal. */
-const SEALED_AT_ONCE = 20_000n
+export const SEALED_AT_ONCE = 20_000n
 
 /** Up to which number entries were asked for, and the transactions that wrote then. On a server
  *  that took over these have ended; one of its own that has the same name only makes it wait. */

@@ -153,7 +153,8 @@ export function openSigningKey(
 export const signingKeyMissing = async (sql: Sql | Tx, seal: Seal): Promise<string | undefined> =>
   missingFor(seal, await readRows(sql))
 
-/** The same, of rows that were read. It is asked every second, so no key is made of what opens. */
+/** The same, of rows that were read. It is asked every second, so no key is made of what opens:
+ *  what is none is found when it signs. */
 export function missingFor(
   seal: Seal,
   rows: readonly Pick<KeyRow, 'id' | 'sealed_private_key'>[],

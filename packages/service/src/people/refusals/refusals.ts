@@ -211,6 +211,7 @@ export function pruneRefusalsStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>):
     name: 'prune_refusals',
     rest_ms: 600_000,
     duty: 'upkeep',
+    // Of days there are a few for each customer who was refused: they are read without an index.
     due: (sql) => sql`
       select where (select min(at) from refusal) < ${before()}
         or (select min(day) from refusal_day) < ${dayOf(before())}`,

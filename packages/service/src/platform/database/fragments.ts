@@ -11,7 +11,7 @@ export type WriteFragment = (strings: TemplateStringsArray, ...values: unknown[]
 
 export const writeFragment: WriteFragment = (strings, ...values) => ({ strings, values })
 
-/** There are a few, of steps and alerts; each is known again, as if it were written out. */
+/** Some hundred at most, of steps and alerts; each is known again, as if it were written out. */
 const templates = new Map<string, TemplateStringsArray>()
 
 /** One after the other: a template, and the values in it. */

@@ -23,7 +23,7 @@ function noting(sql: Sql): { noted: Sql; asked: string[] } {
 }
 
 for (const [how, others, beginning] of [
-  ['one statement asks about a few steps alone, with the values of now', 3, /^select exists/],
+  ['one statement asks about a few steps alone, with the values of now', 4, /^select exists/],
   ['one statement asks about more steps, with the values of now', 5, /^select array_remove/],
 ] as const)
   test(how, async (t) => {

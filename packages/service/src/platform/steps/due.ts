@@ -1,6 +1,6 @@
 // What is due, asked of the database: what has nothing to do is not run, and a service that sells
-// nothing sleeps. One statement asks for all steps that are looked at; to begin it costs more than
-// to ask for a few, so each few that are looked at together get a statement of their own.
+// nothing sleeps. One statement asks for all steps that are looked at. To begin it costs more than
+// to ask for a few, so a few that are looked at together have a statement of their own.
 
 import { type Fragment, joinFragments, writeFragment } from '../database/fragments.ts'
 import type { Query, Sql } from '../database/sql.ts'
@@ -29,7 +29,7 @@ const STATEMENTS_MAX = 100
 type Due = NonNullable<Step['due']>
 type DueOf = ReadonlyMap<string, Due>
 
-/** Undefined where it is not asked: they are too many, or one more statement would be. */
+/** Undefined, and nothing asked: of more than FEW, or when there are STATEMENTS_MAX already. */
 function fewAsker(
   sql: Query,
   due_of: DueOf,
