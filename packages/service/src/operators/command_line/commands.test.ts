@@ -392,7 +392,8 @@ test('roots are exported and compared, and a journal without them is convicted',
   const world = await makeWorld(t)
   const { type } = await worldOperator(world)
   await world.customer({ trx: 10 })
-  await world.settle()
+  // The next look seals what came in this one.
+  await world.solidify()
   const folder = await mkdtemp(join(tmpdir(), 'penstock-roots-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'roots.log')
