@@ -12,17 +12,18 @@ import type { Scope } from './scope.ts'
  *  index, however many there are: `offset 0` keeps PostgreSQL, which does not know that they are
  *  few, from reading all. */
 export async function wrongHolds(tx: Tx, scope: Scope): Promise<Finding[]> {
-  const { hold_ids, ids } = await stillLookedAt(tx, scope)
+  const { hold_ids, touched, unfinished } = await stillLookedAt(tx, scope)
   return tx<Finding>`
     with supplied as materialized (
       select * from subscription where id >= ${scope.first_id} union all
-      select * from subscription where id < ${scope.first_id} and id = any(${ids})
+      select * from subscription where id < ${scope.first_id}
+        and id = any(${[...touched, ...unfinished]})
     ), bought as (
       select * from orders where id >= ${scope.first_id} union all
-      select * from orders where id < ${scope.first_id} and id = any(${ids})
+      select * from orders where id < ${scope.first_id} and id = any(${touched})
     ), checked as (
       select * from aml_check where id >= ${scope.first_id} union all
-      select * from aml_check where id < ${scope.first_id} and id = any(${ids})
+      select * from aml_check where id < ${scope.first_id} and id = any(${touched})
     ), supply as materialized (
       select 'subscription:' || id as id, 'customer:' || customer_id as debit,
         start_sun as amount_sun, start_sun > 0 and state <> 'error' as needed,
@@ -87,8 +88,8 @@ export async function wrongHolds(tx: Tx, scope: Scope): Promise<Finding[]> {
 async function stillLookedAt(
   tx: Tx,
   { sealed_entry }: Scope,
-): Promise<{ hold_ids: string[]; ids: string[] }> {
-  if (sealed_entry <= 0n) return { hold_ids: [], ids: [] }
+): Promise<{ hold_ids: string[]; touched: string[]; unfinished: string[] }> {
+  if (sealed_entry <= 0n) return { hold_ids: [], touched: [], unfinished: [] }
   const holds = await tx<{ id: string }>`
     select distinct coalesce(hold_id, id) as id from transfer
     where number > ${sealed_entry} and kind <> 'move'`
@@ -97,8 +98,8 @@ async function stillLookedAt(
     union select id from subscription
       where not withdrawn and (state in ('stopped', 'expired', 'error') or resting is not null)`
   const hold_ids = holds.map(({ id }) => id)
-  const ids = [...hold_ids.map(boughtBy), ...subscriptions.map(({ id }) => id)]
-  return { hold_ids, ids: [...new Set(ids)] }
+  const touched = [...new Set(hold_ids.map(boughtBy))]
+  return { hold_ids, touched, unfinished: subscriptions.map(({ id }) => id) }
 }
 
 /** `order:x` is for x, and `subscription:x/next/1` too. */
