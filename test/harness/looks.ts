@@ -2,6 +2,7 @@
 
 import type { BrowserContext, Page } from 'playwright-core'
 import { barriers, clippedTexts, isTooWide } from './browser.ts'
+import { openPage } from './listed_pages.ts'
 
 /** `prepare`: what is opened on a page before one looks, such as a dialog. */
 export type PageToLookAt = { path: string; prepare?: () => Promise<void> }
@@ -38,8 +39,7 @@ export async function faultsOfLooks(
     for (const { path, prepare } of shown) {
       await page.emulateMedia({ colorScheme: themes[0]! })
       await page.setViewportSize({ width, height: HEIGHT })
-      await page.goto(origin + path)
-      await page.locator('main h1, header h1').first().waitFor()
+      await openPage(page, origin + path)
       await drawn(page)
       if (prepare) await prepare()
       else await page.setViewportSize({ width, height: await heightOf(page) })
