@@ -125,6 +125,8 @@ const removeRunFolder = atEnd(await useRunFolder())
 // Node's compilation is cached between files: two thirds of the time it takes to
 // load the service.
 process.env.NODE_COMPILE_CACHE = join(process.env.TMPDIR!, 'compiled')
+// `npm run -s`, by which the nightly job runs this, would silence each npm that a test starts.
+delete process.env.npm_config_loglevel
 const whole = options.only === undefined && !options.long
 const checking = whole ? checks() : true
 const starting = external ? undefined : startCluster({ max_connections: '300' })
