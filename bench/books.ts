@@ -1,12 +1,14 @@
 // The check of the books on two ledgers, the one larger by whole hundreds of thousands of orders:
 // whole, and going on from the seal at which it held, rule by rule, in one snapshot each. The
-// orders are those of `aged`, one every ten seconds, with ids of their time; the seal is one of the
-// day before the last entry, so that a check that goes on looks at as many entries in both. Its
-// time is to be the same, whatever there was before: that ratio is printed, and that of the whole
-// check beside it.
+// orders are those of `aged`, with ids of their time; the seal is one of the day before the last
+// entry, so that a check that goes on looks at as many entries in both. Its time is to be the same,
+// whatever there was before: that ratio is printed, and that of the whole check beside it.
 //
-//   npm run bench -- books [--orders N] [--json]
+//   npm run bench -- books [--orders N] [--a-day N] [--json]
+//   --orders N   of the larger ledger
+//   --a-day N    so many orders are made in a day
 
+import { setLook } from 'penstock-service/health/books/books.ts'
 import { ROW_RULES } from 'penstock-service/health/books/rules.ts'
 import { scopeOf } from 'penstock-service/health/books/scope.ts'
 import { accountSums } from 'penstock-service/ledger/accounts/books.ts'
@@ -24,7 +26,10 @@ import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import { age } from './parts/history.ts'
 import { median } from './parts/median.ts'
 
-export const OPTIONS = { orders: { type: 'string', default: '240000' } } as const
+export const OPTIONS = {
+  orders: { type: 'string', default: '240000' },
+  'a-day': { type: 'string', default: '8640' },
+} as const
 
 const CUSTOMERS = 1_000
 /** As many in both ledgers: how many there are hangs on what is sold in an hour. */
@@ -38,11 +43,10 @@ const ACCOUNTS = {
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-/** The least that a ledger has: it began before the days that are looked at. */
-const SMALL = 40_000
+/** Those that a ledger has at least: it began before the days that are looked at. */
+const DAYS_MIN = 4.6
 /** So many orders have 220,000 entries, those of 11 seals: after the seal there are as many. */
 const STEP = 100_000
-const ORDERS_MIN = SMALL + STEP
 
 type Measurement = { counts: Counts; whole: Map<string, number>; continued: Map<string, number> }
 
@@ -53,14 +57,16 @@ export async function run({
   json: boolean
   numbers: Readonly<Record<string, number>>
 }) {
-  const orders = numbers.orders!
-  if (orders < ORDERS_MIN) throw new Misuse(`--orders is less than ${ORDERS_MIN}.`)
-  const small = await measure(SMALL + ((orders - SMALL) % STEP))
-  const large = await measure(orders)
+  const { orders = 0, 'a-day': a_day = 0 } = numbers
+  const least = Math.ceil(a_day * DAYS_MIN)
+  if (orders < least + STEP) throw new Misuse(`--orders is less than ${least + STEP}.`)
+  const apart_ms = Math.round(DAY_MS / a_day)
+  const small = await measure(least + ((orders - least) % STEP), apart_ms)
+  const large = await measure(orders, apart_ms)
   report(json, small, large)
 }
 
-async function measure(orders: number): Promise<Measurement> {
+async function measure(orders: number, apart_ms: number): Promise<Measurement> {
   const say = (line: string) =>
     process.stderr.isTTY && process.stderr.write(`\r\x1b[K${orders} orders: ${line}`)
   // The database alone: a service would go on with its own work beside what is measured.
@@ -72,6 +78,7 @@ async function measure(orders: number): Promise<Measurement> {
     await age(url, {
       ...ACCOUNTS,
       orders,
+      apart_ms,
       customers: CUSTOMERS,
       running: RUNNING,
       named_by_time: true,
@@ -135,8 +142,7 @@ async function countEntries(sql: Sql, seal: SumsSeal): Promise<Counts> {
 /** Milliseconds of each rule. What it finds in rows that were made is not asked. */
 async function timesOf(sql: Sql, from: SumsSeal | undefined): Promise<Map<string, number>> {
   return sql.begin(async (tx) => {
-    await tx`set transaction isolation level repeatable read, read only`
-    await tx`set local work_mem = '128MB'`
+    await setLook(tx)
     const times = new Map<string, number>()
     const take = async <T>(rule: string, work: () => Promise<T>): Promise<T> => {
       const began_ms = performance.now()

@@ -1,5 +1,5 @@
 // Makes a database grow old: rows as the service would have left them, one order every ten seconds
-// until a day ago, made without asking what they refer to. Their indexes are made afterwards, which
+// (or as often as is asked for) until a day ago, made without asking what they refer to. Their indexes are made afterwards, which
 // takes a part of the time. Its entries are sealed and summarised.
 
 import { realpath, rm } from 'node:fs/promises'
@@ -35,6 +35,8 @@ export type History = {
   customer_id: string
   wallet: string
   receivers: readonly string[]
+  /** Between two orders; left out: ten seconds. */
+  apart_ms?: number
   /** Orders get ids that begin with their time, as those of the service do. */
   named_by_time?: boolean
   /** Of so many days there are summaries; left out: of all. */
@@ -179,9 +181,11 @@ async function setIndexes(client: pg.Client, kept: boolean): Promise<void> {
 
 /** When an order was placed, its id, and whose it is; customers' names have 26 characters, as all
  *  ids have. Those that run were placed a moment ago, unless they are named by their time. */
-const namesOf = ({ orders, named_by_time, customers, customer_id }: History) => `
+const namesOf = (history: History) => {
+  const { orders, apart_ms = APART_MS, named_by_time, customers, customer_id } = history
+  return `
   create function pg_temp.at_ms(n bigint) returns bigint language sql immutable as $$
-    select ${Date.now() - DAY_MS - orders * APART_MS} + n * ${APART_MS} $$;
+    select ${Date.now() - DAY_MS - orders * apart_ms} + n * ${apart_ms} $$;
   create function pg_temp.at(n bigint) returns timestamptz language sql immutable as $$
     select timestamptz 'epoch' + pg_temp.at_ms(n) * interval '1 millisecond' $$;
   create function pg_temp.time_of(kind text, n bigint) returns timestamptz language sql stable as $$
@@ -191,6 +195,7 @@ const namesOf = ({ orders, named_by_time, customers, customer_id }: History) => 
     select ${named_by_time ? ID_BY_TIME : "kind || '/' || n"} $$;
   create function pg_temp.customer_of(n bigint) returns text language sql immutable as $$
     select ${customers === 0 ? pg.escapeLiteral(customer_id) : customerId(`n % ${customers}`)} $$`
+}
 
 /** The chain of a sandbox is ahead of our clock, and goes on meanwhile. */
 const LATELY = "(select greatest(max(head_time), now()) + interval '1 hour' from chain)"

@@ -1181,6 +1181,7 @@ create table journal (
   constraint journal_pkey primary key (number),
   constraint journal_range check (number > 0 and first_entry <= last_entry and entries >= 0 and entries <= (last_entry - first_entry + 1))
 );
+create index journal_last_entry on journal (last_entry);
 create index journal_sealed_at on journal (sealed_at);
 
 create table journal_mark (

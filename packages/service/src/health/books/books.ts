@@ -13,7 +13,7 @@ import {
   sumsFromSeal,
 } from '../../ledger/accounts/sealed_sums.ts'
 import { Outage } from '../../lib/fault.ts'
-import type { Sql } from '../../platform/database/sql.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
 import {
   type ChainView,
   type Finding,
@@ -85,27 +85,40 @@ export type BooksStart = {
   /** Is given the sums at the newest seal, of the same snapshot. A look that is not whole has
    *  none. */
   sealed?: ((sums: SealedSums | undefined) => void) | undefined
+  /** The reports of a look: rules that held then are not looked at again, theirs stay. */
+  first?: readonly RuleReport[] | undefined
+}
+
+/** What a transaction has that looks at rows: one snapshot, and room and plans for its joins. */
+export async function setLook(tx: Tx): Promise<void> {
+  await tx`set transaction isolation level repeatable read, read only`
+  // The joins of millions of rows stay in memory; it is given back with the transaction.
+  await tx`set local work_mem = '128MB'`
+  // A plan for any bounds would read whole tables also when the last days are looked at.
+  await tx`set local plan_cache_mode = force_custom_plan`
 }
 
 /** The rules about rows, in one snapshot. */
 async function lookAtRows(
   sql: Sql,
   noted: readonly Root[],
-  { from, sealed }: BooksStart,
+  { from, sealed, first }: BooksStart,
 ): Promise<RuleReport[]> {
   return sql.begin(async (tx) => {
-    await tx`set transaction isolation level repeatable read, read only`
-    // The joins of millions of rows stay in memory; it is given back with the transaction.
-    await tx`set local work_mem = '128MB'`
+    await setLook(tx)
     const sums = await (from ? sumsFromSeal(tx, from) : accountSums(tx))
     const scope = await scopeOf(tx, from)
     const reports: RuleReport[] = []
-    for (const { find, ...rule } of ROW_RULES)
-      reports.push(report(rule, await find(tx, sums, noted, scope), null))
+    for (const [i, { find, ...rule }] of ROW_RULES.entries()) {
+      const held = heldReport(first?.[i])
+      reports.push(held ?? report(rule, await find(tx, sums, noted, scope), null))
+    }
     sealed?.(from ? undefined : await sumsAtNewestSeal(tx))
     return reports
   })
 }
+
+const heldReport = (one: RuleReport | undefined) => (one?.state === 'holds' ? one : undefined)
 
 function report(
   { rule, says, stops_selling }: Rule,
@@ -167,7 +180,10 @@ export async function lookAtBooks(
   start: BooksStart = {},
 ): Promise<RuleReport[]> {
   const rows = await lookAtRows(sql, (await notedRoots?.()) ?? [], start)
-  return chain ? [...rows, ...(await lookAtChain(sql, chain, start.since))] : rows
+  if (!chain) return rows
+  const of_chain = start.first?.slice(ROW_RULES.length)
+  const hold = of_chain?.every(({ state }) => state === 'holds')
+  return [...rows, ...(of_chain && hold ? of_chain : await lookAtChain(sql, chain, start.since))]
 }
 
 export type BooksSources = {

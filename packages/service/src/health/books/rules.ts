@@ -150,8 +150,8 @@ export const ROW_RULES: readonly RowRule[] = [
       union all
       select id, format('its transaction %s is none of its own', tx_id) from sold
       where state = 'success' and tx_id <> all (tx_ids)
-        and not exists (select 1 from attempt as a
-          where a.subject = 'activate:' || sold.activation_id and a.tx_id = sold.tx_id)
+        and (select a.subject from attempt as a where a.tx_id = sold.tx_id)
+          is distinct from coalesce('activate:' || activation_id, '')
       union all
       select id, format('%s while its transaction is %s', state, attempt_state) from part
       where (state = 'active' and attempt_state not in ('included', 'solid'))
@@ -160,8 +160,8 @@ export const ROW_RULES: readonly RowRule[] = [
            and attempt_state in ('solid', 'dead'))
       union all
       select d.id, format('bought for %s, delegated to %s', o.address, d.receiver)
-      from delegation as d join orders as o on o.id = d.order_id where d.receiver <> o.address
-        and d.order_id >= ${first_id}
+      from delegation as d join orders as o on o.id = d.order_id
+      where d.receiver <> o.address and d.order_id >= ${first_id} and o.id >= ${first_id}
       union all
       select o.id, format('its activation is %s, by a transaction that is %s', v.state,
         coalesce(a.state, 'not there'))
@@ -227,7 +227,7 @@ export const ROW_RULES: readonly RowRule[] = [
       union all
       select d.id, format('paid for an hour, and its time was %s', d.expires_at - d.delegated_at)
       from d join orders as o on o.id = d.order_id
-      where o.state = 'success' and o.amount_sun > 0
+      where o.id >= ${first_id} and o.state = 'success' and o.amount_sun > 0
         and d.expires_at <> d.delegated_at + interval '1 hour'
       union all
       select d.id, format('its hour is counted from %s, its block is of %s', d.delegated_at,

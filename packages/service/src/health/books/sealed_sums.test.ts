@@ -110,6 +110,28 @@ test('what is wrong since the seal is found at once', async (t) => {
   assert.deepEqual(await broken(world, 'continued'), [])
 })
 
+test('a second look is at what did not hold at the first, and at nothing else', async (t) => {
+  const { world, anna } = await worldWithSeal(t)
+  const account = `customer:${anna.id}`
+  const from = await seal(world)
+  const sources = { sql: world.sql, chain: undefined }
+  const namesOf = (reports: Awaited<ReturnType<typeof lookAtBooks>>) =>
+    reports.filter(({ state }) => state === 'broken').map(({ rule }) => rule)
+  await keepMore(world.sql, account, 1n)
+  const first = await lookAtBooks(sources, { from })
+  assert.deepEqual(namesOf(first), ['C2', 'C7'])
+  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, first })), ['C2', 'C7'])
+  // What breaks in between is for the next check: it would have to be found twice by that.
+  await withoutTriggers(
+    world.sql,
+    (tx) => tx`update delegation set amount = amount - 1 where state = 'active'`,
+  )
+  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, first })), ['C2', 'C7'])
+  await keepMore(world.sql, account, -1n)
+  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, first })), [])
+  assert.ok(namesOf(await lookAtBooks(sources, { from })).includes('C5'))
+})
+
 test('sealed sums that were changed are found at once, and so is another journal', async (t) => {
   const { world, anna } = await worldWithSeal(t)
   const account = `customer:${anna.id}`

@@ -77,7 +77,8 @@ export function watchBooksStep(needs: Needs): Step {
         if (began_at < later(first.began_at, LOOK_AGAIN_MS)) return false
         const { reports, start } = first
         first = undefined
-        const second = await look(start)
+        // A whole check keeps the sums of its second snapshot: all rules hold for that one.
+        const second = await look(start.from ? { ...start, first: reports } : start)
         await conclude(
           needs,
           { ...second, reports: foundByBoth(reports, second.reports) },

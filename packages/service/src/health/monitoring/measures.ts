@@ -225,7 +225,7 @@ const MEASURES = {
     ...gauge('Numbers of entries that no seal covers yet.'),
     query: (sql) => sql`
       select case when is_called then last_value else 0 end
-        - coalesce((select last_entry from journal order by number desc limit 1), 0) as value
+        - coalesce((select max(last_entry) from journal), 0) as value
       from transfer_number_seq`,
   },
   alert: gauge('1 while `penstock-admin status` names the alert.', 'alert'),

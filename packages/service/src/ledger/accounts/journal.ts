@@ -27,8 +27,7 @@ export function sealStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
     duty: 'upkeep',
     due: (sql) => sql`
       with sealed as (
-        select coalesce((select last_entry from journal order by number desc limit 1), 0)
-          as last_entry
+        select coalesce(max(last_entry), 0) as last_entry from journal
       )
       select from transfer_number_seq, sealed where is_called and last_value > sealed.last_entry
       union all

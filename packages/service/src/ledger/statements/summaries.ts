@@ -60,8 +60,7 @@ export function summarizeStep({ sql, clock }: Needs): Step {
       select from unnest(array['hour', 'day'], ${[lastOf('hour'), lastOf('day')]}::timestamptz[])
         as wanted (bucket, last)
       left join summary_progress as p using (bucket)
-      where p.until < wanted.last or p.entry <> (
-          select last_entry from journal order by number desc limit 1)
+      where p.until < wanted.last or p.entry <> (select max(last_entry) from journal)
         or p.bucket is null and exists (select from customer)`,
     after: ['seal'],
     async run() {
