@@ -1,6 +1,7 @@
 // Makes a database grow old: rows as the service would have left them, one order every ten seconds
-// (or as often as is asked for) until a day ago, made without asking what they refer to. Their indexes are made afterwards, which
-// takes a part of the time. Its entries are sealed and summarised.
+// (or as often as is asked for) until a day ago, made without asking what they refer to. Their
+// indexes are made afterwards, which takes a part of the time. Its entries are sealed and
+// summarised.
 
 import { realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -89,7 +89,7 @@ export type BooksStart = {
   first?: readonly RuleReport[] | undefined
 }
 
-/** What a transaction has that looks at rows: one snapshot, and room and plans for its joins. */
+/** Sets a transaction that looks at rows: one snapshot, room and plans for its joins. */
 export async function setLook(tx: Tx): Promise<void> {
   await tx`set transaction isolation level repeatable read, read only`
   // The joins of millions of rows stay in memory; it is given back with the transaction.
