@@ -6,7 +6,7 @@
 //
 //   npm run bench -- books [--orders N] [--a-day N] [--json]
 //   --orders N   of the larger ledger
-//   --a-day N    so many orders are made in a day
+//   --a-day N    the orders of a day
 
 import { setLook } from 'penstock-service/health/books/books.ts'
 import { ROW_RULES } from 'penstock-service/health/books/rules.ts'
