@@ -547,7 +547,7 @@ export async function run(options: { json: boolean }): Promise<void> {
     addresses: worlds.reduce((sum, { truth }) => sum + truth.size, 0),
     thefts: worlds.reduce((sum, { thefts }) => sum + thefts, 0),
   }
-  const [worse, tricks, sent] = [inWorseWorlds(worlds), scoreTricks(), measureSent()]
+  const [worse, tricks, sent] = [inWorseWorlds(worlds), scoreTricks(), await measureSent()]
   if (options.json) {
     const found = {
       policy: SHIPPED_POLICY.version,

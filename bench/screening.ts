@@ -18,15 +18,12 @@ import { migrate } from 'penstock-service/platform/database/migrate.ts'
 import { connect, type Sql } from 'penstock-service/platform/database/sql.ts'
 import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import { drain } from 'penstock-service/platform/steps/step.ts'
+import { readHoldings } from 'penstock-service/screening/engine/asset_holdings.ts'
 import { SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
 import { noExposure, scoreOf, worth } from 'penstock-service/screening/engine/scoring.ts'
 import { addressOfBare } from 'penstock-service/screening/tracing/bare_addresses.ts'
 import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
-import {
-  flowGenerations,
-  type Generation,
-  holdingsOf,
-} from 'penstock-service/screening/tracing/generations.ts'
+import { flowGenerations, type Generation } from 'penstock-service/screening/tracing/generations.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { signedCall } from './parts/load.ts'
 
@@ -269,7 +266,7 @@ async function measureWalk(sql: Sql, generation: Generation, say: (line: string)
     const address = someone()
     // A read is too short for one look at the clock.
     const began_ms = performance.now()
-    for (let again = 0; again < 100; again++) readAndScore(generation, address)
+    for (let again = 0; again < 100; again++) await readAndScore(generation, address)
     reads.push((performance.now() - began_ms) / 100)
     const walk_ms = performance.now()
     await sql`
@@ -309,9 +306,10 @@ async function measureWalk(sql: Sql, generation: Generation, say: (line: string)
   }
 }
 
-function readAndScore(generation: Generation, address: string): string {
+async function readAndScore(generation: Generation, address: string): Promise<string> {
   const exposure = noExposure()
-  for (const { asset, holding } of holdingsOf(generation, address)) {
+  const holdings = await readHoldings(generation, [address], (holdingsOf) => holdingsOf(address))
+  for (const { asset, holding } of holdings) {
     const price = { decimals: asset.decimals, micro_usd: asset.number === 0 ? 300_000 : 1_000_000 }
     for (const { category, received, direct } of holding.portions) {
       exposure.amounts[category]! += worth(received, price)

@@ -8,7 +8,8 @@ import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
 import type { Label } from 'penstock-service/screening/flow/labels.ts'
 import { type LoggedTransfer, packTransfers } from 'penstock-service/screening/flow/log.ts'
 import { addressWords } from 'penstock-service/screening/flow/memory.ts'
-import { SweepTally } from 'penstock-service/screening/tracing/deposit_addresses.ts'
+import { MemoryFlow } from 'penstock-service/screening/kept/flow_state.ts'
+import { SweepTally, sweeper } from 'penstock-service/screening/tracing/deposit_addresses.ts'
 import { drawer } from './flow_traffic.ts'
 
 const PEOPLE = 400
@@ -174,7 +175,7 @@ function severeShare(of: Iterable<readonly [number, number]>): number {
 
 /** How far the severe share of what was sent is from the truth, on average and at worst, and how
  *  many of the deposit addresses that are found are some, and the other way round. */
-export function measureSent() {
+export async function measureSent() {
   const errors: number[] = []
   let [found, right, there, transfers] = [0, 0, 0, 0]
   for (const economy of SEEDS.map(makeEconomy)) {
@@ -187,7 +188,7 @@ export function measureSent() {
       const said = portions.map((one) => [one.category, Number(one.received)] as const)
       errors.push(Math.abs(severeShare(said) - severeShare(truth)))
     }
-    const deposits = findDeposits(labels, moves)
+    const deposits = await findDeposits(labels, moves)
     const swept = [...ended.keys()].filter(isDeposit)
     const names = new Map(swept.map((n) => [addressOf(n).toString('hex'), n]))
     found += deposits.length
@@ -208,11 +209,12 @@ export function measureSent() {
   }
 }
 
-function findDeposits(labels: readonly Label[], moves: readonly Move[]) {
+async function findDeposits(labels: readonly Label[], moves: readonly Move[]) {
   const index = indexOf(labels, moves, false)
   const tally = new SweepTally()
   for (const label of labels) tally.addLabel(label)
-  tally.addCandidates(index, 0, index.memory.slot_count)
+  for await (const portion of new MemoryFlow(index).all(sweeper))
+    tally.addCandidates(portion, index)
   const logged = moves.map(
     ({ from, to, amount }): LoggedTransfer => ({
       asset: 0,

@@ -29,6 +29,7 @@ import {
   type NewCheck,
 } from 'penstock-service/screening/checks/placing.ts'
 import { issuersOf } from 'penstock-service/screening/engine/issuers.ts'
+import type { KeptPlace } from 'penstock-service/screening/kept/kept_folder.ts'
 import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
 import type { ListEntry } from 'penstock-service/screening/labels/list_entries.ts'
 import type { Provider } from 'penstock-service/screening/providers/provider.ts'
@@ -38,7 +39,7 @@ import {
   type Generations,
   pruneIndexStep,
 } from 'penstock-service/screening/tracing/generations.ts'
-import { sentReading } from 'penstock-service/screening/tracing/sent.ts'
+import { type SentReading, sentReading } from 'penstock-service/screening/tracing/sent.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { freshDatabase } from './database.ts'
@@ -54,9 +55,10 @@ export type ScreeningOptions = {
   hub_counterparties?: number
 }
 
-/** One process: its own index in memory. */
+/** One process: its own index. */
 export type ScreeningProcess = {
   generations: Generations
+  sent: SentReading
   steps: Step[]
   place: (wanted: NewCheck) => Promise<CheckPlacement>
 }
@@ -144,11 +146,12 @@ export class ScreeningWorld {
     await this.drain()
   }
 
-  startProcess(sql: Sql = this.sql): ScreeningProcess {
+  /** `kept`: where its index is kept; left out: in memory. */
+  startProcess(sql: Sql = this.sql, kept?: KeptPlace): ScreeningProcess {
     const { clock, node, new_id, options } = this
-    const flow = { sql, clock, ...options }
+    const flow = { sql, clock, ...options, kept }
     const generations = flowGenerations(flow)
-    const sent = sentReading({ sql, clock, generations })
+    const sent = sentReading({ sql, clock, generations, kept })
     const tokens = new Set([USDT])
     const answering: AnsweringNeeds = {
       sql,
@@ -170,7 +173,7 @@ export class ScreeningWorld {
       foldCountsStep({ sql }),
       pruneIndexStep(flow),
     ]
-    return { generations, steps, place: checkPlacer({ sql, clock, new_id, wake: () => {} }) }
+    return { generations, sent, steps, place: checkPlacer({ sql, clock, new_id, wake: () => {} }) }
   }
 
   connect(): Sql {

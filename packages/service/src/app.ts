@@ -108,6 +108,7 @@ export function buildApp(world: World) {
     streams: events.streams,
     kinds: events.kinds,
     indexMemory: screening.indexMemory,
+    closeIndex: screening.closeIndex,
     signingTerms: chain.signingTerms,
   }
 }

@@ -102,6 +102,8 @@ export type Config = {
   providers: ProviderKeys
   /** How many standbys must confirm commits; undefined: none is asked for. */
   standbys: number | undefined
+  /** What the screening index may take of memory, in MB; undefined: all of it is there. */
+  index_memory_mb: number | undefined
   /** For how long the evidence of checks is kept; undefined: five years. */
   retention_days: number | undefined
   /** For how long events are kept; undefined: 30 days. */
@@ -248,6 +250,7 @@ function lettersOf(set: SettingValues, role: string): Config['letters'] {
 }
 
 const limitsOf = (set: SettingValues) => ({
+  index_memory_mb: set.PENSTOCK_INDEX_MEMORY_MB,
   requests_per_second: set.PENSTOCK_REQUESTS_PER_SECOND,
   connections_max: set.PENSTOCK_CONNECTIONS_MAX,
   connections_per_address: set.PENSTOCK_CONNECTIONS_PER_ADDRESS,

@@ -52,6 +52,7 @@ import { hasApi, hasCallers, hasConsole, hasSteps } from './run/program/roles.ts
 import { keysAtStart } from './run/program/sealing_keys.ts'
 import { DEFAULT_RETENTION_DAYS } from './screening/checks/watches.ts'
 import { beginWithNewest } from './screening/engine/policy.ts'
+import { keptPlace } from './screening/kept/kept_folder.ts'
 import { httpDownload } from './screening/labels/lists.ts'
 import { configuredProviders } from './screening/providers/configured.ts'
 import { type GuardedProvider, httpExchange } from './screening/providers/guard.ts'
@@ -266,6 +267,7 @@ async function startWorker(
     async close() {
       await listening.stop()
       await running.stop()
+      await app.closeIndex()
       // When the database does not answer, they are over soon.
       await duties.giveBack().catch(() => {})
     },
@@ -348,6 +350,7 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
   providers: providersOf(config),
   download: httpDownload,
   retention_days: config.retention_days,
+  kept: indexPlace(config),
   about: {
     version: about.version,
     public_url: publicUrl(config),
@@ -435,6 +438,13 @@ async function rootsFile({ roots_file, data_dir }: Config, log: Log): Promise<st
 async function notedRoots(file: string | undefined): Promise<Root[]> {
   return readRoots((file === undefined ? undefined : await readWhole(file)) ?? '')
 }
+
+/** Where the index is kept beside what of it is in memory; undefined: all of it is there, or the
+ *  process has none. */
+const indexPlace = ({ role, data_dir, index_memory_mb }: Config) =>
+  index_memory_mb === undefined || !hasSteps(role)
+    ? undefined
+    : keptPlace(join(data_dir, 'index'), index_memory_mb)
 
 /** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was
  *  kept. */

@@ -385,6 +385,11 @@ export const SETTINGS = {
       'keys: `chmod 600`',
     read_by: ['worker'],
   }),
+  PENSTOCK_INDEX_MEMORY_MB: setting(whole(64, 4_000_000), {
+    help: 'what the screening index may take of memory, the rest being in files under --data-dir',
+    more: 'Without it all of it is in memory, which is faster: see [aml.md](../customers/aml.md)',
+    read_by: ['worker'],
+  }),
   PENSTOCK_AML_RETENTION_DAYS: setting(whole(1, 99_999), {
     help: 'for how long the evidence of checks is kept',
     otherwise: '1830',

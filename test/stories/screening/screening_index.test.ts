@@ -5,6 +5,9 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -15,13 +18,16 @@ import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/engine
 import { stateHash } from 'penstock-service/screening/flow/checkpoint.ts'
 import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
 import { packTransfers } from 'penstock-service/screening/flow/log.ts'
+import { KeptFlow } from 'penstock-service/screening/kept/kept.ts'
+import { KeptFolder, type KeptPlace } from 'penstock-service/screening/kept/kept_folder.ts'
+import { restoreNewest } from 'penstock-service/screening/kept/positions.ts'
 import { backfill, setReach } from 'penstock-service/screening/tracing/backfill.ts'
 import { bareHex } from 'penstock-service/screening/tracing/bare_addresses.ts'
 import {
   flowGenerations,
   type Generations,
-  restoreNewest,
 } from 'penstock-service/screening/tracing/generations.ts'
+import { transferLog } from 'penstock-service/screening/tracing/postgres_log.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { freshDatabase } from '../../harness/database.ts'
 import {
@@ -91,9 +97,10 @@ async function labelSome(sql: Sql): Promise<void> {
   await sql`insert into label_set_version (label_set, version_id) values (1, 1)`
 }
 
-const processOn = (sql: Sql) =>
+const processOn = (sql: Sql, kept?: KeptPlace) =>
   flowGenerations({
     sql,
+    kept,
     clock: systemClock,
     carried_blocks: 1_000_000,
     checkpoint_transfers: 10 ** 9,
@@ -114,18 +121,16 @@ async function carriedHash(sql: Sql): Promise<string> {
   return `${rows.length} ${hash.digest('hex')}`
 }
 
-/** Indexes in a process of its own; with a number, kills it after so many portions. */
+/** Indexes in a process of its own, which is killed after some portions; `folder`: on disk. */
 async function indexInChild(
   url: string,
-  kill_after: number | undefined,
+  kill_after: number,
+  folder: string[] = [],
 ): Promise<'killed' | 'done'> {
-  const child = spawn(
-    process.execPath,
-    [new URL('../../harness/screening_child.ts', import.meta.url).pathname, url, '150'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const program = new URL('../../harness/screening_child.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [program, url, '150', ...folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit')
   let portions = 0
   let end: 'killed' | 'done' = 'killed'
@@ -163,6 +168,30 @@ test('an index killed again and again comes to the state of one that never was',
     assert.equal(states[0]!.block, block)
   }
   assert.equal((await stateAt(sql, undefined)).state_sha256, hashOf(survivor))
+})
+
+test('so does one on disk, which goes on from its file', async (t) => {
+  const { sql, url } = await freshDatabase(t)
+  await writeLog(sql, 4_000)
+  await labelSome(sql)
+  const folder = mkdtempSync(join(tmpdir(), 'penstock-index-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  let kills = 0
+  for (; kills < 40; kills++) if ((await indexInChild(url, 20, [folder])) === 'done') break
+  assert.ok(kills >= 2 && kills < 40, `${kills} kills`)
+  const kept = { folder: KeptFolder.take(folder), hot_slots: 20 }
+  t.after(() => kept.folder.close())
+  const survivor = await catchUp(processOn(sql, kept))
+  const { state, block_id } = survivor.current()!
+  assert.ok(state instanceof KeptFlow)
+  await state.save(block_id)
+
+  const other = await freshDatabase(t)
+  await writeLog(other.sql, 4_000)
+  await labelSome(other.sql)
+  assert.equal(await state.stateHash(), hashOf(await catchUp(processOn(other.sql))))
+  assert.equal(await carriedHash(sql), await carriedHash(other.sql))
+  await survivor.close()
 })
 
 test('what was carried and could not be written is written later, known meanwhile', async (t) => {
@@ -519,8 +548,9 @@ test('a checkpoint that another process deletes while it is read is no loss', as
     },
   })
   const { labels, index } = generation
-  const restored = await restoreNewest(reading, generation.number, { labels, rules: index.rules })
-  assert.equal(restored?.index.block_number, newest)
+  const sources = { sql: reading, log: transferLog(sql) }
+  const restored = await restoreNewest(sources, generation.number, { labels, rules: index.rules })
+  assert.equal(restored?.state.index.block_number, newest)
 })
 
 test('whatever is labelled in any order, the state is that of a rebuild', async (t) => {

@@ -18,6 +18,7 @@ import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watch
 import { heldSenders } from './engine/barred.ts'
 import { issuersOf } from './engine/issuers.ts'
 import { moneyReader } from './engine/money.ts'
+import type { KeptPlace } from './kept/kept_folder.ts'
 import { type Download, refreshStep } from './labels/lists.ts'
 import type { Provider } from './providers/provider.ts'
 import { reportPages } from './reports/pages.ts'
@@ -38,6 +39,8 @@ export type ScreeningSetup = {
   download?: Download
   /** For how long the evidence of checks is kept. */
   retention_days?: number | undefined
+  /** Where the index is kept beside what of it is in memory; undefined: all of it is there. */
+  kept?: KeptPlace | undefined
 }
 
 type Needs = Common &
@@ -69,14 +72,14 @@ declare module '../platform/steps/step.ts' {
 }
 
 export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
-  const { clock, new_id, node, reads, tokens, readers, download } = needs
+  const { clock, new_id, node, reads, tokens, readers, download, kept } = needs
   const { providers = [], retention_days = DEFAULT_RETENTION_DAYS } = needs
   const carried_blocks = DEFAULT_CARRIED_BLOCKS
   const checkpoint_transfers = DEFAULT_CHECKPOINT_TRANSFERS
-  const flow = { sql, clock, carried_blocks, checkpoint_transfers }
+  const flow = { sql, clock, carried_blocks, checkpoint_transfers, kept }
   const generations = flowGenerations(flow)
   const issuers = issuersOf({ sql, clock, node })
-  const sent = sentReading({ sql, clock, generations })
+  const sent = sentReading({ sql, clock, generations, kept })
   const answering = { sql, clock, reads, generations, sent, carried_blocks, issuers, providers }
   return {
     endpoints: [
@@ -106,5 +109,10 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
     money: moneyReader({ sql, clock, generations, carried_blocks }),
     /** What the flow index of this process takes. */
     indexMemory: generations.memory,
+    async closeIndex(): Promise<void> {
+      await sent.close()
+      await generations.close()
+      kept?.folder.close()
+    },
   }
 }

@@ -13,8 +13,9 @@ import { EMBEDDED, readPolicy } from '../engine/policy.ts'
 import type { Outcome } from '../engine/scoring.ts'
 import { ENGINE, ENGINES_BEFORE, screenAddress, screenTransaction } from '../engine/screening.ts'
 import { stateHash } from '../flow/checkpoint.ts'
-import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
-import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
+import { CarriedWriter, countTransfers } from '../flow/log.ts'
+import { restoreNewest } from '../kept/positions.ts'
+import { describeGeneration, type Generation } from '../tracing/generations.ts'
 import { transferLog } from '../tracing/postgres_log.ts'
 import { readSentThen, type SentIndex } from '../tracing/sent.ts'
 import type { Check } from './checks.ts'
@@ -149,22 +150,22 @@ async function applyUntil(
     carried: Map<number, Uint8Array> | undefined
   },
 ): Promise<void> {
-  const { index, first_block, base } = generation
+  const { state, index, first_block, base } = generation
   const { first, last, progress, carried } = how
   for (;;) {
     const after = Math.max(index.block_number, first_block - 1)
     const blocks = await transferLog(sql).after(after, { limit: PORTION, until: last, base })
     const newest = blocks.at(-1)
     if (!newest) return
-    for (const block of blocks) {
+    await state.apply(blocks, (block) => {
       const writer =
         carried && block.number >= first && block.transfers.length > 0
           ? new CarriedWriter(countTransfers(block.transfers))
           : undefined
-      applyBlock(index, block, writer)
       // A copy: the writer's buffer is as large as transfers can make it.
-      if (writer) carried?.set(block.number, writer.written().slice())
-    }
+      const done = () => writer && carried?.set(block.number, writer.written().slice())
+      return { writer, done }
+    })
     generation.block_id = newest.id
     progress(newest.number, last)
   }
@@ -197,12 +198,12 @@ export async function stateAt(
   if (last < begun.first_block || last > newest)
     throw refusal(`Block ${last} is not in the index: it has ${begun.first_block} to ${newest}.`)
   const { labels, index: fresh } = begun
-  const saved = await restoreNewest(sql, used.number, {
+  const saved = await restoreNewest({ sql, log: transferLog(sql) }, used.number, {
     labels,
     rules: fresh.rules,
     before: last + 1,
   })
-  const generation = { ...begun, ...saved }
+  const generation = saved ? { ...begun, ...saved, index: saved.state.index } : begun
   await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })
   const { label_set, first_block, hubs, index, block_id = null } = generation
   return {

@@ -5,15 +5,15 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { CATEGORY_COUNT } from '../flow/categories.ts'
-import type { Holding } from '../flow/holdings.ts'
 import { isTerminal, type Label } from '../flow/labels.ts'
 import { type Entry, entriesFor } from '../labels/entries.ts'
 import { type LabelEntry, namedLabels } from '../labels/label_sets.ts'
 import { bareHex } from '../tracing/bare_addresses.ts'
 import type { Asset } from '../tracing/flow_log.ts'
-import { type Generation, holdingsOf } from '../tracing/generations.ts'
+import type { Generation } from '../tracing/generations.ts'
 import { type PathStep, pathsBack, type Transfer } from '../tracing/paths.ts'
-import { type SentIndex, sentOf } from '../tracing/sent.ts'
+import type { SentIndex } from '../tracing/sent.ts'
+import { type AssetHolding, readHoldings } from './asset_holdings.ts'
 import type { Bars, Party } from './bars.ts'
 import type { Policy } from './policy.ts'
 import { type Exposure, noExposure, VALUE_PER_USD, worth } from './scoring.ts'
@@ -52,7 +52,7 @@ export type AddressFacts = {
   address: Address
   labels: Label[]
   in_force: Label | undefined
-  holdings: { asset: Asset; holding: Holding }[]
+  holdings: AssetHolding[]
 }
 
 /** The exposure with where it is from: for each category, units by asset, mean hops, and the
@@ -77,15 +77,15 @@ type IndexFindings = {
   /** Where what it sent has ended; undefined: not known, or not looked at. */
   ended: Exposure | undefined
   transfers: readonly Transfer[]
+  /** The block that the index had reached, and the one from which on it is known what transfers
+   *  carried. */
+  index: { first: number; number: number; id: string | null; time_ms: number; since: number }
 }
 
 /** Where money came from: the way back of one category's largest transfer. */
 export type Path = { category: number; steps: readonly PathStep[] }
 
 export type Findings = IndexFindings & {
-  /** The block that the index had reached, and the one from which on it is known what transfers
-   *  carried. */
-  index: { first: number; number: number; id: string | null; time_ms: number; since: number }
   /** What the customer or the operator has decided about the address. */
   entries: readonly Entry[]
   bars: Bars | undefined
@@ -100,15 +100,42 @@ export type NothingToJudge = 'no_transfer' | 'not_in_transaction'
 
 /** What is found about an address. */
 export async function findAboutAddress(basis: Basis, question: Question): Promise<Findings> {
-  const screened = knownOf(basis.generation, question.address)
-  return addReadings(basis, question, {
+  const indexed = await readIndex(basis, question.address, (screened, ended) => ({
     screened,
     source: sourceOfHoldings(basis, screened),
     by_transfer: false,
     destinations: basis.policy.sent ? destinationsOf(basis, screened) : undefined,
-    ended: endedOf(basis, screened),
+    ended,
     transfers: [],
-  })
+    index: indexAt(basis),
+  }))
+  return addReadings(basis, question, indexed)
+}
+
+/** Reads an address's facts and where what it sent has ended: `find` is called while the index is
+ *  at the block that they are of. */
+async function readIndex(
+  basis: Basis,
+  address: Address,
+  find: (screened: AddressFacts, ended: Exposure | undefined) => IndexFindings,
+): Promise<IndexFindings> {
+  // First: this is of the last night, and does not change.
+  const ended = await endedOf(basis, address)
+  return readHoldings(basis.generation, [address], (holdingsOf) =>
+    find(knownOf(basis.generation, address, holdingsOf(address)), ended),
+  )
+}
+
+/** To be taken while the index is read: later, a block may have arrived. */
+const indexAt = ({ generation, carried_blocks }: Basis): IndexFindings['index'] => {
+  const { index, first_block, block_id } = generation
+  return {
+    first: first_block,
+    number: index.block_number,
+    id: block_id ?? null,
+    time_ms: index.block_time_ms,
+    since: index.block_number - carried_blocks,
+  }
 }
 
 /** What is found about the counterparty of the transfers that a transaction made: for a deposit the
@@ -118,17 +145,45 @@ export async function findAboutTransaction(
   question: Question & { hash: string },
   block_number: number,
 ): Promise<Findings | NothingToJudge> {
-  const { generation, carried_blocks } = basis
-  const transfers = await generation.transfers.ofTransaction(block_number, question.hash)
+  const { address, direction, hash } = question
+  const transfers = await basis.generation.transfers.ofTransaction(block_number, hash)
   if (transfers.length === 0) return 'no_transfer'
-  // What transfers before that carried may or may not be forgotten yet: it must not matter which.
-  const since = generation.index.block_number - carried_blocks
-  const known = transfers.map((one) =>
-    one.block_number < since ? { ...one, carried: undefined } : one,
-  )
-  const matching = matchingTransfers(question.address, known)
+  const matching = matchingTransfers(address, transfers)
   if (matching.length === 0) return 'not_in_transaction'
-  return addReadings(basis, question, indexedOf(basis, question, matching))
+  const { from, to } = largest(basis, matching)
+  const indexed =
+    direction === 'withdrawal'
+      ? await readIndex(basis, to, (screened, ended) => ({
+          screened,
+          source: sourceOfHoldings(basis, screened),
+          by_transfer: false,
+          destinations: destinationsOf(basis, screened),
+          ended,
+          transfers: withinWindow(basis, matching),
+          index: indexAt(basis),
+        }))
+      : await readHoldings(basis.generation, [from], (holdingsOf) => {
+          const known = withinWindow(basis, matching)
+          const money = moneyOf(basis, known, { from, holdings: holdingsOf(from) })
+          return {
+            ...money,
+            destinations: undefined,
+            ended: undefined,
+            transfers: known,
+            index: indexAt(basis),
+          }
+        })
+  return addReadings(basis, question, indexed)
+}
+
+/** What transfers before the window carried may or may not be forgotten yet: it must not matter
+ *  which. */
+function withinWindow(
+  { generation, carried_blocks }: Basis,
+  transfers: readonly Transfer[],
+): Transfer[] {
+  const since = generation.index.block_number - carried_blocks
+  return transfers.map((one) => (one.block_number < since ? { ...one, carried: undefined } : one))
 }
 
 /** Whom a check of a transaction is about; undefined when there is nothing to judge. */
@@ -144,31 +199,14 @@ export async function counterpartyOf(
   return direction === 'withdrawal' ? to : from
 }
 
-function indexedOf(
-  basis: Basis,
-  { direction }: Question,
-  transfers: readonly Transfer[],
-): IndexFindings {
-  const main = largest(basis, transfers)
-  if (direction === 'withdrawal') {
-    const screened = knownOf(basis.generation, main.to)
-    const source = sourceOfHoldings(basis, screened)
-    const destinations = destinationsOf(basis, screened)
-    const ended = endedOf(basis, screened)
-    return { screened, source, by_transfer: false, destinations, ended, transfers }
-  }
-  const money = moneyOf(basis, transfers, main.from)
-  return { ...money, destinations: undefined, ended: undefined, transfers }
-}
-
 /** The money of transfers of one sender. What those of long ago carried is not kept: then it is
  *  what the sender has received, and the evidence says so. */
 export function moneyOf(
   basis: Basis,
   transfers: readonly Transfer[],
-  from: Address,
+  { from, holdings }: { from: Address; holdings: AssetHolding[] },
 ): Pick<IndexFindings, 'screened' | 'source' | 'by_transfer'> {
-  const screened = knownOf(basis.generation, from)
+  const screened = knownOf(basis.generation, from, holdings)
   const by_transfer = transfers.every((transfer) => transfer.carried !== undefined)
   const source = by_transfer
     ? sourceOfTransfers(basis, transfers)
@@ -182,17 +220,9 @@ async function addReadings(
   question: Question,
   indexed: IndexFindings,
 ): Promise<Findings> {
-  const { sql, generation, carried_blocks } = basis
-  const { screened, source } = indexed
-  const { index: flow, label_set, lists, first_block } = generation
-  // Taken now, before anything is awaited: a block may arrive meanwhile.
-  const index = {
-    first: first_block,
-    number: flow.block_number,
-    id: generation.block_id ?? null,
-    time_ms: flow.block_time_ms,
-    since: flow.block_number - carried_blocks,
-  }
+  const { sql, generation } = basis
+  const { screened, source, index } = indexed
+  const { label_set, lists } = generation
   const starts = mostImportant(source.exposure.amounts, source.starts)
   const party = { address: screened.address, customer_id: question.customer_id }
   const [bars, ways] = await Promise.all([
@@ -206,7 +236,7 @@ async function addReadings(
     lists.length === 0 ? [] : namedLabels(sql, label_set, addresses),
     bars ? [bars.entries] : entriesFor(sql, [party], question.created_at),
   ])
-  return { ...indexed, index, entries, bars, paths, named }
+  return { ...indexed, entries, bars, paths, named }
 }
 
 const microUsd = (policy: Policy, asset: Asset) =>
@@ -235,14 +265,13 @@ function largest(basis: Basis, transfers: readonly Transfer[]): Transfer {
   return transfers.reduce((best, one) => (value(one) > value(best) ? one : best))
 }
 
-function knownOf(generation: Generation, address: Address): AddressFacts {
-  const { index } = generation
+function knownOf({ index }: Generation, address: Address, holdings: AssetHolding[]): AddressFacts {
   const bare = bareHex(address)
   return {
     address,
     labels: index.validLabelsOf(bare),
     in_force: index.labelOf(bare),
-    holdings: holdingsOf(generation, address),
+    holdings,
   }
 }
 
@@ -321,13 +350,15 @@ function destinationsOf(
 }
 
 /** Where what an address sent has ended, in value; direct is what it sent to terminals itself. */
-function endedOf(
-  { sent, policy, generation }: Basis,
-  { address }: AddressFacts,
-): Exposure | undefined {
+async function endedOf(
+  { sent, policy, generation: { assets } }: Basis,
+  address: Address,
+): Promise<Exposure | undefined> {
   if (!sent || !policy.sent) return undefined
   const ended = noExposure()
-  for (const { asset, holding } of sentOf(sent, generation.assets, address)) {
+  const { state } = sent
+  const holdings = await readHoldings({ state, assets }, [address], (of) => of(address))
+  for (const { asset, holding } of holdings) {
     for (const { category, received, direct } of holding.portions) {
       ended.amounts[category]! += valueIn(policy, asset, received)
       ended.direct[category]! += valueIn(policy, asset, direct)

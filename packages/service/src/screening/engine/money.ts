@@ -9,6 +9,7 @@ import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
 import { type Entry, entriesFor } from '../labels/entries.ts'
 import type { Generations } from '../tracing/generations.ts'
 import { pathsBack, type Transfer } from '../tracing/paths.ts'
+import { type AssetHolding, readHoldings } from './asset_holdings.ts'
 import { assetOf, type Basis, moneyOf, mostImportant, type Source } from './findings.ts'
 import { currentPolicy, type Policy } from './policy.ts'
 import { noExposure, type Outcome, printUsd, publishedShares, readUsd, scoreOf } from './scoring.ts'
@@ -103,7 +104,13 @@ export function moneyReader(needs: Needs): MoneyReader {
         transfersOf(reading, basis, money),
         entriesFor(reading, parties, clock.now()),
       ])
-      return transfers.map((one, i) => one && readingOf(basis, one, entries[i]!))
+      const senders = transfers.flatMap((one) => one?.from ?? [])
+      return readHoldings(basis.generation, senders, (holdingsOf) =>
+        transfers.map(
+          (one, i) =>
+            one && readingOf(basis, one, { holdings: holdingsOf(one.from), entries: entries[i]! }),
+        ),
+      )
     },
     async ways(policy, money) {
       const basis = basisOf(policy)
@@ -134,9 +141,14 @@ async function transfersOf(
   return money.map((one) => alike.get(keyOf(one))?.shift())
 }
 
-function readingOf(basis: Basis, transfer: Transfer, entries: readonly Entry[]): MoneyReading {
+function readingOf(
+  basis: Basis,
+  transfer: Transfer,
+  { holdings, entries }: { holdings: AssetHolding[]; entries: readonly Entry[] },
+): MoneyReading {
   const { policy, generation } = basis
-  const { screened, source, by_transfer } = moneyOf(basis, [transfer], transfer.from)
+  const sender = { from: transfer.from, holdings }
+  const { screened, source, by_transfer } = moneyOf(basis, [transfer], sender)
   const { amounts } = source.exposure
   const outcome = scoreOf(policy, {
     exposure: source.exposure,
@@ -208,9 +220,14 @@ function factorsOf({ exposure: { amounts, direct } }: Source): MoneyFactor[] {
 
 async function waysOf(basis: Basis, transfer: Transfer): Promise<MoneyWay[]> {
   const { generation, carried_blocks } = basis
-  const { source } = moneyOf(basis, [transfer], transfer.from)
-  const starts = mostImportant(source.exposure.amounts, source.starts)
-  const since = generation.index.block_number - carried_blocks
+  const { from } = transfer
+  const { starts, since } = await readHoldings(generation, [from], (holdingsOf) => {
+    const { source } = moneyOf(basis, [transfer], { from, holdings: holdingsOf(from) })
+    return {
+      starts: mostImportant(source.exposure.amounts, source.starts),
+      since: generation.index.block_number - carried_blocks,
+    }
+  })
   const ways = await pathsBack(generation.transfers, starts, since)
   return ways.map((steps, i) => ({
     category: CATEGORIES[starts[i]!.category]!.name,

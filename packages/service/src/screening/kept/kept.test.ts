@@ -195,7 +195,7 @@ async function countedOf(flow: KeptFlow): Promise<string[]> {
   const found: string[] = []
   const look = (index: FlowIndex, slot: number) =>
     `${addressAt(index, slot)}: ${index.counterparties.of(slot)!.others?.length}`
-  for await (const one of flow.all(look, { counted: true })) found.push(one)
+  for await (const some of flow.all(look, { counted: true })) found.push(...some)
   return found.sort()
 }
 

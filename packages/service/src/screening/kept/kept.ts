@@ -9,8 +9,9 @@ import { canonicalSlot } from '../flow/checkpoint.ts'
 import { FlowIndex, type FlowRules, type FreezeSpell } from '../flow/flow_index.ts'
 import { type Holding, readSlot } from '../flow/holdings.ts'
 import type { LabelTable } from '../flow/label_table.ts'
-import { applyBlock, type CarriedWriter, type LoggedBlock, wordsOf } from '../flow/log.ts'
+import { type LoggedBlock, wordsOf } from '../flow/log.ts'
 import { ASSET, addressWords, LABEL_ASSET, LAST_BLOCK, SLOT } from '../flow/memory.ts'
+import { applyBlocks, type BlockNote, type FlowState, type HoldingOf } from './flow_state.ts'
 import {
   BrokenState,
   KEY,
@@ -70,7 +71,7 @@ const SORTED = 2 ** 20
 /** Slots that are read of `SlotStore` at once. */
 const SCANNED = 2_000
 
-export class KeptFlow {
+export class KeptFlow implements FlowState {
   readonly index: FlowIndex
   private readonly kept: SlotStore
   /** The number of slots that stay in memory when the changed ones are saved. */
@@ -88,6 +89,8 @@ export class KeptFlow {
   /** A place for one slot that is looked at and not made hot. */
   private readonly glass: FlowIndex
   private saved_number: number
+  private saved_id: string | undefined
+  private broken = false
 
   private constructor(index: FlowIndex, kept: SlotStore, hot_slots: number) {
     this.index = index
@@ -95,6 +98,7 @@ export class KeptFlow {
     this.hot_slots = hot_slots
     this.kept_slots = kept.header?.slots ?? 0
     this.saved_number = kept.header?.number ?? 0
+    this.saved_id = kept.header?.block_id
     this.glass = new FlowIndex([], 16, index.rules)
   }
 
@@ -151,6 +155,15 @@ export class KeptFlow {
     return this.kept_slots
   }
 
+  get is_broken(): boolean {
+    return this.broken
+  }
+
+  /** The id of the block that was saved last, as the caller named it. */
+  get block_id(): string | undefined {
+    return this.saved_id
+  }
+
   /** Whether the last block is saved. */
   get is_saved(): boolean {
     return this.changed.length === 0 && this.saved_number === this.index.block_number
@@ -173,19 +186,14 @@ export class KeptFlow {
     this.marks[slot]! |= marks
   }
 
-  /** Applies blocks, in memory. `writerOf`: where it is noted what the transfers of a block
-   *  carried. */
+  /** Applies blocks, in memory. */
   async apply<Block extends LoggedBlock>(
     blocks: readonly Block[],
-    noteOf: (block: Block) => { writer: CarriedWriter; done(): void } | undefined = () => undefined,
+    noteOf: (block: Block) => BlockNote | undefined = () => undefined,
   ): Promise<void> {
     await this.prepare(blocks)
     this.version += 1
-    for (const block of blocks) {
-      const note = noteOf(block)
-      applyBlock(this.index, block, note?.writer)
-      note?.done()
-    }
+    applyBlocks(this.index, blocks, noteOf)
   }
 
   /** Makes all slots hot that the blocks touch. */
@@ -247,7 +255,7 @@ export class KeptFlow {
 
   /** Loads what is wanted. When that fails, what was made for it is dropped again. */
   private async load(wanted: KeyList): Promise<void> {
-    const loading = this.kept.load(wanted.keys())
+    const loading = this.loadKept(wanted.keys())
     this.loading = loading
     try {
       const found = await loading
@@ -273,6 +281,15 @@ export class KeptFlow {
     }
   }
 
+  private async loadKept(keys: Uint8Array): Promise<(KeptSlot | undefined)[]> {
+    try {
+      return await this.kept.load(keys)
+    } catch (thrown) {
+      this.broken ||= thrown instanceof BrokenState
+      throw thrown
+    }
+  }
+
   private drop(slot: number): void {
     this.index.memory.drop(slot)
     this.index.counterparties.drop(slot)
@@ -282,13 +299,14 @@ export class KeptFlow {
 
   /** Saves what has changed, with the block; then leaves as many slots hot as may be. */
   async save(block_id: string | undefined): Promise<void> {
-    if (this.is_saved) return
+    if (this.is_saved && block_id === this.saved_id) return
     const header = this.headerAt(block_id)
     await this.kept.save(this.entries(), header)
     for (const slot of this.changed) this.marks[slot]! &= this.hasMoved(slot) ? ~NEWS : ~CHANGED
     this.changed = []
     this.kept_slots = header.slots
     this.saved_number = header.number
+    this.saved_id = block_id
     this.cool()
   }
 
@@ -350,7 +368,7 @@ export class KeptFlow {
   async reading<T>(
     assets: () => readonly number[],
     addresses: readonly Uint8Array[],
-    read: (holdingOf: (asset: number, address: Uint8Array) => Holding | undefined) => T,
+    read: (holdingOf: HoldingOf) => T,
   ): Promise<T> {
     for (;;) {
       while (this.loading) await this.loading.catch(() => {})
@@ -360,7 +378,7 @@ export class KeptFlow {
         for (const asset of assets())
           if (this.index.memory.find(asset, addressWords(address), 0) < 0)
             cold.addKey(asset, address)
-      const found = cold.count > 0 ? await this.kept.load(cold.keys()) : []
+      const found = cold.count > 0 ? await this.loadKept(cold.keys()) : []
       if (this.loading || this.version !== version) continue
       const known = new Map<string, Holding | undefined>()
       for (const [i, one] of found.entries())
@@ -396,11 +414,11 @@ export class KeptFlow {
   async *all<T>(
     look: (index: FlowIndex, slot: number) => T,
     { counted = false }: { counted?: boolean } = {},
-  ): AsyncGenerator<T> {
+  ): AsyncGenerator<T[]> {
     let after: Uint8Array | undefined
     for (;;) {
       const entries = await this.kept.scan(after, { limit: SCANNED, counted })
-      for (const entry of entries) yield this.through(entry, look)
+      yield entries.map((entry) => this.through(entry, look))
       after = entries.at(-1)?.key
       if (!after) return
     }
@@ -410,7 +428,7 @@ export class KeptFlow {
    *  memory. */
   async stateHash(): Promise<string> {
     const hash = createHash('sha256')
-    for await (const line of this.all(canonicalSlot)) hash.update(line)
+    for await (const lines of this.all(canonicalSlot)) for (const line of lines) hash.update(line)
     return hash.digest('hex')
   }
 

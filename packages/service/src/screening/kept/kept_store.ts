@@ -224,7 +224,7 @@ function named(thrown: unknown): unknown {
 
 const FILES = ['', '-wal', '-shm']
 
-function removeKept(path: string): void {
+export function removeKept(path: string): void {
   for (const end of FILES) rmSync(`${path}${end}`, { force: true })
 }
 

@@ -9,7 +9,7 @@ import type { FlowIndex } from '../flow/flow_index.ts'
 import { type Holding, readSlot } from '../flow/holdings.ts'
 import { type Label, TERMINAL_CONFIDENCE } from '../flow/labels.ts'
 import { countTransfers, transferAt } from '../flow/log.ts'
-import { ASSET, COUNT_OUT, LABEL_ASSET, LAST_BLOCK, SLOT, writeAddress } from '../flow/memory.ts'
+import { ASSET, COUNT_OUT, SLOT, writeAddress } from '../flow/memory.ts'
 
 /** `address` and `service`: 40 hexadecimal characters. */
 export type Deposit = {
@@ -47,6 +47,22 @@ const WITH_DEPOSITS = new Set(
 /** What moved between an address and the services it dealt with, of one asset. */
 type Dealings = { sent: bigint; to: Map<string, { units: bigint; sweeps: number; back: bigint }> }
 
+/** `address`: 40 hexadecimal characters. */
+export type Sweeper = { asset: number; address: string }
+
+type LabelReader = { labelOf(address: string): Label | undefined }
+
+/** Whose a slot is that sends nearly all to one kind of service; undefined: it does not. */
+export function sweeper(index: FlowIndex, slot: number): Sweeper | undefined {
+  const { slots } = index.memory
+  const base = slot * SLOT
+  if (slots[base + COUNT_OUT]! < SWEEPS_MIN || !sendsToServices(readSlot(index, slot)))
+    return undefined
+  const bytes = Buffer.alloc(20)
+  writeAddress(slots, slot, bytes, 0)
+  return { asset: slots[base + ASSET]! & 255, address: bytes.toString('hex') }
+}
+
 /** Collects sweeps from the log, about addresses that may be deposit addresses. */
 export class SweepTally {
   /** By asset and address. */
@@ -70,19 +86,13 @@ export class SweepTally {
       this.services.set(address, category)
   }
 
-  /** Adds the slots of an index from one on, up to another, that send nearly all to one kind of
-   *  service. */
-  addCandidates(index: FlowIndex, from: number, to: number): void {
-    const { slots } = index.memory
-    for (let slot = from; slot < to; slot++) {
-      const base = slot * SLOT
-      const asset = slots[base + ASSET]! & 255
-      if (asset === LABEL_ASSET || slots[base + LAST_BLOCK] === 0) continue
-      if (slots[base + COUNT_OUT]! < SWEEPS_MIN || !sendsToServices(readSlot(index, slot))) continue
-      const bytes = Buffer.alloc(20)
-      writeAddress(slots, slot, bytes, 0)
-      const address = bytes.toString('hex')
-      if (slots[base + ASSET]! >>> 16 !== 0 && !this.known.has(address)) continue
+  /** Adds addresses that send nearly all of an asset to one kind of service, of slots that
+   *  `sweeper` found to do so. */
+  addCandidates(sweepers: readonly (Sweeper | undefined)[], labels: LabelReader): void {
+    for (const sweeper of sweepers) {
+      if (!sweeper) continue
+      const { asset, address } = sweeper
+      if (labels.labelOf(address) && !this.known.has(address)) continue
       this.candidates.add(address)
       this.dealings.set(`${asset} ${address}`, { sent: 0n, to: new Map() })
     }

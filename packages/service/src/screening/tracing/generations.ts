@@ -11,15 +11,29 @@ import type { WriteFragment } from '../../platform/database/fragments.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { categoryNumber } from '../flow/categories.ts'
-import { BrokenCheckpoint, readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
-import { FlowIndex, type FlowRules } from '../flow/flow_index.ts'
-import { readHolding } from '../flow/holdings.ts'
+import { readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
+import type { FlowIndex, FlowRules } from '../flow/flow_index.ts'
 import { LabelTable } from '../flow/label_table.ts'
 import type { Label } from '../flow/labels.ts'
-import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
+import { CarriedWriter, countTransfers } from '../flow/log.ts'
+import { forgetCheckpoints, saveCheckpoint } from '../kept/checkpoints.ts'
+import { type FlowState, MemoryFlow } from '../kept/flow_state.ts'
+import { KeptFlow } from '../kept/kept.ts'
+import type { KeptPlace } from '../kept/kept_folder.ts'
+import {
+  atItsBeginning,
+  inMemoryAtBeginning,
+  KIND,
+  type Like,
+  openingKept,
+  ownNewest,
+  type Position,
+  restoringNewest,
+} from '../kept/positions.ts'
+import { RetiredIndexes } from '../kept/retired.ts'
 import { diffSets, type LoadedList, listsOfSet } from '../labels/label_sets.ts'
 import { type LabelRow, labelsOfSet } from '../labels/list_storage.ts'
-import { bareAddress, bareHex } from './bare_addresses.ts'
+import { bareHex } from './bare_addresses.ts'
 import { depositLabels, depositsOf, takeOverDeposits } from './deposit_addresses.ts'
 import { type Asset, baseOf, readAssets } from './flow_log.ts'
 import { findHubs, hubLabels, hubsOf, storeHubs } from './hubs.ts'
@@ -37,6 +51,8 @@ export type Needs = {
   checkpoint_transfers: number
   /** From how many counterparties on an address without a label counts as a service. */
   hub_counterparties?: number
+  /** Where the index is kept beside its hot slots; undefined: all of it is in memory. */
+  kept?: KeptPlace | undefined
 }
 
 export const DEFAULT_CARRIED_BLOCKS = 30 * 28_800
@@ -48,6 +64,8 @@ export type Generation = {
   label_set: number
   /** How the index is computed, by number: answers are done again by those of their generation. */
   rules: number
+  state: FlowState
+  /** That of the state: labels, freezes and the last block; its slots are those in memory. */
   index: FlowIndex
   /** Of the lists, of the hubs, and of deposit addresses. */
   labels: LabelTable
@@ -92,6 +110,8 @@ export type Generations = {
   current(): Generation | undefined
   /** Of the generations that are here: none, one or two. */
   memory(): IndexMemory[]
+  /** Ends what is kept in files; blocks since the last save are applied again after a start. */
+  close(): Promise<void>
   step: Step
 }
 
@@ -100,73 +120,131 @@ export type Generations = {
 const PORTION = 50
 
 export function flowGenerations(needs: Needs): Generations {
-  const { sql } = needs
-  let current: Generation | undefined
-  let next: Generation | undefined
+  const held = new HeldGenerations(needs)
+  return {
+    current: () => held.current,
+    memory: () => held.memory(),
+    close: () => held.close(),
+    step: {
+      name: 'index',
+      rest_ms: 1_000,
+      after: ['record', 'refresh_lists'],
+      due: (sql) => dueFor(sql, held.current, held.has_more),
+      run: () => held.run(),
+    },
+  }
+}
+
+class HeldGenerations {
+  current: Generation | undefined
+  private next: Generation | undefined
   /** The next one while it is begun, and its number. */
-  let beginning: { number: number; work: GenerationStart } | undefined
+  private beginning: { number: number; work: GenerationStart } | undefined
+  private readonly needs: Needs
+  private readonly retired: RetiredIndexes<Generation>
+
+  constructor(needs: Needs) {
+    this.needs = needs
+    this.retired = new RetiredIndexes(needs, KIND)
+  }
+
+  get has_more(): boolean {
+    const { current, next, beginning, needs } = this
+    return (next ?? beginning) !== undefined || (current !== undefined && isUnsaved(needs, current))
+  }
+
+  memory(): IndexMemory[] {
+    const { current, next } = this
+    return [current, next].flatMap((one) => (one ? [memoryOf(one, one === current)] : []))
+  }
+
+  async run(): Promise<boolean> {
+    const { needs, retired } = this
+    const input = await newestInput(needs.sql)
+    if (!input) return false
+    await this.endBroken()
+    await retired.end(this.current)
+    if (!this.current && !this.next && (await this.takeUpUsed(input))) return true
+    const moved = this.current !== undefined && (await advance(needs, this.current))
+    if (this.current) await saveWhenDue(needs, this.current, { behind: moved })
+    if (this.current && this.current.number === input.generation) {
+      await this.endBegun()
+      return moved
+    }
+    if ((this.beginning ?? this.next)?.number !== input.generation) {
+      await this.begin(input)
+      return true
+    }
+    if (this.beginning) {
+      this.next = await this.begun(this.beginning.work)
+      return true
+    }
+    return this.next ? this.catchUp(this.next) : moved
+  }
 
   /** After a start, what was in use before goes on answering until what is newer has caught up. */
-  async function takeUpUsed(input: Input): Promise<boolean> {
-    const used = await usedBefore(sql)
+  private async takeUpUsed(input: Input): Promise<boolean> {
+    const used = await usedBefore(this.needs.sql)
     if (used === undefined || used === input.generation) return false
-    current = await finished(beginGeneration(needs, used, undefined))
+    this.current = await finished(beginGeneration(this.needs, used, undefined))
     return true
   }
 
-  /** A generation that was begun since is not asked for any more. */
-  const endBegun = (moved: boolean): boolean => {
-    beginning = next = undefined
-    return moved
+  private async begin(input: Input): Promise<void> {
+    const { needs, current } = this
+    const number = input.generation ?? (await makeGeneration(needs, input, current))
+    await this.endBegun()
+    this.next = this.retired.takeBack(number)
+    if (!this.next) this.beginning = { number, work: beginGeneration(needs, number, current) }
   }
 
-  const hasMore = () =>
-    (next ?? beginning) !== undefined || (current !== undefined && isUnsaved(needs, current))
-  const due: Step['due'] = (sql) => dueFor(sql, current, hasMore())
-
-  /** Goes on with the beginning of the next one. What fails is begun anew. */
-  async function begun(work: GenerationStart): Promise<Generation | undefined> {
+  /** Goes on with the beginning of the next one. If it fails, it is begun anew. */
+  private async begun(work: GenerationStart): Promise<Generation | undefined> {
     let done = true
     try {
       const portion = await work.next()
       done = portion.done === true
       return portion.done ? portion.value : undefined
     } finally {
-      if (done) beginning = undefined
+      if (done) this.beginning = undefined
     }
   }
 
-  async function run(): Promise<boolean> {
-    const input = await newestInput(sql)
-    if (!input) return false
-    if (!current && !next && (await takeUpUsed(input))) return true
-    const moved = current !== undefined && (await advance(needs, current))
-    if (current) await saveWhenDue(needs, current, { behind: moved })
-    if (current && current.number === input.generation) return endBegun(moved)
-    if ((beginning ?? next)?.number !== input.generation) {
-      const number = input.generation ?? (await makeGeneration(needs, input, current))
-      next = undefined
-      beginning = { number, work: beginGeneration(needs, number, current) }
-      return true
-    }
-    if (beginning) {
-      next = await begun(beginning.work)
-      return true
-    }
-    if (!next) return moved
-    const behind = await advance(needs, next)
-    await saveWhenDue(needs, next, { behind })
+  /** Applies more to the next one; it is used when there is no more. */
+  private async catchUp(next: Generation): Promise<boolean> {
+    const behind = await advance(this.needs, next)
+    await saveWhenDue(this.needs, next, { behind })
     if (behind) return true
-    await noteInUse(needs, next)
-    current = next
-    next = undefined
+    await noteInUse(this.needs, next)
+    if (this.current) this.retired.add(this.current)
+    this.current = next
+    this.next = undefined
     return true
   }
 
-  return {
-    current: () => current,
-    memory: () => [current, next].flatMap((one) => (one ? [memoryOf(one, one === current)] : [])),
-    step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], due, run },
+  /** A generation that was begun since is not asked for any more. */
+  private async endBegun(): Promise<void> {
+    await this.beginning?.work.return(undefined as never)
+    await this.next?.state.close()
+    this.beginning = this.next = undefined
+  }
+
+  /** Ends a generation whose file cannot be read: it is begun anew. */
+  private async endBroken(): Promise<void> {
+    for (const one of [this.current, this.next]) {
+      if (!one?.state.is_broken) continue
+      await one.state.close()
+      this.needs.kept?.folder.putAside(KIND, one.number)
+      if (one === this.current) this.current = undefined
+      else this.next = undefined
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.endBegun()
+    await this.current?.state.close()
+    this.current = undefined
+    await this.retired.endAll()
   }
 }
 
@@ -195,14 +273,17 @@ const dueFor = (sql: WriteFragment, current: Generation | undefined, has_more: b
       and rules = index_rules_in_force()
       and reach = coalesce((select max(number) from flow_reach), 0))`
 
-const memoryOf = ({ number, label_set, index }: Generation, in_use: boolean): IndexMemory => ({
-  generation: number,
-  label_set,
-  in_use,
-  block_number: index.block_number,
-  slots: index.memory.slot_count,
-  memory_bytes: index.memory.bytes_used,
-})
+const memoryOf = (one: Generation, in_use: boolean): IndexMemory => {
+  const { number, label_set, index, state } = one
+  return {
+    generation: number,
+    label_set,
+    in_use,
+    block_number: index.block_number,
+    slots: state.slot_count,
+    memory_bytes: index.memory.bytes_used,
+  }
+}
 
 /** A checkpoint of a large index takes seconds: while there is more to apply, only every tenth is
  *  made. */
@@ -213,10 +294,13 @@ async function saveWhenDue(
   generation: Generation,
   { behind }: { behind: boolean },
 ): Promise<void> {
-  const { index, saved_sequence } = generation
+  const { state, index, saved_sequence, block_id } = generation
+  // What keeps itself writes what has changed alone, at each block when it has caught up.
+  if (!(state instanceof MemoryFlow))
+    return behind && !state.is_full ? undefined : state.save(block_id)
   const due = needs.checkpoint_transfers * (behind ? CHECKPOINTS_SKIPPED : 1)
   if (index.sequence - saved_sequence < due) return
-  await saveCheckpoint(needs, generation)
+  await saveCheckpoint(needs, generation.number, index)
   generation.saved_sequence = index.sequence
 }
 
@@ -263,6 +347,7 @@ async function makeGeneration(
 ): Promise<number> {
   const { sql, clock } = needs
   const { label_set, reach, rules, first_number } = input
+  await used?.state.save(used.block_id)
   const found = used ? await findHubs(sql, used) : []
   return sql.begin(async (tx) => {
     const [made] = await tx<{ number: number }>`
@@ -282,8 +367,10 @@ async function makeGeneration(
 /** Whether there is something to write down of what was applied. */
 const isUnsaved = (
   { checkpoint_transfers }: Needs,
-  { index, saved_sequence, unsaved }: Generation,
-): boolean => unsaved.size > 0 || index.sequence - saved_sequence >= checkpoint_transfers
+  { state, index, saved_sequence, unsaved }: Generation,
+): boolean =>
+  unsaved.size > 0 ||
+  (state instanceof MemoryFlow && index.sequence - saved_sequence >= checkpoint_transfers)
 
 /** The last block that it has, or the one before its first. */
 const lastApplied = ({ index, first_block }: Generation): number =>
@@ -291,8 +378,10 @@ const lastApplied = ({ index, first_block }: Generation): number =>
 
 /** Applies the next portion of the log. False when there is none. */
 async function advance({ sql, carried_blocks }: Needs, generation: Generation): Promise<boolean> {
-  const { index, base, unsaved } = generation
+  const { state, base, unsaved } = generation
   const left = await saveCarried(sql, generation)
+  // When its disk is full, nothing more is put into memory.
+  if (state.is_full) await state.save(generation.block_id)
   const after = lastApplied(generation)
   const blocks = await transferLog(sql).after(after, { limit: PORTION, base })
   const last = blocks.at(-1)
@@ -302,15 +391,17 @@ async function advance({ sql, carried_blocks }: Needs, generation: Generation): 
   // Before any block that has a new asset: a screening between the two would not see it.
   if (generation.assets.length === 0 || hasNewAsset(generation, blocks))
     generation.assets = await readAssets(sql)
-  for (const block of blocks) {
+  await state.apply(blocks, (block) => {
     const writer =
       block.number >= kept_from && block.transfers.length > 0
         ? new CarriedWriter(countTransfers(block.transfers))
         : undefined
-    applyBlock(index, block, writer)
-    if (writer) unsaved.set(block.number, writer.written())
-  }
-  generation.block_id = last.id
+    const done = () => {
+      if (writer) unsaved.set(block.number, writer.written())
+      generation.block_id = block.id
+    }
+    return { writer, done }
+  })
   await saveCarried(sql, generation)
   return true
 }
@@ -360,13 +451,13 @@ async function* beginGeneration(
       ? yield* changedLabels(used.labels, changes)
       : yield* labelsOf(sql, basis)
   const like = { labels, rules: flowRules(basis.rules, needs) }
-  const own = yield* restoringNewest(sql, number, like)
+  const own = yield* ownNewest({ ...needs, log: transferLog(sql) }, number, like)
   if (own) return generationOf(sql, { ...basis, ...own, labels })
   const common =
     used && changes && used.first_block === basis.first_block && used.rules === basis.rules
-      ? yield* inCommon(sql, { used, number, changes }, like)
+      ? yield* inCommon(needs, { used, number, changes }, like)
       : undefined
-  const position = common ?? (yield* atItsBeginning(like))
+  const position = common ?? (yield* atItsBeginning(needs, number, like))
   const { carried } = await readBasis(sql, number)
   return generationOf(sql, { ...basis, ...position, labels, carried })
 }
@@ -376,7 +467,7 @@ export async function describeGeneration(sql: Sql, number: number): Promise<Gene
   const basis = await readBasis(sql, number)
   const labels = await finished(labelsOf(sql, basis))
   const like = { labels, rules: flowRules(basis.rules) }
-  return generationOf(sql, { ...basis, ...(await finished(atItsBeginning(like))), labels })
+  return generationOf(sql, { ...basis, ...(await finished(inMemoryAtBeginning(like))), labels })
 }
 
 type Basis = Pick<Generation, 'number' | 'label_set' | 'rules' | 'lists' | 'first_block' | 'base'> &
@@ -410,29 +501,20 @@ function generationOf(
   { derived: _, ...basis }: Basis & Position & { labels: LabelTable },
 ): Generation {
   const unsaved = new Map<number, Uint8Array>()
+  const { index } = basis.state
   return {
     ...basis,
+    index,
     transfers: transferReader(sql, { ...basis, unsaved }),
     unsaved,
-    saved_sequence: basis.index.sequence,
+    saved_sequence: index.sequence,
   }
 }
 
-/** What an index is made with. */
-type Like = { labels: LabelTable; rules?: FlowRules | undefined }
-
-async function* atItsBeginning({ labels, rules }: Like): AsyncGenerator<undefined, Position> {
-  const index = new FlowIndex([], undefined, rules)
-  yield* index.takeLabels(labels)
-  return { index, block_id: undefined }
-}
-
-type Position = Pick<Generation, 'index' | 'block_id'>
-
 /** The state that two generations share: the newest at which no address whose labels differ had
- *  moved anything. */
+ *  moved anything. Of a state that keeps itself there is one alone, the last. */
 async function* inCommon(
-  sql: Sql,
+  { sql, kept }: Needs,
   { used, number, changes }: { used: Generation; number: number; changes: LabelChange[] },
   like: Like,
 ): AsyncGenerator<undefined, Position | undefined> {
@@ -443,19 +525,28 @@ async function* inCommon(
   const [saved] = await sql`
     select 1 from flow_checkpoint where generation = ${used.number} limit 1`
   let position: Position | undefined
-  if (saved) {
+  if (used.state instanceof KeptFlow) {
+    if (touched === undefined && kept) {
+      await used.state.save(used.block_id)
+      await used.state.copyTo(kept.folder.fileOf(KIND, number))
+      position = yield* openingKept(kept, number, like)
+    }
+  } else if (saved) {
     const before = Math.min(touched ?? known + 1, known + 1)
-    position = yield* restoringNewest(sql, used.number, { ...like, before })
+    position = yield* restoringNewest({ sql, log: transferLog(sql) }, used.number, {
+      ...like,
+      before,
+    })
   } else if (touched === undefined) {
     // Without a checkpoint it is small: its bytes need not go by way of the database.
     const { labels, rules } = like
     const copied = readingCheckpoint(labels, writeCheckpoint(used.index), rules)
-    position = { index: await finished(copied), block_id: used.block_id }
+    position = { state: new MemoryFlow(await finished(copied)), block_id: used.block_id }
   }
   if (position)
     await sql`
       insert into flow_carried_from (generation, from_generation, until)
-      values (${number}, ${used.number}, ${position.index.block_number})
+      values (${number}, ${used.number}, ${position.state.index.block_number})
       on conflict (generation, from_generation)
         do update set until = greatest(flow_carried_from.until, excluded.until)`
   return position
@@ -481,18 +572,27 @@ const LOOKED_UP = 5_000
 
 /** The first block in which an address whose labels differ moved anything; undefined: none did. */
 async function firstTouched(
-  { index, assets }: Generation,
+  { state, assets }: Generation,
   changes: readonly LabelChange[],
 ): Promise<number | undefined> {
-  let first: number | undefined
-  for (const [i, { label }] of changes.entries()) {
-    for (const asset of assets) {
-      const holding = readHolding(index, asset.number, Buffer.from(label.address, 'hex'))
-      if (holding) first = Math.min(first ?? holding.first_block, holding.first_block)
-    }
-    if (i % LOOKED_UP === LOOKED_UP - 1) await turnOfLoop()
+  let first = Number.POSITIVE_INFINITY
+  for (let from = 0; from < changes.length; from += LOOKED_UP) {
+    const addresses = changes
+      .slice(from, from + LOOKED_UP)
+      .map(({ label }) => Buffer.from(label.address, 'hex'))
+    const numbers = assets.map(({ number }) => number)
+    await state.reading(
+      () => numbers,
+      addresses,
+      (holdingOf) => {
+        for (const address of addresses)
+          for (const asset of numbers)
+            first = Math.min(first, holdingOf(asset, address)?.first_block ?? first)
+      },
+    )
+    await turnOfLoop()
   }
-  return first
+  return Number.isFinite(first) ? first : undefined
 }
 
 /** What the index is told otherwise than in another generation: labels that say the same to it,
@@ -559,94 +659,6 @@ const labelOf = ({ address, category, confidence, kind, ...row }: LabelRow): Lab
   to_ms: row.valid_to?.getTime() ?? Number.POSITIVE_INFINITY,
 })
 
-/** The state in which a generation was saved last, before a block if one is given, under the given
- *  labels; undefined: in none that can be read. A broken one is passed over, for the one before it
- *  and the log lead to the same. */
-export async function restoreNewest(
-  sql: Sql,
-  generation: number,
-  how: Like & { before?: number },
-): Promise<Position | undefined> {
-  return finished(restoringNewest(sql, generation, how))
-}
-
-async function* restoringNewest(
-  sql: Sql,
-  generation: number,
-  { labels, rules, before = Number.MAX_SAFE_INTEGER }: Like & { before?: number },
-): AsyncGenerator<undefined, Position | undefined> {
-  const broken: bigint[] = []
-  for (;;) {
-    // Looked up each time: while one is read, another process may save a newer and delete it.
-    const [saved] = await sql<{ number: bigint }>`
-      select number from flow_checkpoint where generation = ${generation} and number < ${before}
-        and number <> all(${broken}::bigint[])
-      order by number desc limit 1`
-    if (!saved) return undefined
-    const { number } = saved
-    try {
-      const parts = readParts(sql, generation, Number(number))
-      const index = yield* readingCheckpoint(labels, parts, rules)
-      const block = await transferLog(sql).block(index.block_number)
-      return { index, block_id: block?.id }
-    } catch (thrown) {
-      if (!(thrown instanceof BrokenCheckpoint)) throw thrown
-      broken.push(number)
-    }
-  }
-}
-
-async function* readParts(
-  sql: Sql,
-  generation: number,
-  number: number,
-): AsyncGenerator<Uint8Array> {
-  for (let part = 0; ; part++) {
-    const [row] = await sql<{ bytes: Uint8Array }>`
-      select bytes from flow_checkpoint_part
-      where generation = ${generation} and number = ${number} and part = ${part}`
-    if (!row) return
-    yield row.bytes
-  }
-}
-
-const CHECKPOINTS_KEPT = 2
-
-/** Saves the state, whole or not at all. Does nothing while another process saves one: its bytes
- *  can be in another order. */
-async function saveCheckpoint(
-  { sql, clock }: Needs,
-  { number: generation, index }: Generation,
-): Promise<void> {
-  const number = index.block_number
-  await sql.begin(async (tx) => {
-    const [lock] = await tx<{
-      taken: boolean
-    }>`select pg_try_advisory_xact_lock(7204615101) as taken`
-    const [same] = await tx`
-        select 1 from flow_checkpoint where generation = ${generation} and number = ${number}`
-    if (!lock?.taken || same) return
-    let parts = 0
-    for (const bytes of writeCheckpoint(index)) {
-      await tx`
-        insert into flow_checkpoint_part (generation, number, part, bytes)
-        values (${generation}, ${number}, ${parts}, ${Buffer.from(bytes)})`
-      parts += 1
-    }
-    await tx`
-      insert into flow_checkpoint (generation, number, parts, made_at)
-      values (${generation}, ${number}, ${parts}, ${clock.now()})`
-    const old = await tx<{ number: bigint }>`
-      delete from flow_checkpoint where generation = ${generation} and number not in (
-        select number from flow_checkpoint where generation = ${generation}
-        order by number desc limit ${CHECKPOINTS_KEPT})
-      returning number`
-    await tx`
-      delete from flow_checkpoint_part where generation = ${generation}
-        and number = any(${old.map((one) => one.number)})`
-  })
-}
-
 /** What was carried is kept for so many times as far back as screenings look. */
 export const WINDOWS_KEPT = 2
 
@@ -693,18 +705,8 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
         delete from flow_carried_from
         where generation <> all(${ranges.map((one) => one.generation)}::integer[])
           or until < ${newest - WINDOWS_KEPT * carried_blocks}`
-      await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
-      await sql`delete from flow_checkpoint where generation < ${oldest.number}`
+      await forgetCheckpoints(sql, oldest.number)
       return gone.length > 0
     },
   }
-}
-
-/** What an address has of every asset, in the order of the assets. */
-export function holdingsOf({ index, assets }: Generation, address: string) {
-  const bytes = bareAddress(address)
-  return assets.flatMap((asset) => {
-    const holding = readHolding(index, asset.number, bytes)
-    return holding ? [{ asset, holding }] : []
-  })
 }

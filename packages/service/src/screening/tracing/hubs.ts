@@ -5,9 +5,9 @@
 
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
-import type { FlowIndex } from '../flow/flow_index.ts'
 import { type Label, TERMINAL_CONFIDENCE } from '../flow/labels.ts'
-import { ASSET, SLOT, writeAddress } from '../flow/memory.ts'
+import { writeAddress } from '../flow/memory.ts'
+import type { FlowState } from '../kept/flow_state.ts'
 
 /** `address`: 40 hexadecimal characters. */
 export type Hub = { address: string; counterparties: number }
@@ -16,29 +16,34 @@ export type Hub = { address: string; counterparties: number }
  *  more than so many. The index has counted them as it applied their transfers. */
 export async function findHubs(
   sql: Sql,
-  { number, index }: { number: number; index: FlowIndex },
+  { number, state }: { number: number; state: FlowState },
 ): Promise<Hub[]> {
   const found = new Map((await hubsOf(sql, number)).map((hub) => [hub.address, hub]))
-  for (const [address, counterparties] of busyAddresses(index))
+  for (const [address, counterparties] of await busyAddresses(state))
     if (!found.has(address)) found.set(address, { address, counterparties })
   return [...found.values()].sort((a, b) => (a.address < b.address ? -1 : 1))
 }
 
 /** Addresses without a label that have dealt with too many, whatever assets they did it in. */
-function busyAddresses({ memory, counterparties }: FlowIndex): Map<string, number> {
-  const { slots } = memory
-  const { max } = counterparties
+async function busyAddresses(state: FlowState): Promise<Map<string, number>> {
+  const { max } = state.index.counterparties
   const partners = new Map<string, Set<bigint> | undefined>()
-  for (const { slot, others } of counterparties.counted()) {
-    if (slots[slot * SLOT + ASSET]! >>> 16 !== 0) continue
-    const bytes = Buffer.alloc(20)
-    writeAddress(slots, slot, bytes, 0)
-    const address = bytes.toString('hex')
-    const known = partners.has(address) ? partners.get(address) : new Set<bigint>()
-    for (let at = 0; known && others && at < others.length; at += 2)
-      known.add((BigInt(others[at]!) << 32n) | BigInt(others[at + 1]!))
-    partners.set(address, others === undefined ? undefined : known)
-  }
+  const counted = state.all(
+    ({ memory: { slots }, counterparties }, slot) => {
+      const bytes = Buffer.alloc(20)
+      writeAddress(slots, slot, bytes, 0)
+      return { address: bytes.toString('hex'), others: counterparties.of(slot)?.others }
+    },
+    { counted: true },
+  )
+  for await (const portion of counted)
+    for (const { address, others } of portion) {
+      if (state.index.labelOf(address)) continue
+      const known = partners.has(address) ? partners.get(address) : new Set<bigint>()
+      for (let at = 0; known && others && at < others.length; at += 2)
+        known.add((BigInt(others[at]!) << 32n) | BigInt(others[at + 1]!))
+      partners.set(address, others === undefined ? undefined : known)
+    }
   const busy = [...partners].map(([address, set]) => [address, set?.size ?? max + 1] as const)
   return new Map(busy.filter(([, count]) => count > max))
 }

@@ -10,26 +10,30 @@ import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { BrokenCheckpoint, readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
 import { FlowIndex, type FlowRules } from '../flow/flow_index.ts'
-import { readHolding } from '../flow/holdings.ts'
 import { LabelTable } from '../flow/label_table.ts'
-import { applyBlock, countTransfers } from '../flow/log.ts'
+import { countTransfers } from '../flow/log.ts'
 import { type ReadingStart, reversedBlock, reversedLabels } from '../flow/reversed.ts'
+import { type FlowState, MemoryFlow } from '../kept/flow_state.ts'
+import { KeptFlow } from '../kept/kept.ts'
+import type { KeptPlace } from '../kept/kept_folder.ts'
 import { namedLabels } from '../labels/label_sets.ts'
-import { addressOfBare, bareAddress, bareHex } from './bare_addresses.ts'
-import { depositsOf, SweepTally, storeFound } from './deposit_addresses.ts'
-import type { Asset } from './flow_log.ts'
+import { addressOfBare, bareHex } from './bare_addresses.ts'
+import { depositsOf, type Sweeper, SweepTally, storeFound, sweeper } from './deposit_addresses.ts'
 import { describeGeneration, type Generation, type Generations } from './generations.ts'
 import { transferLog } from './postgres_log.ts'
 
 /** The result of a reading: a flow index in which senders and receivers are each other, and the
  *  time of the block from which it was read back. */
-export type SentIndex = { generation: number; height: number; time_ms: number; index: FlowIndex }
+export type SentIndex = { generation: number; height: number; time_ms: number; state: FlowState }
 
-export type SentReading = { current(): SentIndex | undefined; step: Step }
+export type SentReading = {
+  current(): SentIndex | undefined
+  close(): Promise<void>
+  step: Step
+}
 
-/** Blocks, and slots, of one run: small enough that other work gets its turn. */
+/** Blocks of one run: small enough that other work gets its turn. */
 const PORTION = 100
-const SLOTS = 20_000
 
 type Plan = { number: number; generation: number; height: number }
 
@@ -37,69 +41,121 @@ type Reading = {
   plan: Plan
   of: Generation
   start: ReadingStart
-  index: FlowIndex
+  state: FlowState
   tally: SweepTally
-  /** Slots looked at for the tally, and the block after the next one to read. */
-  slot: number
+  /** For the tally, portion by portion; undefined: all were looked at. */
+  sweepers: AsyncGenerator<(Sweeper | undefined)[]> | undefined
+  /** The block after the next one to read. */
   before: number
 }
 
-export function sentReading(needs: {
+type Needs = {
   sql: Sql
   clock: Clock
   generations: Pick<Generations, 'current'>
-}): SentReading {
-  const { sql, clock, generations } = needs
-  let current: SentIndex | undefined
-  let done: number | undefined
-  let reading: Reading | undefined
+  /** As for generations. */
+  kept?: KeptPlace | undefined
+}
 
-  async function run(): Promise<boolean> {
-    const used = generations.current()
-    if (!used || used.rules < 2 || used.block_id === undefined) return false
-    if (!reading) {
-      const kept = current ? undefined : await keptReading(sql, used)
-      if (kept) {
-        current = kept.sent
-        done = kept.number
-        return true
-      }
-      const plan = await newestPlan(needs, used)
-      if (!plan || plan.number === done || used.index.block_number < plan.height) return false
-      reading = await beginReading(sql, plan, await generationOf(sql, plan, used))
-      return reading !== undefined
-    }
-    const { of, tally, slot } = reading
-    const slots = of.index.memory.slot_count
-    if (slot < slots) {
-      reading.slot = Math.min(slots, slot + SLOTS)
-      tally.addCandidates(of.index, slot, reading.slot)
-      return true
-    }
-    if (await readOn(sql, reading)) return true
-    const { plan, start, index } = reading
-    await storeSweeps(sql, reading)
-    current = { ...plan, time_ms: start.time_ms, index }
-    await keepReading(sql, plan, { index, at: clock.now() })
-    done = plan.number
-    reading = undefined
-    return true
-  }
-
+export function sentReading(needs: Needs): SentReading {
+  const reader = new SentReader(needs)
   return {
-    current: () => current,
+    current: () => reader.current,
+    close: () => reader.close(),
     step: {
       name: 'read_sent',
       rest_ms: 5_000,
       after: ['index'],
       due: (sql) => sql`
-        select where ${reading !== undefined}::boolean
+        select where ${reader.is_reading}::boolean
         union all
         select where not exists (
-          select from flow_sent where begun_at > ${later(clock, -DAY_MS)}
-            and number = ${done ?? null})`,
-      run,
+          select from flow_sent where begun_at > ${later(needs.clock, -DAY_MS)}
+            and number = ${reader.done ?? null})`,
+      run: () => reader.run(),
     },
+  }
+}
+
+class SentReader {
+  current: SentIndex | undefined
+  /** The number of its plan. */
+  done: number | undefined
+  private reading: Reading | undefined
+  /** That of the night before: whoever has taken it up may still read it. */
+  private before: FlowState | undefined
+  private readonly needs: Needs
+
+  constructor(needs: Needs) {
+    this.needs = needs
+  }
+
+  get is_reading(): boolean {
+    return this.reading !== undefined
+  }
+
+  async run(): Promise<boolean> {
+    await this.endBroken()
+    const used = this.needs.generations.current()
+    if (!used || used.rules < 2 || used.block_id === undefined) return false
+    if (!this.reading) return this.begin(used)
+    const { of, tally, sweepers } = this.reading
+    if (sweepers) {
+      const portion = await sweepers.next()
+      if (portion.done) this.reading.sweepers = undefined
+      else tally.addCandidates(portion.value, of.index)
+      return true
+    }
+    if (!(await readOn(this.needs.sql, this.reading))) await this.end(this.reading)
+    return true
+  }
+
+  private async begin(used: Generation): Promise<boolean> {
+    const { needs } = this
+    const found = this.current ? undefined : await keptReading(needs, used)
+    if (found) {
+      this.current = found.sent
+      this.done = found.number
+      return true
+    }
+    const plan = await newestPlan(needs, used)
+    if (!plan || plan.number === this.done || used.index.block_number < plan.height) return false
+    this.reading = await beginReading(needs, plan, await generationOf(needs.sql, plan, used))
+    return this.is_reading
+  }
+
+  private async end(reading: Reading): Promise<void> {
+    const { sql, clock, kept } = this.needs
+    const { plan, start, state } = reading
+    await storeSweeps(sql, reading)
+    if (state instanceof MemoryFlow)
+      await keepReading(sql, plan, { index: state.index, at: clock.now() })
+    else await state.save(READ)
+    await this.before?.close()
+    if (this.done !== undefined) kept?.folder.removeBefore(KIND, this.done)
+    this.before = this.current?.state
+    this.current = { ...plan, time_ms: start.time_ms, state }
+    this.done = plan.number
+    this.reading = undefined
+  }
+
+  /** Ends a reading whose file cannot be read: the log is read back again. */
+  private async endBroken(): Promise<void> {
+    const { current, done, reading } = this
+    if (current?.state.is_broken && done !== undefined) {
+      await current.state.close()
+      this.needs.kept?.folder.putAside(KIND, done)
+      this.current = this.done = undefined
+    }
+    if (!reading?.state.is_broken) return
+    await reading.state.close()
+    this.reading = undefined
+  }
+
+  async close(): Promise<void> {
+    for (const state of [this.before, this.current?.state, this.reading?.state])
+      await state?.close()
+    this.before = this.current = this.reading = undefined
   }
 }
 
@@ -121,29 +177,48 @@ async function newestPlan(
 /** The generation of a plan. Freezes, and who sends to services, are of the one in use. */
 async function generationOf(sql: Sql, plan: Plan, used: Generation): Promise<Generation> {
   if (plan.generation === used.number) return used
-  return { ...(await describeGeneration(sql, plan.generation)), index: used.index }
+  const { state, index } = used
+  return { ...(await describeGeneration(sql, plan.generation)), state, index }
 }
 
-async function beginReading(sql: Sql, plan: Plan, of: Generation): Promise<Reading | undefined> {
+async function beginReading(
+  { sql, kept }: Pick<Needs, 'sql' | 'kept'>,
+  plan: Plan,
+  of: Generation,
+): Promise<Reading | undefined> {
   const start = await startAt(sql, plan.height, of)
   if (!start) return undefined
   const known = await depositsOf(sql, of.number)
   const tally = new SweepTally(known.map(({ address }) => address))
-  const index = await reversedIndex(of, start, tally)
-  return { plan, of, start, index, tally, slot: 0, before: plan.height + 1 }
+  const labels = await reversedTable(of, start, tally)
+  kept?.folder.remove(KIND, plan.number)
+  const state = kept
+    ? await openedKept(kept, plan, { of, labels })
+    : await reversedState(of, labels)
+  const sweepers = of.state.all(sweeper)
+  return { plan, of, start, state, tally, sweepers, before: plan.height + 1 }
+}
+
+/** Of the files of readings, and the name of the block at which one is over. */
+const KIND = 'sent'
+const READ = 'read'
+
+async function openedKept(
+  { folder, hot_slots }: KeptPlace,
+  { number }: Plan,
+  { of, labels }: { of: Generation; labels: LabelTable },
+): Promise<KeptFlow> {
+  const store = await folder.open(KIND, number)
+  return finished(KeptFlow.opening(store, labels, { rules: sentRules(of), hot_slots }))
 }
 
 /** Labels that are turned round in some milliseconds. */
 const LABELS = 5_000
 
-async function reversedIndex(
-  of: Generation,
-  start: ReadingStart,
-  tally?: SweepTally,
-): Promise<FlowIndex> {
+async function reversedState(of: Generation, labels: LabelTable): Promise<MemoryFlow> {
   const reversed = new FlowIndex([], undefined, sentRules(of))
-  await finished(reversed.takeLabels(await reversedTable(of, start, tally)))
-  return reversed
+  await finished(reversed.takeLabels(labels))
+  return new MemoryFlow(reversed)
 }
 
 const sentRules = ({ index }: Generation): FlowRules => ({
@@ -186,15 +261,14 @@ async function startAt(
 /** Reads the next portion back. False when there is none. */
 async function readOn(
   sql: Sql,
-  reading: Pick<Reading, 'of' | 'start' | 'index' | 'before'> & { tally?: SweepTally },
+  reading: Pick<Reading, 'of' | 'start' | 'state' | 'before'> & { tally?: SweepTally },
 ): Promise<boolean> {
-  const { of, start, index, tally } = reading
+  const { of, start, state, tally } = reading
   const { first_block: from, base } = of
   const blocks = await transferLog(sql).before(reading.before, { limit: PORTION, from, base })
-  for (const block of blocks) {
-    applyBlock(index, reversedBlock(block, start))
-    tally?.note(block.transfers)
-  }
+  await state.apply(blocks.map((block) => reversedBlock(block, start)))
+  for (const { transfers } of blocks) tally?.note(transfers)
+  if (state.is_full) await state.save(undefined)
   reading.before = blocks.at(-1)?.number ?? from
   return blocks.length > 0
 }
@@ -237,22 +311,47 @@ async function keepReading(
 /** The newest reading that was kept; undefined when there is none that can be read: then the log is
  *  read back again. */
 async function keptReading(
-  sql: Sql,
+  { sql, kept }: Pick<Needs, 'sql' | 'kept'>,
   used: Generation,
 ): Promise<{ number: number; sent: SentIndex } | undefined> {
-  const [row] = await sql<Omit<Plan, 'height'> & { height: bigint }>`
-    select number, generation, height from flow_sent
-    where read_at is not null order by number desc limit 1`
+  const [row] = await sql<Omit<Plan, 'height'> & { height: bigint; read: boolean }>`
+    select number, generation, height, read_at is not null as read from flow_sent
+    where read_at is not null or ${kept !== undefined} order by number desc limit 1`
   if (!row || row.height > used.index.block_number) return undefined
   const plan = { ...row, height: Number(row.height) }
+  if (kept ? !kept.folder.has(KIND, plan.number) : !row.read) return undefined
   const of = await generationOf(sql, plan, used)
   const start = await startAt(sql, plan.height, of)
   if (!start) return undefined
+  const labels = await reversedTable(of, start)
+  const state = kept
+    ? await readKept(kept, plan, { of, labels })
+    : await readParts(sql, plan, of, labels)
+  return state && { number: plan.number, sent: { ...plan, time_ms: start.time_ms, state } }
+}
+
+/** A reading in a file; undefined: it was not through. */
+async function readKept(
+  kept: KeptPlace,
+  plan: Plan,
+  of: { of: Generation; labels: LabelTable },
+): Promise<FlowState | undefined> {
+  const state = await openedKept(kept, plan, of)
+  kept.folder.removeBefore(KIND, plan.number)
+  if (state.block_id === READ) return state
+  await state.close()
+  return undefined
+}
+
+async function readParts(
+  sql: Sql,
+  { number }: Plan,
+  of: Generation,
+  labels: LabelTable,
+): Promise<FlowState | undefined> {
   try {
-    const labels = await reversedTable(of, start)
-    const parts = sentParts(sql, plan.number)
-    const index = await finished(readingCheckpoint(labels, parts, sentRules(of)))
-    return { number: plan.number, sent: { ...plan, time_ms: start.time_ms, index } }
+    const index = await finished(readingCheckpoint(labels, sentParts(sql, number), sentRules(of)))
+    return new MemoryFlow(index)
   } catch (thrown) {
     if (!(thrown instanceof BrokenCheckpoint)) throw thrown
     return undefined
@@ -277,16 +376,8 @@ export async function readSentThen(
 ): Promise<SentIndex | undefined> {
   const start = await startAt(sql, height, of)
   if (!start) return undefined
-  const reading = { of, start, index: await reversedIndex(of, start), before: height + 1 }
+  const state = await reversedState(of, await reversedTable(of, start))
+  const reading = { of, start, state, before: height + 1 }
   while (await readOn(sql, reading)) {}
-  return { generation: of.number, height, time_ms: start.time_ms, index: reading.index }
-}
-
-/** What an address sent of every asset, by where that has ended. */
-export function sentOf({ index }: SentIndex, assets: readonly Asset[], address: string) {
-  const bytes = bareAddress(address)
-  return assets.flatMap((asset) => {
-    const holding = readHolding(index, asset.number, bytes)
-    return holding ? [{ asset, holding }] : []
-  })
+  return { generation: of.number, height, time_ms: start.time_ms, state }
 }
