@@ -12,6 +12,7 @@ import { setLook } from 'penstock-service/health/books/books.ts'
 import { ROW_RULES } from 'penstock-service/health/books/rules.ts'
 import { scopeOf } from 'penstock-service/health/books/scope.ts'
 import { accountSums } from 'penstock-service/ledger/accounts/books.ts'
+import { SEALED_AT_ONCE } from 'penstock-service/ledger/accounts/journal.ts'
 import {
   findSumsSeal,
   keepSums,
@@ -43,8 +44,9 @@ const ACCOUNTS = {
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-/** Those that a ledger has at least: it began before the days that are looked at. */
-const DAYS_MIN = 4.6
+/** A ledger began before the days that are looked at, and a seal was made before them. */
+const DAYS_MIN = 4.1
+const ORDERS_OF_SEAL = Number(SEALED_AT_ONCE) / 2
 /** So many orders have 220,000 entries, those of 11 seals: after the seal there are as many. */
 const STEP = 100_000
 
@@ -58,7 +60,7 @@ export async function run({
   numbers: Readonly<Record<string, number>>
 }) {
   const { orders = 0, 'a-day': a_day = 0 } = numbers
-  const least = Math.ceil(a_day * DAYS_MIN)
+  const least = Math.ceil(Math.max(a_day * DAYS_MIN, RUNNING + ORDERS_OF_SEAL) + ORDERS_OF_SEAL)
   if (orders < least + STEP) throw new Misuse(`--orders is less than ${least + STEP}.`)
   const apart_ms = Math.round(DAY_MS / a_day)
   const small = await measure(least + ((orders - least) % STEP), apart_ms)
@@ -142,7 +144,7 @@ async function countEntries(sql: Sql, seal: SumsSeal): Promise<Counts> {
 /** Milliseconds of each rule. What it finds in rows that were made is not asked. */
 async function timesOf(sql: Sql, from: SumsSeal | undefined): Promise<Map<string, number>> {
   return sql.begin(async (tx) => {
-    await setLook(tx)
+    await setLook(tx, from)
     const times = new Map<string, number>()
     const take = async <T>(rule: string, work: () => Promise<T>): Promise<T> => {
       const began_ms = performance.now()

@@ -200,6 +200,20 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     ['C5'],
   ],
   [
+    'the hash of a transaction that was for something else',
+    `update orders set tx_id = (select tx_id from attempt where subject like 'reclaim:%' limit 1)
+     where service = 'activate_address'`,
+    ['C5'],
+  ],
+  [
+    'an activation that is none, by the hash of a transaction for nothing',
+    `insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, made_at)
+       select 'forged', '', '{}', 'dead', repeat('1', 64), '', now(), now(), now();
+     update orders set tx_id = repeat('1', 64), activation_id = null
+     where service = 'activate_address'`,
+    ['C5'],
+  ],
+  [
     'a delegation that is live and whose transaction is dead',
     `update attempt set state = 'dead', ${NO_BLOCK} where id in (
        select attempt_id from delegation where resource = 'bandwidth' and state = 'active')`,

@@ -85,32 +85,34 @@ export type BooksStart = {
   /** Is given the sums at the newest seal, of the same snapshot. A look that is not whole has
    *  none. */
   sealed?: ((sums: SealedSums | undefined) => void) | undefined
-  /** The reports of a look: rules that held then are not looked at again, theirs stay. */
-  first?: readonly RuleReport[] | undefined
+  /** Of a look at the same rules, in their order: those that held then are not looked at again,
+   *  their reports stay. Rules about the chain are looked at all or none. */
+  looked?: readonly RuleReport[] | undefined
 }
 
-/** Sets a transaction that looks at rows: one snapshot, room and plans for its joins. */
-export async function setLook(tx: Tx): Promise<void> {
+/** Sets a transaction that looks at rows, from a seal on or at all: one snapshot, room and plans
+ *  for its joins. */
+export async function setLook(tx: Tx, from: SumsSeal | undefined): Promise<void> {
   await tx`set transaction isolation level repeatable read, read only`
   // The joins of millions of rows stay in memory; it is given back with the transaction.
   await tx`set local work_mem = '128MB'`
   // A plan for any bounds would read whole tables also when the last days are looked at.
-  await tx`set local plan_cache_mode = force_custom_plan`
+  if (from) await tx`set local plan_cache_mode = force_custom_plan`
 }
 
-/** The rules about rows, in one snapshot. */
+/** The rules about rows, in one snapshot, but those that held when they were looked at. */
 async function lookAtRows(
   sql: Sql,
   noted: readonly Root[],
-  { from, sealed, first }: BooksStart,
+  { from, sealed, looked }: BooksStart,
 ): Promise<RuleReport[]> {
   return sql.begin(async (tx) => {
-    await setLook(tx)
+    await setLook(tx, from)
     const sums = await (from ? sumsFromSeal(tx, from) : accountSums(tx))
     const scope = await scopeOf(tx, from)
     const reports: RuleReport[] = []
     for (const [i, { find, ...rule }] of ROW_RULES.entries()) {
-      const held = heldReport(first?.[i])
+      const held = heldReport(looked?.[i])
       reports.push(held ?? report(rule, await find(tx, sums, noted, scope), null))
     }
     sealed?.(from ? undefined : await sumsAtNewestSeal(tx))
@@ -181,9 +183,10 @@ export async function lookAtBooks(
 ): Promise<RuleReport[]> {
   const rows = await lookAtRows(sql, (await notedRoots?.()) ?? [], start)
   if (!chain) return rows
-  const of_chain = start.first?.slice(ROW_RULES.length)
-  const hold = of_chain?.every(({ state }) => state === 'holds')
-  return [...rows, ...(of_chain && hold ? of_chain : await lookAtChain(sql, chain, start.since))]
+  const of_chain = start.looked?.slice(ROW_RULES.length) ?? []
+  const held =
+    of_chain.length === NODE_RULES.length && of_chain.every(({ state }) => state === 'holds')
+  return [...rows, ...(held ? of_chain : await lookAtChain(sql, chain, start.since))]
 }
 
 export type BooksSources = {
@@ -224,6 +227,7 @@ export async function checkAllBooks(
 /** What was found at both looks, in the words of the second. */
 function foundTwice(first: RuleReport, second: RuleReport): RuleReport {
   if (second.state === 'not checked') return second
+  if (first.state === 'not checked') return { ...second, state: first.state, findings: [] }
   const before = new Set(first.findings.map(({ subject }) => subject))
   return report(
     second,

@@ -150,8 +150,8 @@ export const ROW_RULES: readonly RowRule[] = [
       union all
       select id, format('its transaction %s is none of its own', tx_id) from sold
       where state = 'success' and tx_id <> all (tx_ids)
-        and (select a.subject from attempt as a where a.tx_id = sold.tx_id)
-          is distinct from coalesce('activate:' || activation_id, '')
+        and coalesce((select a.subject from attempt as a where a.tx_id = sold.tx_id)
+          <> 'activate:' || activation_id, true)
       union all
       select id, format('%s while its transaction is %s', state, attempt_state) from part
       where (state = 'active' and attempt_state not in ('included', 'solid'))

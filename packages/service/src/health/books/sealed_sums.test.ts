@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { check, sender, subscribe, wanted } from 'penstock-test/harness/subscribers.ts'
 import { keepMore, withoutTriggers } from 'penstock-test/harness/without_triggers.ts'
 import { type Customer, makeWorld, TRX, type World } from 'penstock-test/harness/world.ts'
+import type { Transport } from '../../chain/node/node.ts'
 import { accountSums } from '../../ledger/accounts/books.ts'
 import { sealStep } from '../../ledger/accounts/journal.ts'
 import {
@@ -13,8 +14,9 @@ import {
   sumsFromSeal,
 } from '../../ledger/accounts/sealed_sums.ts'
 import type { Tx } from '../../platform/database/sql.ts'
-import { lookAtBooks } from './books.ts'
-import { watchBooksStep } from './watch.ts'
+import { foundByBoth, lookAtBooks, type RuleReport } from './books.ts'
+import { chainView } from './chain.ts'
+import { readFindings, watchBooksStep } from './watch.ts'
 
 const DAY_SECONDS = 86_400
 /** Longer than a whole check may take to be made each time. */
@@ -120,15 +122,15 @@ test('a second look is at what did not hold at the first, and at nothing else', 
   await keepMore(world.sql, account, 1n)
   const first = await lookAtBooks(sources, { from })
   assert.deepEqual(namesOf(first), ['C2', 'C7'])
-  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, first })), ['C2', 'C7'])
+  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, looked: first })), ['C2', 'C7'])
   // What breaks in between is for the next check: it would have to be found twice by that.
   await withoutTriggers(
     world.sql,
     (tx) => tx`update delegation set amount = amount - 1 where state = 'active'`,
   )
-  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, first })), ['C2', 'C7'])
+  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, looked: first })), ['C2', 'C7'])
   await keepMore(world.sql, account, -1n)
-  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, first })), [])
+  assert.deepEqual(namesOf(await lookAtBooks(sources, { from, looked: first })), [])
   assert.ok(namesOf(await lookAtBooks(sources, { from })).includes('C5'))
 })
 
@@ -407,4 +409,58 @@ test('a long check is whole once a day, and goes on from its seal in between', a
   world.wait(DAY_SECONDS)
   await look()
   assert.ok((await seal(world)).made_at > third.made_at, 'a new day')
+})
+
+test('a second look that goes on asks the chain only when it was not whole before', async (t) => {
+  const { world, anna } = await worldWithSeal(t)
+  let requests = 0
+  let answers = true
+  const transport: Transport = async ({ url, body }) => {
+    requests += 1
+    if (!answers) throw new Error('ECONNREFUSED')
+    return world.scene.devchain.request('POST', new URL(url).pathname, body)
+  }
+  const chain = chainView([{ url: 'http://devchain' }], transport)
+  const step = watchBooksStep({ sql: world.sql, clock: { now: () => world.now }, chain })
+  const asked = async () => {
+    requests = 0
+    world.wait(15)
+    assert.equal(await step.run(), true)
+    return requests
+  }
+  const found = async () => (await readFindings(world.sql, { limit: 9 })).listed
+  assert.ok((await asked()) > 0)
+  await world.sql`select setval('transfer_number_seq', 600000)`
+  await world.sql`update sums_seal set took_ms = ${LONG_MS}, made_at = ${world.now}`
+  await keepMore(world.sql, `customer:${anna.id}`, 1n)
+  await world.sql`update books_check set due_at = ${world.now}`
+  assert.ok((await asked()) > 0)
+  assert.deepEqual(await found(), [])
+  assert.equal(await asked(), 0)
+  assert.deepEqual(
+    (await found()).map(({ rule }) => rule),
+    ['C2', 'C7'],
+  )
+  await world.sql`update books_check set due_at = ${world.now}`
+  answers = false
+  assert.ok((await asked()) > 0)
+  answers = true
+  assert.ok((await asked()) > 0)
+  await keepMore(world.sql, `customer:${anna.id}`, -1n)
+})
+
+test('what no node said at a first look is not found, and not gone, at a second', async (t) => {
+  const { world } = await worldWithSeal(t)
+  const reports = await lookAtBooks({ sql: world.sql, chain: undefined })
+  const rule = { rule: 'C8', says: 'x', stops_selling: true, note: null }
+  const of = (state: 'not checked' | 'broken', subjects: string[]) => [
+    ...reports,
+    { ...rule, state, findings: subjects.map((subject) => ({ subject, found: 'y' })) },
+  ]
+  const states = (first: RuleReport[], second: RuleReport[]) =>
+    foundByBoth(first, second).map(({ state, findings }) => [state, findings.length])
+  const [unknown, broken] = [of('not checked', []), of('broken', ['z'])]
+  assert.deepEqual(states(unknown, broken).at(-1), ['not checked', 0])
+  assert.deepEqual(states(broken, unknown).at(-1), ['not checked', 0])
+  assert.deepEqual(states(broken, broken).at(-1), ['broken', 1])
 })

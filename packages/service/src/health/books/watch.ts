@@ -75,15 +75,15 @@ export function watchBooksStep(needs: Needs): Step {
       const began_at = clock.now()
       if (first) {
         if (began_at < later(first.began_at, LOOK_AGAIN_MS)) return false
-        const { reports, start } = first
+        const { reports, start, began_at: first_at } = first
         first = undefined
-        // A whole check keeps the sums of its second snapshot: all rules hold for that one.
-        const second = await look(start.from ? { ...start, first: reports } : start)
-        await conclude(
-          needs,
-          { ...second, reports: foundByBoth(reports, second.reports) },
-          began_at,
-        )
+        // Another process may have made the check meanwhile.
+        if (began_at >= later(first_at, ALONE_MS)) return false
+        // A whole check keeps the sums of its second snapshot, so all rules are asked of that.
+        const second = await look(start.from ? { ...start, looked: reports } : start)
+        const sums = second.reports.some(stops) ? undefined : second.sums
+        const both = foundByBoth(reports, second.reports)
+        await conclude(needs, { ...second, sums, reports: both }, first_at)
         return true
       }
       const due = await claim(sql, began_at)
@@ -102,7 +102,7 @@ type Look = {
   reports: RuleReport[]
   took_ms: number
   whole: boolean
-  /** Of a whole one, at the newest seal. */
+  /** Of a whole one that found nothing, at the newest seal. */
   sums: SealedSums | undefined
 }
 

@@ -3,8 +3,8 @@
 
 import type { SigningTerms } from '../../chain/wallets/signing_terms.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import type { IndexMemory } from '../../screening/kept/index_memory.ts'
 import type { GuardedProvider } from '../../screening/providers/guard.ts'
-import type { IndexMemory } from '../../screening/tracing/generations.ts'
 import { transferLog } from '../../screening/tracing/postgres_log.ts'
 import { GONE_SECONDS } from '../monitoring/processes.ts'
 import type { NodeCounts, NodeTally } from './node_tally.ts'
