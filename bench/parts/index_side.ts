@@ -48,7 +48,7 @@ async function opened(): Promise<void> {
     const { hot } = options
     const table = LabelTable.of(labels)
     const kept = await openKept(options.path)
-    flow = await finished(KeptFlow.opening(kept, table, { hot_slots: hot }))
+    flow = await finished(KeptFlow.opening(kept, table, { identity: 'bench', hot_slots: hot }))
     index = flow.index
   }
 }

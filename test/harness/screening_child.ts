@@ -13,7 +13,7 @@ const generations = flowGenerations({
   clock: systemClock,
   carried_blocks: 1_000_000,
   checkpoint_transfers: Number(checkpoint_transfers),
-  kept: folder ? { folder: KeptFolder.take(folder), hot_slots: 20 } : undefined,
+  kept: folder ? { folder: await KeptFolder.take(folder), hot_slots: 20 } : undefined,
 })
 while (await generations.step.run()) process.stdout.write('portion\n')
 process.stdout.write(`done ${generations.current()!.index.block_number}\n`)

@@ -24,11 +24,11 @@ const TABLES: Record<string, string> = {
   'ledger/statements': 'summary summary_progress',
   'people/customers': 'customer customer_note api_key_cap api_key_spending',
   'people/keys': 'api_key api_key_nonce',
-  'screening/kept': 'flow_checkpoint flow_checkpoint_part',
+  'screening/kept': 'flow_checkpoint flow_checkpoint_part flow_sent_part',
   'screening/tracing':
     'flow_asset flow_block flow_carried flow_carried_from ' +
     'flow_deposit flow_deposit_found flow_deposit_revoked flow_freeze flow_generation flow_hub ' +
-    'flow_import flow_reach flow_sent flow_sent_part',
+    'flow_import flow_reach flow_sent',
   'market/pool': 'pool pool_wallet delegation activation activation_float capital',
   'market/prices': 'price price_rule fee service aml_price aml_service',
   'market/orders': 'orders',

@@ -188,8 +188,8 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   let worker: Worker | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller(customersNames(nameServers(config.dns_servers)))
-  const outside = outsideOf(config, watching.clock, log)
   try {
+    const outside = await outsideOf(config, watching.clock, log)
     await requireMigrated(sql, setup, watching.clock)
     await requireRights({ api: api_sql, worker: sql, console: console_sql }, { ...config, log })
     const sealing = await keysAtStart(config, sql, credentials_sql)
@@ -267,7 +267,7 @@ async function startWorker(
     async close() {
       await listening.stop()
       await running.stop()
-      await app.closeIndex()
+      await app.closeIndex().catch((thrown) => log('index_not_closed', thrownFields(thrown)))
       // When the database does not answer, they are over soon.
       await duties.giveBack().catch(() => {})
     },
@@ -341,7 +341,7 @@ const webOf = ({ role, data_dir, explorer }: Config, log: Log) =>
     : { assets: openAssets(join(data_dir, 'web'), log), explorer }
 
 /** What is the same for every process, or in its configuration. */
-const outsideOf = (config: Config, clock: Clock, log: Log) => ({
+const outsideOf = async (config: Config, clock: Clock, log: Log) => ({
   clock,
   web: webOf(config, log),
   random: systemRandom,
@@ -350,7 +350,7 @@ const outsideOf = (config: Config, clock: Clock, log: Log) => ({
   providers: providersOf(config),
   download: httpDownload,
   retention_days: config.retention_days,
-  kept: indexPlace(config),
+  kept: await indexPlace(config),
   about: {
     version: about.version,
     public_url: publicUrl(config),
@@ -441,10 +441,10 @@ async function notedRoots(file: string | undefined): Promise<Root[]> {
 
 /** Where the index is kept beside what of it is in memory; undefined: all of it is there, or the
  *  process has none. */
-const indexPlace = ({ role, data_dir, index_memory_mb }: Config) =>
+const indexPlace = async ({ role, data_dir, index_memory_mb }: Config) =>
   index_memory_mb === undefined || !hasSteps(role)
     ? undefined
-    : keptPlace(join(data_dir, 'index'), index_memory_mb)
+    : keptPlace(join(data_dir, 'index'), index_memory_mb, TIMER.wait)
 
 /** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was
  *  kept. */

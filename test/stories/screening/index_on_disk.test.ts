@@ -32,8 +32,8 @@ function newFolder(t: TestContext): string {
   return folder
 }
 
-function placeIn(t: TestContext, path: string): KeptPlace {
-  const folder = KeptFolder.take(path)
+async function placeIn(t: TestContext, path: string): Promise<KeptPlace> {
+  const folder = await KeptFolder.take(path)
   t.after(() => folder.close())
   return { folder, hot_slots: HOT_SLOTS }
 }
@@ -124,7 +124,7 @@ async function requireAgreement(crowd: Crowd, process: ScreeningProcess): Promis
 test('an index on disk answers as one in memory does, with whatever labels', async (t) => {
   const crowd = await crowded(t)
   const { world, people } = crowd
-  const { folder, hot_slots } = placeIn(t, newFolder(t))
+  const { folder, hot_slots } = await placeIn(t, newFolder(t))
   const process = await onDisk(t, crowd, { folder, hot_slots })
   await requireAgreement(crowd, process)
   await move(crowd)
@@ -150,7 +150,7 @@ test('an index on disk answers as one in memory does, with whatever labels', asy
 test('an index that is asked for again at once is taken back as it is', async (t) => {
   const crowd = await crowded(t)
   const { world } = crowd
-  const process = await onDisk(t, crowd, placeIn(t, newFolder(t)))
+  const process = await onDisk(t, crowd, await placeIn(t, newFolder(t)))
   await requireAgreement(crowd, process)
   const { number, state } = process.generations.current()!
   await judgeBy(world, SHIPPED_POLICY)
@@ -167,7 +167,7 @@ test('after a start it goes on from its file, and not from the log', async (t) =
   const crowd = await crowded(t)
   const { world } = crowd
   const path = newFolder(t)
-  const place = placeIn(t, path)
+  const place = await placeIn(t, path)
   const process = await onDisk(t, crowd, place)
   const { state, block_id, number } = process.generations.current()!
   await state.save(block_id)
@@ -175,10 +175,34 @@ test('after a start it goes on from its file, and not from the log', async (t) =
   place.folder.close()
   // Whoever read the log from its beginning would find nothing.
   await world.sql`update flow_block set transfers = '', tx_ids = ''`
-  const again = await onDisk(t, crowd, placeIn(t, path))
+  const again = await onDisk(t, crowd, await placeIn(t, path))
   assert.equal(again.generations.current()!.number, number)
-  const holdings = async (of: ScreeningProcess) => (await known(crowd, of)).holdings
-  assert.deepEqual(await holdings(again), await holdings(world.process))
+  assert.deepEqual(await known(crowd, again), await known(crowd, world.process))
+})
+
+test('a file of another database, or of later blocks, is put aside', async (t) => {
+  const crowd = await crowded(t)
+  const { world } = crowd
+  const place = await placeIn(t, newFolder(t))
+  const process = await onDisk(t, crowd, place)
+  await requireAgreement(crowd, process)
+  const { number } = process.generations.current()!
+  const aside = () => existsSync(`${place.folder.fileOf('generation', number)}.broken`)
+  await ended(process)
+  await world.sql`
+    update flow_generation set begun_at = begun_at + interval '1 second' where number = ${number}`
+  const again = await onDisk(t, crowd, place)
+  assert.ok(aside())
+  await requireAgreement(crowd, again)
+  const { holdings } = await known(crowd, again)
+  await ended(again)
+  rmSync(`${place.folder.fileOf('generation', number)}.broken`)
+  // As after the database went back to a moment before.
+  await world.sql`
+    update flow_block set id = 'other' where number = (select max(number) from flow_block)`
+  const third = await onDisk(t, crowd, place)
+  assert.ok(aside())
+  assert.deepEqual((await known(crowd, third)).holdings, holdings)
 })
 
 test('what was in memory until now is put into a file', async (t) => {
@@ -190,7 +214,7 @@ test('what was in memory until now is put into a file', async (t) => {
   await move(crowd)
   assert.ok((await world.sql`select from flow_checkpoint`).length > 0)
   await world.sql`update flow_block set transfers = '', tx_ids = ''`
-  const process = await onDisk(t, crowd, placeIn(t, newFolder(t)))
+  const process = await onDisk(t, crowd, await placeIn(t, newFolder(t)))
   const holdings = async (of: ScreeningProcess) => (await known(crowd, of)).holdings
   assert.deepEqual(await holdings(process), await holdings(world.process))
 })
@@ -198,7 +222,7 @@ test('what was in memory until now is put into a file', async (t) => {
 test('a file that cannot be read is put aside, at a start and while it is used', async (t) => {
   const crowd = await crowded(t)
   const path = newFolder(t)
-  const place = placeIn(t, path)
+  const place = await placeIn(t, path)
   const process = await onDisk(t, crowd, place)
   const { state, block_id, number } = process.generations.current()!
   await state.save(block_id)
@@ -218,7 +242,7 @@ test('a file that cannot be read is put aside, at a start and while it is used',
     const store = await open(kind, of)
     const load = (keys: Uint8Array) =>
       broken && kind === 'generation'
-        ? Promise.reject(new BrokenState('a page is not what was written'))
+        ? store.load(keys).then((found) => found.map((one) => one && { ...one, state: wrong(one) }))
         : store.load(keys)
     return { ...store, load }
   }
@@ -230,13 +254,17 @@ test('a file that cannot be read is put aside, at a start and while it is used',
   await requireAgreement(crowd, third)
 })
 
+/** With a bit that is not as it was written. */
+const wrong = ({ state }: { state: Uint8Array }) =>
+  state.map((byte, i) => (i === state.length - 1 ? byte ^ 1 : byte))
+
 test('two processes of one folder each have a part of it', async (t) => {
   const crowd = await crowded(t)
   const path = newFolder(t)
-  const places = [placeIn(t, path), placeIn(t, path)]
+  const places = [await placeIn(t, path), await placeIn(t, path)]
   assert.notEqual(places[0]!.folder.path, places[1]!.folder.path)
   for (const place of places) await requireAgreement(crowd, await onDisk(t, crowd, place))
   places[0]!.folder.close()
-  assert.equal(KeptFolder.take(path).path, places[0]!.folder.path)
+  assert.equal((await KeptFolder.take(path)).path, places[0]!.folder.path)
   assert.deepEqual(readdirSync(path).sort(), ['1', '2'])
 })

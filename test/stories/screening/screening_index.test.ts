@@ -179,7 +179,7 @@ test('so does one on disk, which goes on from its file', async (t) => {
   let kills = 0
   for (; kills < 40; kills++) if ((await indexInChild(url, 20, [folder])) === 'done') break
   assert.ok(kills >= 2 && kills < 40, `${kills} kills`)
-  const kept = { folder: KeptFolder.take(folder), hot_slots: 20 }
+  const kept = { folder: await KeptFolder.take(folder), hot_slots: 20 }
   t.after(() => kept.folder.close())
   const survivor = await catchUp(processOn(sql, kept))
   const { state, block_id } = survivor.current()!

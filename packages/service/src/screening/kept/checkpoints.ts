@@ -1,8 +1,9 @@
 // Checkpoints: states of flow indexes that are all in memory, saved in the database now and then,
-// from which a process goes on after a start.
+// from which a process goes on after a start; and those of the nightly readings.
 
 import type { Clock } from '../../lib/clock.ts'
-import type { Sql } from '../../platform/database/sql.ts'
+import { finished } from '../../lib/portions.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { BrokenCheckpoint, readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
 import type { FlowIndex, FlowRules } from '../flow/flow_index.ts'
 import type { LabelTable } from '../flow/label_table.ts'
@@ -88,4 +89,39 @@ export async function saveCheckpoint(
 export async function forgetCheckpoints(sql: Sql, generation: number): Promise<void> {
   await sql`delete from flow_checkpoint_part where generation < ${generation}`
   await sql`delete from flow_checkpoint where generation < ${generation}`
+}
+
+/** Saves a nightly reading, in place of those before. */
+export async function saveSent(tx: Tx, number: number, index: FlowIndex): Promise<void> {
+  let part = 0
+  for (const bytes of writeCheckpoint(index)) {
+    await tx`
+      insert into flow_sent_part (number, part, bytes)
+      values (${number}, ${part}, ${Buffer.from(bytes)})`
+    part += 1
+  }
+  await tx`delete from flow_sent_part where number <> ${number}`
+}
+
+/** Undefined: it was not saved, or cannot be read. */
+export async function savedSent(
+  sql: Sql,
+  number: number,
+  { labels, rules }: { labels: LabelTable; rules: FlowRules },
+): Promise<FlowIndex | undefined> {
+  try {
+    return await finished(readingCheckpoint(labels, sentParts(sql, number), rules))
+  } catch (thrown) {
+    if (!(thrown instanceof BrokenCheckpoint)) throw thrown
+    return undefined
+  }
+}
+
+async function* sentParts(sql: Sql, number: number): AsyncGenerator<Uint8Array> {
+  for (let part = 0; ; part++) {
+    const [row] = await sql<{ bytes: Uint8Array }>`
+      select bytes from flow_sent_part where number = ${number} and part = ${part}`
+    if (!row) return
+    yield row.bytes
+  }
 }

@@ -97,8 +97,11 @@ function chainOf(made: readonly BlockOfChance[]): LoggedBlock[] {
   })
 }
 
-const opened = async (path: string, hot_slots: number) =>
-  finished(KeptFlow.opening(keptHere(new KeptStore(path)), table, { rules: RULES, hot_slots }))
+const identity = 'a state'
+const opened = async (path: string, hot_slots: number) => {
+  const kept = keptHere(new KeptStore(path))
+  return finished(KeptFlow.opening(kept, table, { rules: RULES, identity, hot_slots }))
+}
 
 const inMemory = () => new FlowIndex(LABELS, undefined, RULES)
 
@@ -225,7 +228,8 @@ test('a state that was whole in memory goes on from the file', async () => {
     applyBlock(twin, one)
   }
   const kept = keptHere(new KeptStore(newPath()))
-  const flow = await KeptFlow.moving(index, kept, { block_id: 'thirty', hot_slots: 3 })
+  const three = { identity, hot_slots: 3 }
+  const flow = await KeptFlow.moving(index, kept, { block_id: 'thirty', ...three })
   assert.equal(flow.hot_count, 3)
   assert.equal(await flow.stateHash(), stateHash(twin))
   await applyKept(flow, chain.slice(30))
@@ -238,7 +242,8 @@ test('the thread that has the file answers as the file does', async () => {
   const chain = someChain(30)
   const path = newPath()
   const kept = await openKept(path)
-  const flow = await finished(KeptFlow.opening(kept, table, { rules: RULES, hot_slots: 2 }))
+  const two = { rules: RULES, identity, hot_slots: 2 }
+  const flow = await finished(KeptFlow.opening(kept, table, two))
   const index = inMemory()
   for (let at = 0; at < chain.length; at += 5) {
     await applyKept(flow, chain.slice(at, at + 5))
@@ -257,7 +262,8 @@ test('the thread that has the file answers as the file does', async () => {
 test('a block that is applied while somebody reads does not mix in', async () => {
   const chain = someChain(60)
   const kept = await openKept(newPath())
-  const flow = await finished(KeptFlow.opening(kept, table, { rules: RULES, hot_slots: 1 }))
+  const one_slot = { rules: RULES, identity, hot_slots: 1 }
+  const flow = await finished(KeptFlow.opening(kept, table, one_slot))
   const index = inMemory()
   const known = new Map<number, string>()
   const everybody = Array.from({ length: PEOPLE }, (_, i) => person(i))

@@ -24,6 +24,8 @@ import {
 /** The block that the slots are of, and what else the index knows at it. */
 export type KeptHeader = {
   format: string
+  /** Of the state, as the caller names it: no other goes on from this one. */
+  identity: string
   number: number
   time_ms: number | null
   sequence: number
@@ -53,7 +55,7 @@ export type SlotStore = {
   close(): Promise<void>
 }
 
-const FORMAT = 'penstock kept 1'
+const FORMAT = 'penstock kept 2'
 
 /** Of a slot: that it is one of the state, has been used of late, has changed, was never saved. */
 const HERE = 1
@@ -71,8 +73,12 @@ const SORTED = 2 ** 20
 /** Slots that are read of `SlotStore` at once. */
 const SCANNED = 2_000
 
+/** `hot_slots`: how many stay in memory. */
+export type KeptOptions = { rules?: FlowRules | undefined; hot_slots: number; identity: string }
+
 export class KeptFlow implements FlowState {
   readonly index: FlowIndex
+  private identity: string
   private readonly kept: SlotStore
   /** The number of slots that stay in memory when the changed ones are saved. */
   private readonly hot_slots: number
@@ -92,10 +98,11 @@ export class KeptFlow implements FlowState {
   private saved_id: string | undefined
   private broken = false
 
-  private constructor(index: FlowIndex, kept: SlotStore, hot_slots: number) {
+  private constructor(index: FlowIndex, kept: SlotStore, how: Omit<KeptOptions, 'rules'>) {
     this.index = index
+    this.identity = how.identity
     this.kept = kept
-    this.hot_slots = hot_slots
+    this.hot_slots = how.hot_slots
     this.kept_slots = kept.header?.slots ?? 0
     this.saved_number = kept.header?.number ?? 0
     this.saved_id = kept.header?.block_id
@@ -103,14 +110,17 @@ export class KeptFlow implements FlowState {
   }
 
   /** Goes on from what is kept, in portions of a few milliseconds; the labels are those under which
-   *  it was computed, or differ only in addresses of which nothing is kept. */
+   *  it was computed, or differ only in addresses of which nothing is kept. Throws BrokenState when
+   *  something else is kept. */
   static async *opening(
     kept: SlotStore,
     labels: LabelTable,
-    { rules, hot_slots }: { rules?: FlowRules | undefined; hot_slots: number },
+    { rules, ...how }: KeptOptions,
   ): AsyncGenerator<undefined, KeptFlow> {
     const { header } = kept
+    const { hot_slots, identity } = how
     if (header && header.format !== FORMAT) throw new BrokenState('it is of another version')
+    if (header && header.identity !== identity) throw new BrokenState('it is another state')
     const index = new FlowIndex([], Math.ceil(hot_slots * FULL), rules)
     if (header) {
       const block = { ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY }
@@ -118,16 +128,16 @@ export class KeptFlow implements FlowState {
       index.expectAssets(header.assets)
     }
     yield* index.takeLabels(labels)
-    return new KeptFlow(index, kept, hot_slots)
+    return new KeptFlow(index, kept, how)
   }
 
   /** Puts a state that is whole in memory where there is nothing yet. */
   static async moving(
     index: FlowIndex,
     kept: SlotStore,
-    { block_id, hot_slots }: { block_id: string | undefined; hot_slots: number },
+    { block_id, ...how }: Omit<KeptOptions, 'rules'> & { block_id: string | undefined },
   ): Promise<KeptFlow> {
-    const flow = new KeptFlow(index, kept, hot_slots)
+    const flow = new KeptFlow(index, kept, how)
     const { slots, slot_count } = index.memory
     for (let slot = 0; slot < slot_count; slot++) {
       const base = slot * SLOT
@@ -275,7 +285,7 @@ export class KeptFlow implements FlowState {
       for (const slot of wanted.slots) if (slot >= 0) this.marks[slot]! &= ~CHANGED
     } catch (thrown) {
       for (const slot of wanted.slots) if (slot >= 0) this.drop(slot)
-      throw thrown
+      throw this.noted(thrown)
     } finally {
       this.loading = undefined
     }
@@ -285,9 +295,14 @@ export class KeptFlow implements FlowState {
     try {
       return await this.kept.load(keys)
     } catch (thrown) {
-      this.broken ||= thrown instanceof BrokenState
-      throw thrown
+      throw this.noted(thrown)
     }
+  }
+
+  /** Something that was thrown, by which the state can be seen to be broken. */
+  private noted(thrown: unknown): unknown {
+    this.broken ||= thrown instanceof BrokenState
+    return thrown
   }
 
   private drop(slot: number): void {
@@ -316,6 +331,7 @@ export class KeptFlow implements FlowState {
     for (const slot of this.changed) if (this.is(slot, UNSAVED) && this.hasMoved(slot)) count += 1
     return {
       format: FORMAT,
+      identity: this.identity,
       number: index.block_number,
       time_ms: Number.isFinite(index.block_time_ms) ? index.block_time_ms : null,
       sequence: index.sequence,
@@ -403,6 +419,8 @@ export class KeptFlow implements FlowState {
     try {
       readRecord(glass, slot, entry)
       return look(glass, slot)
+    } catch (thrown) {
+      throw this.noted(thrown)
     } finally {
       glass.memory.drop(slot)
       glass.counterparties.drop(slot)
@@ -417,7 +435,9 @@ export class KeptFlow implements FlowState {
   ): AsyncGenerator<T[]> {
     let after: Uint8Array | undefined
     for (;;) {
-      const entries = await this.kept.scan(after, { limit: SCANNED, counted })
+      const entries = await this.kept.scan(after, { limit: SCANNED, counted }).catch((thrown) => {
+        throw this.noted(thrown)
+      })
       yield entries.map((entry) => this.through(entry, look))
       after = entries.at(-1)?.key
       if (!after) return
@@ -430,6 +450,13 @@ export class KeptFlow implements FlowState {
     const hash = createHash('sha256')
     for await (const lines of this.all(canonicalSlot)) for (const line of lines) hash.update(line)
     return hash.digest('hex')
+  }
+
+  /** Goes on as another state, which it is the same as: from the next save on. */
+  async become(identity: string): Promise<void> {
+    this.identity = identity
+    this.saved_number = -1
+    await this.save(this.saved_id)
   }
 
   /** Puts what was saved last under another name. */

@@ -1,7 +1,7 @@
 // The files of the flow indexes that one process keeps on disk, in a folder that it has for itself
 // as long as it runs: of several processes with the same folder each takes a part of it.
 
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Misuse } from '../../lib/fault.ts'
@@ -13,20 +13,31 @@ import { BrokenState } from './slot_record.ts'
 /** `hot_slots`: how many slots of each index stay in memory. */
 export type KeptPlace = { folder: KeptFolder; hot_slots: number }
 
-/** That of the index in use, of the next one while it is computed, and of what was sent. */
-const INDEXES = 3
+/** The index in use and the next one while it is computed; of what was sent the one in use, that of
+ *  the night before and the next one. */
+const INDEXES = 5
 /** Of a slot in memory with its categories; until changes are saved there are half as many more. */
 const BYTES_A_SLOT = 600 * 1.5
 
 /** A place for indexes that together may take so much memory. */
-export const keptPlace = (folder: string, memory_mb: number): KeptPlace => ({
-  folder: KeptFolder.take(folder),
+export const keptPlace = async (
+  folder: string,
+  memory_mb: number,
+  wait: (ms: number) => Promise<void>,
+): Promise<KeptPlace> => ({
+  folder: await KeptFolder.take(folder, wait),
   hot_slots: Math.floor((memory_mb * 2 ** 20) / (INDEXES * BYTES_A_SLOT)),
 })
+
+/** A process that ends lets go of its part in this time, mostly: five seconds. */
+const TRIES = 50
+const TRY_MS = 100
 
 /** More than processes that one machine runs. */
 const PARTS_MAX = 64
 const END = '.sqlite'
+/** Of a file that is not whole yet. */
+const COPY = '.copy'
 
 export class KeptFolder {
   readonly path: string
@@ -37,15 +48,17 @@ export class KeptFolder {
     this.claim = claim
   }
 
-  /** Takes the first part of a folder that no process has, and makes it where there is none. Throws
-   *  Misuse when all are taken. */
-  static take(folder: string): KeptFolder {
-    for (let part = 1; part <= PARTS_MAX; part++) {
-      const path = join(folder, String(part))
-      mkdirSync(path, { recursive: true, mode: 0o700 })
-      const claim = claimed(join(path, 'claim'))
-      if (claim) return new KeptFolder(path, claim)
+  /** Takes the first part of a folder that no process has. When there is none it waits, where that
+   *  is given, and takes a new one then. Throws Misuse when there are too many, or the folder
+   *  cannot be written. */
+  static async take(folder: string, wait?: (ms: number) => Promise<void>): Promise<KeptFolder> {
+    let free = freePart(folder, { made: true })
+    for (let tries = 0; !free && wait && existsSync(folder) && tries < TRIES; tries++) {
+      await wait(TRY_MS)
+      free = freePart(folder, { made: true })
     }
+    free ??= freePart(folder, { made: false })
+    if (free) return new KeptFolder(free.path, free.claim)
     throw new Misuse(`All ${PARTS_MAX} parts of ${folder} are in use by other processes.`)
   }
 
@@ -56,6 +69,15 @@ export class KeptFolder {
 
   has(kind: string, number: number): boolean {
     return existsSync(this.fileOf(kind, number))
+  }
+
+  /** Puts a copy of another state where a state is to be. */
+  async copy(of: { copyTo(name: string): Promise<void> }, kind: string, number: number) {
+    const file = this.fileOf(kind, number)
+    removeKept(`${file}${COPY}`)
+    await of.copyTo(`${file}${COPY}`)
+    removeKept(file)
+    renameSync(`${file}${COPY}`, file)
   }
 
   /** Opens a state, or begins one. A file that cannot be read is put aside: its state begins anew.
@@ -94,14 +116,31 @@ export class KeptFolder {
   }
 }
 
+/** `made`: of those that there are. */
+function freePart(folder: string, { made }: { made: boolean }) {
+  for (let part = 1; part <= PARTS_MAX; part++) {
+    const path = join(folder, String(part))
+    if (made && !existsSync(path)) return undefined
+    const claim = claimed(path)
+    if (claim) return { path, claim }
+  }
+  return undefined
+}
+
+const BUSY = 5
+
 /** The lock of a part, held until it is closed or the process ends; undefined: somebody has it. */
 function claimed(path: string): DatabaseSync | undefined {
-  const claim = new DatabaseSync(path)
+  let claim: DatabaseSync | undefined
   try {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    claim = new DatabaseSync(join(path, 'claim'))
     claim.exec('pragma locking_mode = exclusive; begin immediate; commit')
     return claim
-  } catch {
-    claim.close()
-    return undefined
+  } catch (thrown) {
+    claim?.close()
+    const { errcode = 0, message } = thrown as { errcode?: number; message: string }
+    if ((errcode & 255) === BUSY) return undefined
+    throw new Misuse(`The folder ${path} of the index cannot be used: ${message}.`)
   }
 }

@@ -9,6 +9,7 @@ import { newestCheckpoint } from './checkpoints.ts'
 import { type FlowState, MemoryFlow } from './flow_state.ts'
 import { KeptFlow } from './kept.ts'
 import type { KeptPlace } from './kept_folder.ts'
+import { BrokenState } from './slot_record.ts'
 
 /** Of the files of generations. */
 export const KIND = 'generation'
@@ -16,8 +17,9 @@ export const KIND = 'generation'
 /** `block_id`: the id of the last block applied; undefined before the first. */
 export type Position = { state: FlowState; block_id: string | undefined }
 
-/** The labels and rules that an index is made with. */
-export type Like = { labels: LabelTable; rules?: FlowRules | undefined }
+/** The labels and rules that an index is made with; `identity`: by it its file differs from
+ *  others, of other databases too. */
+export type Like = { labels: LabelTable; rules?: FlowRules | undefined; identity: string }
 
 /** Where checkpoints are, and the log, which knows the ids of blocks. */
 type Sources = { sql: Sql; log: { block(number: number): Promise<{ id: string } | undefined> } }
@@ -34,26 +36,35 @@ export async function* inMemoryAtBeginning({
 }
 
 export async function* atItsBeginning(
-  { kept }: Pick<Needs, 'kept'>,
+  { log, kept }: Needs,
   number: number,
   like: Like,
 ): AsyncGenerator<undefined, Position> {
-  return kept ? yield* openingKept(kept, number, like) : yield* inMemoryAtBeginning(like)
+  return kept ? yield* openingKept({ log, kept }, number, like) : yield* inMemoryAtBeginning(like)
 }
 
-/** A generation as its file has it; a new file is at the beginning. */
+/** A generation as its file has it; a new file is at the beginning, and so is one that is of
+ *  something else, or of blocks that the log does not have: it is put aside. */
 export async function* openingKept(
-  { folder, hot_slots }: KeptPlace,
+  { log, kept: { folder, hot_slots } }: Pick<Sources, 'log'> & { kept: KeptPlace },
   number: number,
-  { labels, rules }: Like,
-): AsyncGenerator<undefined, Position> {
-  const store = await folder.open(KIND, number)
-  let state: KeptFlow | undefined
-  try {
-    state = yield* KeptFlow.opening(store, labels, { rules, hot_slots })
-    return { state, block_id: state.block_id }
-  } finally {
-    if (!state) await store.close()
+  { labels, rules, identity }: Like,
+): AsyncGenerator<undefined, Position & { state: KeptFlow }> {
+  for (;;) {
+    const store = await folder.open(KIND, number)
+    let state: KeptFlow | undefined
+    try {
+      const { header } = store
+      if (header && (await log.block(header.number))?.id !== header.block_id)
+        throw new BrokenState('its block is not one of the log')
+      state = yield* KeptFlow.opening(store, labels, { rules, hot_slots, identity })
+      return { state, block_id: state.block_id }
+    } catch (thrown) {
+      if (!(thrown instanceof BrokenState)) throw thrown
+    } finally {
+      if (!state) await store.close()
+    }
+    folder.putAside(KIND, number)
   }
 }
 
@@ -63,14 +74,31 @@ export async function* ownNewest(
   number: number,
   like: Like,
 ): AsyncGenerator<undefined, Position | undefined> {
-  if (kept?.folder.has(KIND, number)) return yield* openingKept(kept, number, like)
+  if (!kept) return yield* restoringNewest({ sql, log }, number, like)
+  if (kept.folder.has(KIND, number)) {
+    const own = yield* openingKept({ log, kept }, number, like)
+    if (own.block_id !== undefined) return own
+    await own.state.close()
+    kept.folder.remove(KIND, number)
+  }
   const saved = yield* restoringNewest({ sql, log }, number, like)
-  if (!kept || !saved) return saved
-  // It was in memory until now.
-  const { state, block_id } = saved
-  const { folder, hot_slots } = kept
+  if (!saved) return undefined
+  await moveToFile(kept, number, { ...saved, identity: like.identity })
+  return yield* openingKept({ log, kept }, number, like)
+}
+
+/** Puts an index that was in memory until now into a file. */
+async function moveToFile(
+  { folder, hot_slots }: KeptPlace,
+  number: number,
+  { state, block_id, identity }: Position & Pick<Like, 'identity'>,
+): Promise<void> {
   const store = await folder.open(KIND, number)
-  return { state: await KeptFlow.moving(state.index, store, { block_id, hot_slots }), block_id }
+  try {
+    await KeptFlow.moving(state.index, store, { block_id, hot_slots, identity })
+  } finally {
+    await store.close()
+  }
 }
 
 /** The state in which a generation was saved last, before a block if one is given, under the given
@@ -78,7 +106,7 @@ export async function* ownNewest(
 export async function restoreNewest(
   sources: Sources,
   generation: number,
-  how: Like & { before?: number },
+  how: Omit<Like, 'identity'> & { before?: number },
 ): Promise<Position | undefined> {
   return finished(restoringNewest(sources, generation, how))
 }
@@ -86,7 +114,7 @@ export async function restoreNewest(
 export async function* restoringNewest(
   { sql, log }: Sources,
   generation: number,
-  how: Like & { before?: number },
+  how: Omit<Like, 'identity'> & { before?: number },
 ): AsyncGenerator<undefined, Position | undefined> {
   const index = yield* newestCheckpoint(sql, generation, how)
   const block = index && (await log.block(index.block_number))

@@ -33,15 +33,15 @@ export class RetiredIndexes<Index extends { number: number; state: FlowState }> 
     return found?.index
   }
 
-  /** Ends those whose time is over. */
-  async end(used: Index | undefined): Promise<void> {
+  /** Ends those whose time is over, and removes the files before those that are `wanted`. */
+  async end(wanted: readonly number[]): Promise<void> {
     const until = later(this.needs.clock, -RETIRED_MS)
     const over = this.retired.filter(({ at }) => at <= until)
     if (over.length === 0) return
     this.retired = this.retired.filter(({ at }) => at > until)
     for (const { index } of over) await index.state.close()
-    if (this.retired.length === 0 && used)
-      this.needs.kept?.folder.removeBefore(this.kind, used.number)
+    if (this.retired.length === 0 && wanted.length > 0)
+      this.needs.kept?.folder.removeBefore(this.kind, Math.min(...wanted))
   }
 
   async endAll(): Promise<void> {

@@ -18,6 +18,7 @@ import type { Label } from '../flow/labels.ts'
 import { CarriedWriter, countTransfers } from '../flow/log.ts'
 import { forgetCheckpoints, saveCheckpoint } from '../kept/checkpoints.ts'
 import { type FlowState, MemoryFlow } from '../kept/flow_state.ts'
+import { type IndexMemory, memoryOf } from '../kept/index_memory.ts'
 import { KeptFlow } from '../kept/kept.ts'
 import type { KeptPlace } from '../kept/kept_folder.ts'
 import {
@@ -61,6 +62,8 @@ export const DEFAULT_CHECKPOINT_TRANSFERS = 1_000_000
 /** The index in use, with what a screening has to name. */
 export type Generation = {
   number: number
+  /** It differs from generations of other databases, which have the same numbers. */
+  identity: string
   label_set: number
   /** How the index is computed, by number: answers are done again by those of their generation. */
   rules: number
@@ -89,20 +92,6 @@ export type Generation = {
   unsaved: Map<number, Uint8Array>
   /** The last transfer that a checkpoint of this generation knows. */
   saved_sequence: number
-}
-
-/** What an index in the memory of this process takes. */
-export type IndexMemory = {
-  generation: number
-  label_set: number
-  /** Screenings use it; else it is computed, to take the place of the one that is used. */
-  in_use: boolean
-  /** The last block applied; 0 before the first. */
-  block_number: number
-  /** One for each pair of an address and an asset. */
-  slots: number
-  /** In use by slots, their categories and the table that finds them. */
-  memory_bytes: number
 }
 
 export type Generations = {
@@ -163,7 +152,7 @@ class HeldGenerations {
     const input = await newestInput(needs.sql)
     if (!input) return false
     await this.endBroken()
-    await retired.end(this.current)
+    await retired.end([this.current, this.next, this.beginning].flatMap((one) => one?.number ?? []))
     if (!this.current && !this.next && (await this.takeUpUsed(input))) return true
     const moved = this.current !== undefined && (await advance(needs, this.current))
     if (this.current) await saveWhenDue(needs, this.current, { behind: moved })
@@ -225,7 +214,8 @@ class HeldGenerations {
   /** A generation that was begun since is not asked for any more. */
   private async endBegun(): Promise<void> {
     await this.beginning?.work.return(undefined as never)
-    await this.next?.state.close()
+    // It may have been in use a moment ago.
+    if (this.next) this.retired.add(this.next)
     this.beginning = this.next = undefined
   }
 
@@ -272,18 +262,6 @@ const dueFor = (sql: WriteFragment, current: Generation | undefined, has_more: b
       and label_set = (select max(number) from label_set)
       and rules = index_rules_in_force()
       and reach = coalesce((select max(number) from flow_reach), 0))`
-
-const memoryOf = (one: Generation, in_use: boolean): IndexMemory => {
-  const { number, label_set, index, state } = one
-  return {
-    generation: number,
-    label_set,
-    in_use,
-    block_number: index.block_number,
-    slots: state.slot_count,
-    memory_bytes: index.memory.bytes_used,
-  }
-}
 
 /** A checkpoint of a large index takes seconds: while there is more to apply, only every tenth is
  *  made. */
@@ -450,14 +428,15 @@ async function* beginGeneration(
     used && changes && !used.labels.is_worn
       ? yield* changedLabels(used.labels, changes)
       : yield* labelsOf(sql, basis)
-  const like = { labels, rules: flowRules(basis.rules, needs) }
-  const own = yield* ownNewest({ ...needs, log: transferLog(sql) }, number, like)
+  const like = { labels, rules: flowRules(basis.rules, needs), identity: basis.identity }
+  const sources = { ...needs, log: transferLog(sql) }
+  const own = yield* ownNewest(sources, number, like)
   if (own) return generationOf(sql, { ...basis, ...own, labels })
   const common =
     used && changes && used.first_block === basis.first_block && used.rules === basis.rules
       ? yield* inCommon(needs, { used, number, changes }, like)
       : undefined
-  const position = common ?? (yield* atItsBeginning(needs, number, like))
+  const position = common ?? (yield* atItsBeginning(sources, number, like))
   const { carried } = await readBasis(sql, number)
   return generationOf(sql, { ...basis, ...position, labels, carried })
 }
@@ -466,23 +445,28 @@ async function* beginGeneration(
 export async function describeGeneration(sql: Sql, number: number): Promise<Generation> {
   const basis = await readBasis(sql, number)
   const labels = await finished(labelsOf(sql, basis))
-  const like = { labels, rules: flowRules(basis.rules) }
+  const { identity } = basis
+  const like = { labels, rules: flowRules(basis.rules), identity }
   return generationOf(sql, { ...basis, ...(await finished(inMemoryAtBeginning(like))), labels })
 }
 
 type Basis = Pick<Generation, 'number' | 'label_set' | 'rules' | 'lists' | 'first_block' | 'base'> &
-  Pick<Generation, 'assets' | 'carried' | 'hubs' | 'imported'> & { derived: readonly Label[] }
+  Pick<Generation, 'assets' | 'carried' | 'hubs' | 'imported' | 'identity'> & {
+    derived: readonly Label[]
+  }
 
 /** What is written down of a generation. */
 async function readBasis(sql: Sql, number: number): Promise<Basis> {
-  const [row] = await sql<{ label_set: number; first_number: bigint; rules: number }>`
-    select label_set, first_number, rules from flow_generation where number = ${number}`
+  type Row = { label_set: number; first_number: bigint; rules: number; begun_at: Date }
+  const [row] = await sql<Row>`
+    select label_set, first_number, rules, begun_at from flow_generation where number = ${number}`
   if (!row) throw new Error(`there is no generation ${number}`)
-  const { label_set, rules } = row
+  const { label_set, rules, first_number, begun_at } = row
   const hubs = await hubsOf(sql, number)
   const first_block = Number(row.first_number)
   return {
     number,
+    identity: [number, label_set, rules, first_number, begun_at.toISOString()].join(' '),
     label_set,
     first_block,
     rules,
@@ -528,8 +512,13 @@ async function* inCommon(
   if (used.state instanceof KeptFlow) {
     if (touched === undefined && kept) {
       await used.state.save(used.block_id)
-      await used.state.copyTo(kept.folder.fileOf(KIND, number))
-      position = yield* openingKept(kept, number, like)
+      await noteCarriedFrom(sql, number, used)
+      await kept.folder.copy(used.state, KIND, number)
+      const { identity } = used
+      const copied = openingKept({ log: transferLog(sql), kept }, number, { ...like, identity })
+      const opened = yield* copied
+      await opened.state.become(like.identity)
+      return opened
     }
   } else if (saved) {
     const before = Math.min(touched ?? known + 1, known + 1)
@@ -543,13 +532,21 @@ async function* inCommon(
     const copied = readingCheckpoint(labels, writeCheckpoint(used.index), rules)
     position = { state: new MemoryFlow(await finished(copied)), block_id: used.block_id }
   }
-  if (position)
-    await sql`
-      insert into flow_carried_from (generation, from_generation, until)
-      values (${number}, ${used.number}, ${position.state.index.block_number})
-      on conflict (generation, from_generation)
-        do update set until = greatest(flow_carried_from.until, excluded.until)`
+  if (position) await noteCarriedFrom(sql, number, { ...used, index: position.state.index })
   return position
+}
+
+/** Up to the block of an index, what transfers carried is what they did in another generation. */
+async function noteCarriedFrom(
+  sql: Sql,
+  number: number,
+  { number: from, index }: Pick<Generation, 'number' | 'index'>,
+): Promise<void> {
+  await sql`
+    insert into flow_carried_from (generation, from_generation, until)
+    values (${number}, ${from}, ${index.block_number})
+    on conflict (generation, from_generation)
+      do update set until = greatest(flow_carried_from.until, excluded.until)`
 }
 
 /** Where it is written down what transfers carried in generations. */

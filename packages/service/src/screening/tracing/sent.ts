@@ -6,16 +6,17 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import { finished } from '../../lib/portions.ts'
-import type { Sql } from '../../platform/database/sql.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import { BrokenCheckpoint, readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
 import { FlowIndex, type FlowRules } from '../flow/flow_index.ts'
 import { LabelTable } from '../flow/label_table.ts'
 import { countTransfers } from '../flow/log.ts'
 import { type ReadingStart, reversedBlock, reversedLabels } from '../flow/reversed.ts'
+import { savedSent, saveSent } from '../kept/checkpoints.ts'
 import { type FlowState, MemoryFlow } from '../kept/flow_state.ts'
 import { KeptFlow } from '../kept/kept.ts'
 import type { KeptPlace } from '../kept/kept_folder.ts'
+import { BrokenState } from '../kept/slot_record.ts'
 import { namedLabels } from '../labels/label_sets.ts'
 import { addressOfBare, bareHex } from './bare_addresses.ts'
 import { depositsOf, type Sweeper, SweepTally, storeFound, sweeper } from './deposit_addresses.ts'
@@ -35,7 +36,7 @@ export type SentReading = {
 /** Blocks of one run: small enough that other work gets its turn. */
 const PORTION = 100
 
-type Plan = { number: number; generation: number; height: number }
+type Plan = { number: number; generation: number; height: number; begun_at: Date }
 
 type Reading = {
   plan: Plan
@@ -67,7 +68,7 @@ export function sentReading(needs: Needs): SentReading {
       rest_ms: 5_000,
       after: ['index'],
       due: (sql) => sql`
-        select where ${reader.is_reading}::boolean
+        select where ${reader.has_more}::boolean
         union all
         select where not exists (
           select from flow_sent where begun_at > ${later(needs.clock, -DAY_MS)}
@@ -90,8 +91,8 @@ class SentReader {
     this.needs = needs
   }
 
-  get is_reading(): boolean {
-    return this.reading !== undefined
+  get has_more(): boolean {
+    return this.reading !== undefined || this.current?.state.is_broken === true
   }
 
   async run(): Promise<boolean> {
@@ -99,11 +100,8 @@ class SentReader {
     const used = this.needs.generations.current()
     if (!used || used.rules < 2 || used.block_id === undefined) return false
     if (!this.reading) return this.begin(used)
-    const { of, tally, sweepers } = this.reading
-    if (sweepers) {
-      const portion = await sweepers.next()
-      if (portion.done) this.reading.sweepers = undefined
-      else tally.addCandidates(portion.value, of.index)
+    if (this.reading.sweepers) {
+      await this.takeCandidates(this.reading, this.reading.sweepers)
       return true
     }
     if (!(await readOn(this.needs.sql, this.reading))) await this.end(this.reading)
@@ -121,7 +119,23 @@ class SentReader {
     const plan = await newestPlan(needs, used)
     if (!plan || plan.number === this.done || used.index.block_number < plan.height) return false
     this.reading = await beginReading(needs, plan, await generationOf(needs.sql, plan, used))
-    return this.is_reading
+    return this.has_more
+  }
+
+  /** When that fails, the reading begins anew: with a part of them it would forget the others. */
+  private async takeCandidates(
+    reading: Reading,
+    sweepers: NonNullable<Reading['sweepers']>,
+  ): Promise<void> {
+    try {
+      const portion = await sweepers.next()
+      if (portion.done) reading.sweepers = undefined
+      else reading.tally.addCandidates(portion.value, reading.of.index)
+    } catch (thrown) {
+      await reading.state.close()
+      this.reading = undefined
+      throw thrown
+    }
   }
 
   private async end(reading: Reading): Promise<void> {
@@ -130,7 +144,10 @@ class SentReader {
     await storeSweeps(sql, reading)
     if (state instanceof MemoryFlow)
       await keepReading(sql, plan, { index: state.index, at: clock.now() })
-    else await state.save(READ)
+    else {
+      await state.save(READ)
+      await noteRead(sql, plan, clock.now())
+    }
     await this.before?.close()
     if (this.done !== undefined) kept?.folder.removeBefore(KIND, this.done)
     this.before = this.current?.state
@@ -169,8 +186,8 @@ async function newestPlan(
     insert into flow_sent (generation, height, begun_at)
     select ${used.number}, ${height}, ${clock.now()}
     where not exists (select from flow_sent where begun_at > ${later(clock, -DAY_MS)})`
-  const [plan] = await sql<{ number: number; generation: number; height: bigint }>`
-    select number, generation, height from flow_sent order by number desc limit 1`
+  const [plan] = await sql<Omit<Plan, 'height'> & { height: bigint }>`
+    select number, generation, height, begun_at from flow_sent order by number desc limit 1`
   return plan && { ...plan, height: Number(plan.height) }
 }
 
@@ -205,11 +222,18 @@ const READ = 'read'
 
 async function openedKept(
   { folder, hot_slots }: KeptPlace,
-  { number }: Plan,
-  { of, labels }: { of: Generation; labels: LabelTable },
+  { number, height, begun_at }: Plan,
+  { of, labels }: Like,
 ): Promise<KeptFlow> {
   const store = await folder.open(KIND, number)
-  return finished(KeptFlow.opening(store, labels, { rules: sentRules(of), hot_slots }))
+  const identity = [number, height, begun_at.toISOString(), of.identity].join(' ')
+  try {
+    const how = { rules: sentRules(of), hot_slots, identity }
+    return await finished(KeptFlow.opening(store, labels, how))
+  } catch (thrown) {
+    await store.close()
+    throw thrown
+  }
 }
 
 /** Labels that are turned round in some milliseconds. */
@@ -265,10 +289,10 @@ async function readOn(
 ): Promise<boolean> {
   const { of, start, state, tally } = reading
   const { first_block: from, base } = of
+  if (state.is_full) await state.save(undefined)
   const blocks = await transferLog(sql).before(reading.before, { limit: PORTION, from, base })
   await state.apply(blocks.map((block) => reversedBlock(block, start)))
   for (const { transfers } of blocks) tally?.note(transfers)
-  if (state.is_full) await state.save(undefined)
   reading.before = blocks.at(-1)?.number ?? from
   return blocks.length > 0
 }
@@ -285,27 +309,27 @@ async function storeSweeps(sql: Sql, { of, tally, plan }: Reading): Promise<void
   await sql.begin((tx) => storeFound(tx, found, plan.height))
 }
 
-/** Keeps what came out of a reading for processes that start later; the first that is through with
- *  it does. */
+/** Keeps a reading for processes that start later; the first that is through with it does. */
 async function keepReading(
   sql: Sql,
-  { number }: Plan,
+  plan: Plan,
   { index, at }: { index: FlowIndex; at: Date },
 ): Promise<void> {
   await sql.begin(async (tx) => {
-    const mine = await tx`
-      update flow_sent set read_at = ${at} where number = ${number} and read_at is null
-      returning 1`
-    if (mine.length === 0) return
-    let part = 0
-    for (const bytes of writeCheckpoint(index)) {
-      await tx`
-        insert into flow_sent_part (number, part, bytes)
-        values (${number}, ${part}, ${Buffer.from(bytes)})`
-      part += 1
-    }
-    await tx`delete from flow_sent_part where number <> ${number}`
+    if (await noteRead(tx, plan, at)) await saveSent(tx, plan.number, index)
   })
+}
+
+/** False: another process was through with it before. */
+async function noteRead(
+  sql: Sql | Tx,
+  { number }: Pick<Plan, 'number'>,
+  at: Date,
+): Promise<boolean> {
+  const noted = await sql`
+    update flow_sent set read_at = ${at} where number = ${number} and read_at is null
+    returning 1`
+  return noted.length > 0
 }
 
 /** The newest reading that was kept; undefined when there is none that can be read: then the log is
@@ -314,57 +338,51 @@ async function keptReading(
   { sql, kept }: Pick<Needs, 'sql' | 'kept'>,
   used: Generation,
 ): Promise<{ number: number; sent: SentIndex } | undefined> {
-  const [row] = await sql<Omit<Plan, 'height'> & { height: bigint; read: boolean }>`
-    select number, generation, height, read_at is not null as read from flow_sent
-    where read_at is not null or ${kept !== undefined} order by number desc limit 1`
-  if (!row || row.height > used.index.block_number) return undefined
-  const plan = { ...row, height: Number(row.height) }
-  if (kept ? !kept.folder.has(KIND, plan.number) : !row.read) return undefined
-  const of = await generationOf(sql, plan, used)
-  const start = await startAt(sql, plan.height, of)
-  if (!start) return undefined
-  const labels = await reversedTable(of, start)
-  const state = kept
-    ? await readKept(kept, plan, { of, labels })
-    : await readParts(sql, plan, of, labels)
-  return state && { number: plan.number, sent: { ...plan, time_ms: start.time_ms, state } }
-}
-
-/** A reading in a file; undefined: it was not through. */
-async function readKept(
-  kept: KeptPlace,
-  plan: Plan,
-  of: { of: Generation; labels: LabelTable },
-): Promise<FlowState | undefined> {
-  const state = await openedKept(kept, plan, of)
-  kept.folder.removeBefore(KIND, plan.number)
-  if (state.block_id === READ) return state
-  await state.close()
+  const rows = await sql<Omit<Plan, 'height'> & { height: bigint; read_at: Date | null }>`
+    select number, generation, height, begun_at, read_at from flow_sent
+    where height <= ${used.index.block_number} order by number desc limit ${PLANS}`
+  for (const row of rows) {
+    const plan = { ...row, height: Number(row.height) }
+    if (kept ? !kept.folder.has(KIND, plan.number) : row.read_at === null) continue
+    const of = await generationOf(sql, plan, used)
+    const start = await startAt(sql, plan.height, of)
+    if (!start) continue
+    const like = { of, labels: await reversedTable(of, start) }
+    const state = kept ? await readKept(kept, plan, like) : await readSaved(sql, plan, like)
+    if (state) return { number: plan.number, sent: { ...plan, time_ms: start.time_ms, state } }
+    if (!kept) return undefined
+  }
   return undefined
 }
 
-async function readParts(
+/** Nights that are looked at for a reading that is through. */
+const PLANS = 5
+
+type Like = { of: Generation; labels: LabelTable }
+
+async function readSaved(
   sql: Sql,
   { number }: Plan,
-  of: Generation,
-  labels: LabelTable,
+  { of, labels }: Like,
 ): Promise<FlowState | undefined> {
-  try {
-    const index = await finished(readingCheckpoint(labels, sentParts(sql, number), sentRules(of)))
-    return new MemoryFlow(index)
-  } catch (thrown) {
-    if (!(thrown instanceof BrokenCheckpoint)) throw thrown
-    return undefined
-  }
+  const index = await savedSent(sql, number, { labels, rules: sentRules(of) })
+  return index && new MemoryFlow(index)
 }
 
-async function* sentParts(sql: Sql, number: number): AsyncGenerator<Uint8Array> {
-  for (let part = 0; ; part++) {
-    const [row] = await sql<{ bytes: Uint8Array }>`
-      select bytes from flow_sent_part where number = ${number} and part = ${part}`
-    if (!row) return
-    yield row.bytes
+/** A reading in a file; undefined: it was not through, or is of something else. */
+async function readKept(kept: KeptPlace, plan: Plan, like: Like): Promise<FlowState | undefined> {
+  try {
+    const state = await openedKept(kept, plan, like)
+    if (state.block_id === READ) {
+      kept.folder.removeBefore(KIND, plan.number)
+      return state
+    }
+    await state.close()
+  } catch (thrown) {
+    if (!(thrown instanceof BrokenState)) throw thrown
+    kept.folder.putAside(KIND, plan.number)
   }
+  return undefined
 }
 
 /** The reading of a past answer, done again. `of` is its generation, computed to that block or
