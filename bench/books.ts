@@ -28,7 +28,7 @@ import { age } from './parts/history.ts'
 import { median } from './parts/median.ts'
 
 export const OPTIONS = {
-  orders: { type: 'string', default: '240000' },
+  orders: { type: 'string', default: '250000' },
   'a-day': { type: 'string', default: '8640' },
 } as const
 
