@@ -79,9 +79,12 @@ async function summarizeNext(tx: Tx, bucket: Bucket, last: Date): Promise<boolea
   if (!progress) return false
   await summarizeLate(tx, bucket, progress)
   if (progress.until >= last) return false
+  // Between two numbers, and counted: by one, or for the first that there is, all would be read.
   const [unsealed] = await tx`
-    select 1 from transfer
-    where number > coalesce((select max(last_entry) from journal), 0) and made_at < ${last} limit 1`
+    select from transfer
+    where number between coalesce((select max(last_entry) from journal), 0) + 1 and ${NUMBER_MAX}
+      and made_at < ${last}
+    having count(*) > 0`
   if (unsealed) return false
   const begins_at = await nextBegin(tx, { bucket, from: progress.until, last })
   const ends_at = new Date(Math.min(begins_at.getTime() + BUCKET_MS[bucket], last.getTime()))
