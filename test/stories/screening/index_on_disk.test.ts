@@ -180,6 +180,29 @@ test('after a start it goes on from its file, and not from the log', async (t) =
   assert.deepEqual(await known(crowd, again), await known(crowd, world.process))
 })
 
+test('labels that come while an index catches up after a start lose none of it', async (t) => {
+  const crowd = await crowded(t)
+  const { world } = crowd
+  const place = await placeIn(t, newFolder(t))
+  const process = await onDisk(t, crowd, place)
+  const { state, block_id } = process.generations.current()!
+  await state.save(block_id)
+  await ended(process)
+  await world.sql`update flow_block set transfers = '', tx_ids = ''`
+  for (const runs of [1, 2, 3]) {
+    const again = world.startProcess(world.sql, place)
+    const index = again.steps.find(({ name }) => name === 'index')!
+    for (let i = 0; i < runs; i++) await index.run()
+    // Of an address that never moved anything: nothing has to be computed anew.
+    await world.publish('tagpacks', [{ address: world.person().address, category: 'scam' }])
+    await world.drain()
+    await world.drain(again)
+    const holdings = async (of: ScreeningProcess) => (await known(crowd, of)).holdings
+    assert.deepEqual(await holdings(again), await holdings(world.process))
+    await ended(again)
+  }
+})
+
 test('a file of another database, or of later blocks, is put aside', async (t) => {
   const crowd = await crowded(t)
   const { world } = crowd

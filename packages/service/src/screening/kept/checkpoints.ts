@@ -91,8 +91,11 @@ export async function forgetCheckpoints(sql: Sql, generation: number): Promise<v
   await sql`delete from flow_checkpoint where generation < ${generation}`
 }
 
-/** Saves a nightly reading, in place of those before. */
+/** Saves a nightly reading, in place of those before; the first process that is through with it
+ *  does. */
 export async function saveSent(tx: Tx, number: number, index: FlowIndex): Promise<void> {
+  const saved = await tx`select from flow_sent_part where number = ${number} limit 1`
+  if (saved.length > 0) return
   let part = 0
   for (const bytes of writeCheckpoint(index)) {
     await tx`

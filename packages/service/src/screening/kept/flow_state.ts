@@ -121,3 +121,13 @@ function* countedSlots({ counterparties }: FlowIndex): Generator<number> {
 /** Whether a slot is one of an asset, and anything came to it or left it. */
 const hasMoved = ({ memory: { slots } }: FlowIndex, slot: number): boolean =>
   (slots[slot * SLOT + ASSET]! & 255) !== LABEL_ASSET && slots[slot * SLOT + LAST_BLOCK] !== 0
+
+/** A file that stays open could not be opened again. */
+export async function closedIfFailing<T>(state: FlowState, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (thrown) {
+    await state.close()
+    throw thrown
+  }
+}

@@ -316,7 +316,9 @@ export class KeptFlow implements FlowState {
   async save(block_id: string | undefined): Promise<void> {
     if (this.is_saved && block_id === this.saved_id) return
     const header = this.headerAt(block_id)
-    await this.kept.save(this.entries(), header)
+    await this.kept.save(this.entries(), header).catch((thrown) => {
+      throw this.noted(thrown)
+    })
     for (const slot of this.changed) this.marks[slot]! &= this.hasMoved(slot) ? ~NEWS : ~CHANGED
     this.changed = []
     this.kept_slots = header.slots

@@ -120,3 +120,15 @@ export async function* restoringNewest(
   const block = index && (await log.block(index.block_number))
   return index && { state: new MemoryFlow(index), block_id: block?.id }
 }
+
+/** The number of the generation that was in use last, on disk of those that there are files of. */
+export async function usedBefore({ sql, kept }: Omit<Needs, 'log'>): Promise<number | undefined> {
+  const used = await sql<{ number: number }>`
+    select number from flow_generation where active_at is not null
+    order by number desc limit ${USED_BEFORE}`
+  const here = used.find(({ number }) => kept?.folder.has(KIND, number))
+  return (here ?? used[0])?.number
+}
+
+/** While a process is not there, others may have taken up as many. */
+const USED_BEFORE = 20

@@ -17,7 +17,7 @@ import { LabelTable } from '../flow/label_table.ts'
 import type { Label } from '../flow/labels.ts'
 import { CarriedWriter, countTransfers } from '../flow/log.ts'
 import { forgetCheckpoints, saveCheckpoint } from '../kept/checkpoints.ts'
-import { type FlowState, MemoryFlow } from '../kept/flow_state.ts'
+import { closedIfFailing, type FlowState, MemoryFlow } from '../kept/flow_state.ts'
 import { type IndexMemory, memoryOf } from '../kept/index_memory.ts'
 import { KeptFlow } from '../kept/kept.ts'
 import type { KeptPlace } from '../kept/kept_folder.ts'
@@ -30,6 +30,7 @@ import {
   ownNewest,
   type Position,
   restoringNewest,
+  usedBefore,
 } from '../kept/positions.ts'
 import { RetiredIndexes } from '../kept/retired.ts'
 import { diffSets, type LoadedList, listsOfSet } from '../labels/label_sets.ts'
@@ -152,7 +153,9 @@ class HeldGenerations {
     const input = await newestInput(needs.sql)
     if (!input) return false
     await this.endBroken()
-    await retired.end([this.current, this.next, this.beginning].flatMap((one) => one?.number ?? []))
+    // Without one in use nothing is removed: it may be the one that is taken up now.
+    const wanted = [this.current, this.next, this.beginning].flatMap((one) => one?.number ?? [])
+    await retired.end(this.current ? wanted : [])
     if (!this.current && !this.next && (await this.takeUpUsed(input))) return true
     const moved = this.current !== undefined && (await advance(needs, this.current))
     if (this.current) await saveWhenDue(needs, this.current, { behind: moved })
@@ -173,9 +176,12 @@ class HeldGenerations {
 
   /** After a start, what was in use before goes on answering until what is newer has caught up. */
   private async takeUpUsed(input: Input): Promise<boolean> {
-    const used = await usedBefore(this.needs.sql)
+    const used = await usedBefore(this.needs)
     if (used === undefined || used === input.generation) return false
-    this.current = await finished(beginGeneration(this.needs, used, undefined))
+    // Its file may be open for one that was begun.
+    await this.endBegun()
+    const begin = () => finished(beginGeneration(this.needs, used, undefined))
+    this.current = this.retired.takeBack(used) ?? (await begin())
     return true
   }
 
@@ -242,13 +248,6 @@ async function noteInUse({ sql, clock }: Needs, { number }: Generation): Promise
   await sql`
     update flow_generation set active_at = ${clock.now()} where number = ${number}
       and active_at is null`
-}
-
-/** The number of the generation that was in use last. */
-async function usedBefore(sql: Sql): Promise<number | undefined> {
-  const [used] = await sql<{ number: number }>`
-    select number from flow_generation where active_at is not null order by number desc limit 1`
-  return used?.number
 }
 
 /** Finds a row where a block waits, or another generation is asked for, or work is under way. */
@@ -437,8 +436,10 @@ async function* beginGeneration(
       ? yield* inCommon(needs, { used, number, changes }, like)
       : undefined
   const position = common ?? (yield* atItsBeginning(sources, number, like))
-  const { carried } = await readBasis(sql, number)
-  return generationOf(sql, { ...basis, ...position, labels, carried })
+  return closedIfFailing(position.state, async () => {
+    const { carried } = await readBasis(sql, number)
+    return generationOf(sql, { ...basis, ...position, labels, carried })
+  })
 }
 
 /** A generation as it is before its first block. Throws when there is none of this number. */
@@ -517,8 +518,10 @@ async function* inCommon(
       const { identity } = used
       const copied = openingKept({ log: transferLog(sql), kept }, number, { ...like, identity })
       const opened = yield* copied
-      await opened.state.become(like.identity)
-      return opened
+      return await closedIfFailing(opened.state, async () => {
+        await opened.state.become(like.identity)
+        return opened
+      })
     }
   } else if (saved) {
     const before = Math.min(touched ?? known + 1, known + 1)

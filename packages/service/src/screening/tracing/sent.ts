@@ -161,6 +161,9 @@ class SentReader {
     const { current, done, reading } = this
     if (current?.state.is_broken && done !== undefined) {
       await current.state.close()
+      // It may be taken up anew, from its file.
+      await this.before?.close()
+      this.before = undefined
       this.needs.kept?.folder.putAside(KIND, done)
       this.current = this.done = undefined
     }
@@ -316,20 +319,15 @@ async function keepReading(
   { index, at }: { index: FlowIndex; at: Date },
 ): Promise<void> {
   await sql.begin(async (tx) => {
-    if (await noteRead(tx, plan, at)) await saveSent(tx, plan.number, index)
+    await noteRead(tx, plan, at)
+    await saveSent(tx, plan.number, index)
   })
 }
 
-/** False: another process was through with it before. */
-async function noteRead(
-  sql: Sql | Tx,
-  { number }: Pick<Plan, 'number'>,
-  at: Date,
-): Promise<boolean> {
-  const noted = await sql`
-    update flow_sent set read_at = ${at} where number = ${number} and read_at is null
-    returning 1`
-  return noted.length > 0
+/** The first process that is through with it does. It waits for others that do. */
+async function noteRead(sql: Sql | Tx, { number }: Plan, at: Date): Promise<void> {
+  await sql`
+    update flow_sent set read_at = coalesce(read_at, ${at}::timestamptz) where number = ${number}`
 }
 
 /** The newest reading that was kept; undefined when there is none that can be read: then the log is
@@ -338,15 +336,17 @@ async function keptReading(
   { sql, kept }: Pick<Needs, 'sql' | 'kept'>,
   used: Generation,
 ): Promise<{ number: number; sent: SentIndex } | undefined> {
-  const rows = await sql<Omit<Plan, 'height'> & { height: bigint; read_at: Date | null }>`
-    select number, generation, height, begun_at, read_at from flow_sent
-    where height <= ${used.index.block_number} order by number desc limit ${PLANS}`
-  for (const row of rows) {
+  const plans = await sql<Omit<Plan, 'height'> & { height: bigint; saved: boolean }>`
+    select number, generation, height, begun_at,
+      exists (select from flow_sent_part as p where p.number = flow_sent.number) as saved
+    from flow_sent where read_at is not null order by number desc limit ${PLANS}`
+  for (const { saved, ...row } of plans) {
     const plan = { ...row, height: Number(row.height) }
-    if (kept ? !kept.folder.has(KIND, plan.number) : row.read_at === null) continue
+    if (kept ? !kept.folder.has(KIND, plan.number) : !saved) continue
+    if (plan.height > used.index.block_number) return undefined
     const of = await generationOf(sql, plan, used)
     const start = await startAt(sql, plan.height, of)
-    if (!start) continue
+    if (!start) return undefined
     const like = { of, labels: await reversedTable(of, start) }
     const state = kept ? await readKept(kept, plan, like) : await readSaved(sql, plan, like)
     if (state) return { number: plan.number, sent: { ...plan, time_ms: start.time_ms, state } }
