@@ -100,30 +100,31 @@ export type NothingToJudge = 'no_transfer' | 'not_in_transaction'
 
 /** What is found about an address. */
 export async function findAboutAddress(basis: Basis, question: Question): Promise<Findings> {
-  const indexed = await readIndex(basis, question.address, (screened, ended) => ({
-    screened,
-    source: sourceOfHoldings(basis, screened),
-    by_transfer: false,
-    destinations: basis.policy.sent ? destinationsOf(basis, screened) : undefined,
-    ended,
-    transfers: [],
-    index: indexAt(basis),
-  }))
-  return addReadings(basis, question, indexed)
+  const { address } = question
+  const seen = { transfers: [], with_destinations: basis.policy.sent }
+  return addReadings(basis, question, await readAllOf(basis, address, seen))
 }
 
-/** Reads an address's facts and where what it sent has ended: `find` is called while the index is
- *  at the block that they are of. */
-async function readIndex(
+/** Reads all that an address ever received, and where what it sent went, as of one block. */
+async function readAllOf(
   basis: Basis,
   address: Address,
-  find: (screened: AddressFacts, ended: Exposure | undefined) => IndexFindings,
+  how: { transfers: readonly Transfer[]; with_destinations: boolean },
 ): Promise<IndexFindings> {
   // First: this is of the last night, and does not change.
   const ended = await endedOf(basis, address)
-  return readHoldings(basis.generation, [address], (holdingsOf) =>
-    find(knownOf(basis.generation, address, holdingsOf(address)), ended),
-  )
+  return readHoldings(basis.generation, [address], (holdingsOf) => {
+    const screened = knownOf(basis.generation, address, holdingsOf(address))
+    return {
+      screened,
+      source: sourceOfHoldings(basis, screened),
+      by_transfer: false,
+      destinations: how.with_destinations ? destinationsOf(basis, screened) : undefined,
+      ended,
+      transfers: withinWindow(basis, how.transfers),
+      index: indexAt(basis),
+    }
+  })
 }
 
 /** To be taken while the index is read: later, a block may have arrived. */
@@ -153,27 +154,27 @@ export async function findAboutTransaction(
   const { from, to } = largest(basis, matching)
   const indexed =
     direction === 'withdrawal'
-      ? await readIndex(basis, to, (screened, ended) => ({
-          screened,
-          source: sourceOfHoldings(basis, screened),
-          by_transfer: false,
-          destinations: destinationsOf(basis, screened),
-          ended,
-          transfers: withinWindow(basis, matching),
-          index: indexAt(basis),
-        }))
-      : await readHoldings(basis.generation, [from], (holdingsOf) => {
-          const known = withinWindow(basis, matching)
-          const money = moneyOf(basis, known, { from, holdings: holdingsOf(from) })
-          return {
-            ...money,
-            destinations: undefined,
-            ended: undefined,
-            transfers: known,
-            index: indexAt(basis),
-          }
-        })
+      ? await readAllOf(basis, to, { transfers: matching, with_destinations: true })
+      : await readMoney(basis, from, matching)
   return addReadings(basis, question, indexed)
+}
+
+/** Reads the money of transfers of one sender, as of one block. */
+async function readMoney(
+  basis: Basis,
+  from: Address,
+  matching: readonly Transfer[],
+): Promise<IndexFindings> {
+  return readHoldings(basis.generation, [from], (holdingsOf) => {
+    const transfers = withinWindow(basis, matching)
+    return {
+      ...moneyOf(basis, transfers, { from, holdings: holdingsOf(from) }),
+      destinations: undefined,
+      ended: undefined,
+      transfers,
+      index: indexAt(basis),
+    }
+  })
 }
 
 /** What transfers before the window carried may or may not be forgotten yet: it must not matter

@@ -146,14 +146,15 @@ const named = (index: FlowIndex, slot: number) => ({
   address: addressOfSlot(index, slot).toString('hex'),
 })
 
-function addressOfSlot({ memory }: FlowIndex, slot: number): Buffer {
+/** 20 bytes. */
+export function addressOfSlot({ memory }: FlowIndex, slot: number): Buffer {
   const bytes = Buffer.alloc(20)
   writeAddress(memory.slots, slot, bytes, 0)
   return bytes
 }
 
 /** Whether a slot is one of value, and ever was part of a transfer. */
-function hasMoved({ memory: { slots } }: FlowIndex, slot: number): boolean {
+export function hasMoved({ memory: { slots } }: FlowIndex, slot: number): boolean {
   return (
     (slots[slot * SLOT + ASSET]! & 255) !== LABEL_ASSET && slots[slot * SLOT + LAST_BLOCK] !== 0
   )

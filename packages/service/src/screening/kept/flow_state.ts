@@ -2,13 +2,13 @@
 // the rest in a file (`KeptFlow`). A state that has to be read from a disk takes a while, and
 // answers as of one block all the same.
 
+import { hasMoved } from '../flow/checkpoint.ts'
 import type { FlowIndex } from '../flow/flow_index.ts'
 import { type Holding, readHolding } from '../flow/holdings.ts'
 import { applyBlock, type CarriedWriter, type LoggedBlock } from '../flow/log.ts'
-import { ASSET, LABEL_ASSET, LAST_BLOCK, SLOT } from '../flow/memory.ts'
 
-/** `writer`: where it is noted what the transfers of a block carried; `done`: is called when the
- *  index has the block, before anything else is. */
+/** `writer`: where it is noted what the transfers of a block carried; `done`: is called as
+ *  soon as the index has the block. */
 export type BlockNote = { writer?: CarriedWriter | undefined; done(): void }
 
 export type HoldingOf = (asset: number, address: Uint8Array) => Holding | undefined
@@ -117,10 +117,6 @@ function* slotsOf({ memory }: FlowIndex): Generator<number> {
 function* countedSlots({ counterparties }: FlowIndex): Generator<number> {
   for (const { slot } of counterparties.counted()) yield slot
 }
-
-/** Whether a slot is one of an asset, and anything came to it or left it. */
-const hasMoved = ({ memory: { slots } }: FlowIndex, slot: number): boolean =>
-  (slots[slot * SLOT + ASSET]! & 255) !== LABEL_ASSET && slots[slot * SLOT + LAST_BLOCK] !== 0
 
 /** A file that stays open could not be opened again. */
 export async function closedIfFailing<T>(state: FlowState, work: () => Promise<T>): Promise<T> {

@@ -5,12 +5,12 @@
 // starts goes on from there. Labels are no part of the state: all of them stay in memory.
 
 import { createHash } from 'node:crypto'
-import { canonicalSlot } from '../flow/checkpoint.ts'
+import { canonicalSlot, hasMoved } from '../flow/checkpoint.ts'
 import { FlowIndex, type FlowRules, type FreezeSpell } from '../flow/flow_index.ts'
 import { type Holding, readSlot } from '../flow/holdings.ts'
 import type { LabelTable } from '../flow/label_table.ts'
 import { type LoggedBlock, wordsOf } from '../flow/log.ts'
-import { ASSET, addressWords, LABEL_ASSET, LAST_BLOCK, SLOT } from '../flow/memory.ts'
+import { addressWords, LAST_BLOCK, SLOT } from '../flow/memory.ts'
 import { applyBlocks, type BlockNote, type FlowState, type HoldingOf } from './flow_state.ts'
 import {
   BrokenState,
@@ -138,10 +138,8 @@ export class KeptFlow implements FlowState {
     { block_id, ...how }: Omit<KeptOptions, 'rules'> & { block_id: string | undefined },
   ): Promise<KeptFlow> {
     const flow = new KeptFlow(index, kept, how)
-    const { slots, slot_count } = index.memory
-    for (let slot = 0; slot < slot_count; slot++) {
-      const base = slot * SLOT
-      if ((slots[base + ASSET]! & 255) === LABEL_ASSET || slots[base + LAST_BLOCK] === 0) continue
+    for (let slot = 0; slot < index.memory.slot_count; slot++) {
+      if (!hasMoved(index, slot)) continue
       flow.mark(slot, HERE | CHANGED | UNSAVED)
       flow.changed.push(slot)
       flow.hot += 1

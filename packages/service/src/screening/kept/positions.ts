@@ -29,7 +29,7 @@ type Needs = Sources & { kept?: KeptPlace | undefined }
 export async function* inMemoryAtBeginning({
   labels,
   rules,
-}: Like): AsyncGenerator<undefined, Position> {
+}: Omit<Like, 'identity'>): AsyncGenerator<undefined, Position> {
   const index = new FlowIndex([], undefined, rules)
   yield* index.takeLabels(labels)
   return { state: new MemoryFlow(index), block_id: undefined }

@@ -5,11 +5,12 @@
 
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
+import { addressOfSlot } from '../flow/checkpoint.ts'
 import type { FlowIndex } from '../flow/flow_index.ts'
 import { type Holding, readSlot } from '../flow/holdings.ts'
 import { type Label, TERMINAL_CONFIDENCE } from '../flow/labels.ts'
 import { countTransfers, transferAt } from '../flow/log.ts'
-import { ASSET, COUNT_OUT, SLOT, writeAddress } from '../flow/memory.ts'
+import { ASSET, COUNT_OUT, SLOT } from '../flow/memory.ts'
 
 /** `address` and `service`: 40 hexadecimal characters. */
 export type Deposit = {
@@ -58,9 +59,8 @@ export function sweeper(index: FlowIndex, slot: number): Sweeper | undefined {
   const base = slot * SLOT
   if (slots[base + COUNT_OUT]! < SWEEPS_MIN || !sendsToServices(readSlot(index, slot)))
     return undefined
-  const bytes = Buffer.alloc(20)
-  writeAddress(slots, slot, bytes, 0)
-  return { asset: slots[base + ASSET]! & 255, address: bytes.toString('hex') }
+  const address = addressOfSlot(index, slot).toString('hex')
+  return { asset: slots[base + ASSET]! & 255, address }
 }
 
 /** Collects sweeps from the log, about addresses that may be deposit addresses. */

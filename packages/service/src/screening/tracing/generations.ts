@@ -446,8 +446,7 @@ async function* beginGeneration(
 export async function describeGeneration(sql: Sql, number: number): Promise<Generation> {
   const basis = await readBasis(sql, number)
   const labels = await finished(labelsOf(sql, basis))
-  const { identity } = basis
-  const like = { labels, rules: flowRules(basis.rules), identity }
+  const like = { labels, rules: flowRules(basis.rules) }
   return generationOf(sql, { ...basis, ...(await finished(inMemoryAtBeginning(like))), labels })
 }
 

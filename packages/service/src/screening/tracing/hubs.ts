@@ -5,8 +5,8 @@
 
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
+import { addressOfSlot } from '../flow/checkpoint.ts'
 import { type Label, TERMINAL_CONFIDENCE } from '../flow/labels.ts'
-import { writeAddress } from '../flow/memory.ts'
 import type { FlowState } from '../kept/flow_state.ts'
 
 /** `address`: 40 hexadecimal characters. */
@@ -29,11 +29,10 @@ async function busyAddresses(state: FlowState): Promise<Map<string, number>> {
   const { max } = state.index.counterparties
   const partners = new Map<string, Set<bigint> | undefined>()
   const counted = state.all(
-    ({ memory: { slots }, counterparties }, slot) => {
-      const bytes = Buffer.alloc(20)
-      writeAddress(slots, slot, bytes, 0)
-      return { address: bytes.toString('hex'), others: counterparties.of(slot)?.others }
-    },
+    (index, slot) => ({
+      address: addressOfSlot(index, slot).toString('hex'),
+      others: index.counterparties.of(slot)?.others,
+    }),
     { counted: true },
   )
   for await (const portion of counted)
