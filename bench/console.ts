@@ -35,6 +35,7 @@ const IDLE_MS = 20_000
 /** After its start, and after what was asked of it. */
 const QUIET_MS = 5_000
 const LIMITS = { page_ms: 1_000, tick_ms: 50, idle_percent: 2 }
+const TIER = { min_amount: 32_000, max_amount: 130_999, price_sun: 50_000 }
 
 type Ask = readonly [words: string, options?: object]
 type Page = { page: string; asks: readonly Ask[] }
@@ -79,7 +80,7 @@ const pagesOf = ({ order, customer, wallet }: Record<string, string>): readonly 
   { page: 'Prices', asks: [['prices list']] },
   {
     page: 'Prices, preview',
-    asks: [['prices preview', { resource: 'energy', tiers: ['32000-130999=0.05'] }]],
+    asks: [['prices preview', { resource: 'energy', tiers: [TIER] }]],
   },
   { page: 'Screening', asks: [['aml reviews list', { limit: 50 }], ['lists list']] },
   { page: 'Books', asks: [['books findings', { limit: 100 }]] },

@@ -143,7 +143,12 @@ async function numbersOf(tx: Tx, begins_at: Date, ends_at: Date): Promise<Number
   const [found] = await tx<Record<keyof Numbers, bigint | null>>`
     select min(first_entry) as first,
       coalesce(max(last_entry) filter (where sealed_at <= ${sealed_by}), min(last_entry)) as last
-    from journal where sealed_at >= ${sealed_from}`
+    from (
+      (select first_entry, last_entry, sealed_at from journal
+        where sealed_at between ${sealed_from} and ${sealed_by})
+      union all
+      (select first_entry, last_entry, sealed_at from journal where sealed_at > ${sealed_by}
+        order by sealed_at limit 1)) as sealed`
   const { first = null, last = null } = found ?? {}
   if (first === null || last === null) return undefined
   return { first, last: await lastNumber(tx, last, ends_at) }
@@ -167,14 +172,15 @@ async function nextBegin(
   tx: Tx,
   { bucket, from, last }: { bucket: Bucket; from: Date; last: Date },
 ): Promise<Date> {
-  // The first seal that has an entry of then or later: only so many are looked at.
+  // The first seal that has an entry of then or later: only so many are looked at. The condition is
+  // the sum's, since among the rows' it has an index of all accounts read.
   const [first] = await tx<{ made_at: Date }>`
     select entry.made_at
     from (select first_entry, last_entry from journal where sealed_at >= ${from}
           order by sealed_at) as sealed
       cross join lateral (
-        select min(made_at) as made_at from transfer
-        where number between first_entry and last_entry and made_at >= ${from}) as entry
+        select min(made_at) filter (where made_at >= ${from}) as made_at from transfer
+        where number between first_entry and last_entry) as entry
     where entry.made_at is not null limit 1`
   if (!first) return last
   // What was sealed a moment later can have been made a moment before.
