@@ -7,6 +7,7 @@
 
 import { Devchain, USDT } from 'penstock-devchain/devchain.ts'
 import { tronNode } from 'penstock-service/chain/node/node.ts'
+import { addressOfBare } from 'penstock-service/chain/transfers/bare_addresses.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { createCustomer } from 'penstock-service/people/customers/customers.ts'
@@ -22,7 +23,6 @@ import {
   publishPolicy,
   SHIPPED_POLICY,
 } from 'penstock-service/screening/engine/policy.ts'
-import { addressOfBare } from 'penstock-service/screening/tracing/bare_addresses.ts'
 import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
 import { flowGenerations } from 'penstock-service/screening/tracing/generations.ts'
 import { creditStep, DUST_SUN } from 'penstock-service/treasury/deposits/deposit_step.ts'

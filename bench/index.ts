@@ -2,7 +2,8 @@
 // memory whole: the same traffic through both, each in a process of its own, in turns. Memory of
 // the processes, transfers a second while they catch up, a block at the head with all that is saved
 // of it, a start from the file (of a checkpoint, in memory), reads of addresses when no page of the
-// file is in RAM, and bytes on disk. In the end the hashes of both states are compared.
+// file is in RAM, and bytes on disk. In the end the hashes of both states are compared. Then the
+// same number of transfers in ClickHouse, where it is installed, and whom an address dealt with.
 //
 //   npm run bench -- index [--transfers N] [--addresses N] [--hot N] [--blocks N] [--json]
 
@@ -10,6 +11,8 @@ import { fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { NO_CLICKHOUSE } from 'penstock-test/harness/clickhouse_servers.ts'
+import { measureArchive } from './archive.ts'
 import type { Ask } from './parts/index_side.ts'
 
 export const OPTIONS = {
@@ -30,6 +33,8 @@ const LIMITS = {
   read_ms_p99: 5,
   bytes_a_slot: 330,
 }
+/** Of which PostgreSQL keeps pairs, to compare with. */
+const BOTH = 400_000
 /** Transfers of a turn. */
 const TURN = 100_000
 
@@ -42,6 +47,7 @@ function side(): Side {
   return {
     ask: (ask) =>
       new Promise((resolve, reject) => {
+        if (!child.connected && ask.do === 'end') return resolve(undefined as never)
         const ended = () =>
           ask.do === 'end' ? resolve(undefined as never) : reject(new Error('it ended'))
         child.once('exit', ended)
@@ -148,6 +154,10 @@ export async function run({
     const [on_disk, in_memory] = await Promise.all(
       sides.map((one, i) => measured(one, applied[i]!, { transfers, reads, times: times[i]! })),
     )
+    for (const one of sides) await one.ask({ do: 'end' })
+    const both = Math.min(BOTH, transfers)
+    const archive =
+      NO_CLICKHOUSE || (await measureArchive({ transfers, both, addresses }, () => {}))
     const result = {
       transfers,
       addresses,
@@ -155,12 +165,14 @@ export async function run({
       on_disk,
       in_memory,
       limits: LIMITS,
+      archive,
     }
     if (json) process.stdout.write(`${JSON.stringify(result)}\n`)
     else {
       process.stdout.write(`${transfers} transfers among ${addresses} addresses; `)
       process.stdout.write(`states are ${result.state_equal ? 'equal' : 'NOT equal'}\n`)
       console.table({ on_disk, in_memory, limits: LIMITS })
+      console.table(archive)
     }
     if (!result.state_equal) process.exitCode = 1
   } finally {

@@ -149,6 +149,23 @@ const BOOKS: readonly Figure[] = [
 
 const SCREENING: readonly Figure[] = [
   {
+    name: 'archive',
+    about: 'transfers in ClickHouse, two servers on one machine, beside PostgreSQL',
+    lines: [
+      line('transfers', 'transfers'),
+      line('put, a second', 'put_per_second'),
+      line('read for an index, a second', 'read_per_second'),
+      line('PostgreSQL, a second', 'postgres_read_per_second'),
+      line('a page of counterparties (p99)', 'counterparties_p99_ms', 'ms'),
+      line('those of a service (p99)', 'counterparties_of_a_service_p99_ms', 'ms'),
+      line('of the same blocks (p99)', 'the_same_blocks_p99_ms', 'ms'),
+      line('PostgreSQL (p99)', 'postgres_p99_ms', 'ms'),
+      line('bytes a transfer', 'bytes_a_transfer'),
+      line('PostgreSQL, bytes a transfer', 'postgres_bytes_a_transfer'),
+    ],
+    minutes_max: 10,
+  },
+  {
     name: 'history',
     options: ['--checks', '3000000'],
     about: 'pages of the history, over three million checks',

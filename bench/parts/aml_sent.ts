@@ -2,11 +2,11 @@
 // known by its own number, so that it is known through whose hands it went and where it ended. And
 // deposit addresses: how many of those that are found are some.
 
+import { type LoggedTransfer, packTransfers } from 'penstock-service/chain/transfers/packed.ts'
 import { categoryNumber, UNIDENTIFIED } from 'penstock-service/screening/flow/categories.ts'
 import { FlowIndex } from 'penstock-service/screening/flow/flow_index.ts'
 import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
 import type { Label } from 'penstock-service/screening/flow/labels.ts'
-import { type LoggedTransfer, packTransfers } from 'penstock-service/screening/flow/log.ts'
 import { addressWords } from 'penstock-service/screening/flow/memory.ts'
 import { MemoryFlow } from 'penstock-service/screening/kept/flow_state.ts'
 import { SweepTally, sweeper } from 'penstock-service/screening/tracing/deposit_addresses.ts'

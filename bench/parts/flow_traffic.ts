@@ -1,10 +1,10 @@
 // Made-up traffic for the flow index, skewed as on a real chain: most transfers go into or come out
 // of services, and some people appear far more often than others. The same for the same seed.
 
+import type { LoggedBlock } from 'penstock-service/chain/transfers/packed.ts'
 import { categoryNumber } from 'penstock-service/screening/flow/categories.ts'
 import type { FlowIndex } from 'penstock-service/screening/flow/flow_index.ts'
 import type { Label } from 'penstock-service/screening/flow/labels.ts'
-import type { LoggedBlock } from 'penstock-service/screening/flow/log.ts'
 
 export const SERVICES = 300
 

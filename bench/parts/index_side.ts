@@ -4,6 +4,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
+import type { LoggedBlock } from 'penstock-service/chain/transfers/packed.ts'
 import { finished } from 'penstock-service/lib/portions.ts'
 import {
   readCheckpoint,
@@ -13,7 +14,7 @@ import {
 import { FlowIndex } from 'penstock-service/screening/flow/flow_index.ts'
 import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
 import { LabelTable } from 'penstock-service/screening/flow/label_table.ts'
-import { applyBlock, CarriedWriter, type LoggedBlock } from 'penstock-service/screening/flow/log.ts'
+import { applyBlock, CarriedWriter } from 'penstock-service/screening/flow/log.ts'
 import { bitCount, MASK, SLOT } from 'penstock-service/screening/flow/memory.ts'
 import { KeptFlow } from 'penstock-service/screening/kept/kept.ts'
 import { openKept } from 'penstock-service/screening/kept/kept_thread.ts'

@@ -88,6 +88,7 @@ export async function worldConsole(
       wake: () => {},
       database: databasePlace(`postgres://127.0.0.1/${row!.name}`),
       download: () => Promise.reject(new Error('nothing is downloaded')),
+      archive: () => undefined,
       node: () => world.node,
       chain: () => undefined,
       publicUrl: () => 'http://localhost:8080',

@@ -102,6 +102,8 @@ export async function runMostOperations(
       'aml keep-counterparties',
       `aml counterparties ${address}`,
       'aml forget-counterparties',
+      'archive show',
+      'archive end',
       'aml changes --since 2026-01-01',
       'books findings',
       'books roots',

@@ -7,6 +7,7 @@ import { USDT } from 'penstock-devchain/devchain.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { followStep } from 'penstock-service/chain/follow/follower.ts'
 import { type Node, tronNode } from 'penstock-service/chain/node/node.ts'
+import type { TransferArchive } from 'penstock-service/chain/transfers/transfer_archive.ts'
 import {
   customerAccount,
   move,
@@ -53,6 +54,7 @@ export type ScreeningOptions = {
   carried_blocks?: number
   checkpoint_transfers?: number
   hub_counterparties?: number
+  archive?: TransferArchive
 }
 
 /** One process: its own index. */
@@ -80,7 +82,8 @@ export class ScreeningWorld {
   readonly node: Node
   readonly new_id: NewId
   readonly clock = { now: () => new Date(this.now_ms) }
-  readonly options: Required<ScreeningOptions>
+  readonly options: Required<Omit<ScreeningOptions, 'archive'>>
+  readonly archive: TransferArchive | undefined
   /** Outside services. */
   readonly providers: Provider[] = []
   /** The node does not answer. */
@@ -94,9 +97,10 @@ export class ScreeningWorld {
   constructor(
     t: TestContext,
     { sql, url }: { sql: Sql; url: string },
-    options: ScreeningOptions,
+    { archive, ...options }: ScreeningOptions,
     scene?: Scene,
   ) {
+    this.archive = archive
     this.test = t
     this.sql = sql
     this.url = url
@@ -148,8 +152,8 @@ export class ScreeningWorld {
 
   /** `kept`: where its index is kept; left out: in memory. */
   startProcess(sql: Sql = this.sql, kept?: KeptPlace): ScreeningProcess {
-    const { clock, node, new_id, options } = this
-    const flow = { sql, clock, ...options, kept }
+    const { clock, node, new_id, options, archive } = this
+    const flow = { sql, clock, ...options, kept, archive }
     const generations = flowGenerations(flow)
     const sent = sentReading({ sql, clock, generations, kept })
     const tokens = new Set([USDT])

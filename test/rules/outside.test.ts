@@ -27,6 +27,8 @@ const OURS: readonly string[] = [
   'packages/service/src/chain/node/transport.ts',
   'packages/service/src/screening/providers/guard.ts',
   'packages/service/src/screening/labels/lists.ts',
+  // The operator's ClickHouse.
+  'packages/service/src/chain/transfers/clickhouse.ts',
   // The operator's mail server.
   'packages/service/src/people/sign_up/mailer.ts',
 ]

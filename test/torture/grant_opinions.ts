@@ -213,7 +213,11 @@ const OPINIONS: readonly Opinion[] = [
       },
       deposit_screening: { worker: 'insert, update' },
       flow_asset: { worker: 'insert, update' },
-      flow_block: { worker: 'delete, insert' },
+      flow_archive: { worker: 'update of state' },
+      flow_archive_portion: { worker: ALL },
+      flow_block: {
+        worker: 'delete, insert, update of transfers tx_ids contents_sha256',
+      },
       flow_carried: { worker: ALL },
       flow_carried_from: { worker: ALL },
       flow_checkpoint: { worker: ALL },

@@ -898,6 +898,32 @@ create table fee (
 );
 create unique index fee_once on fee (name) where (until is null);
 
+create table flow_archive (
+  one boolean default true not null,
+  id text not null,
+  begun_at timestamptz,
+  begun_by text,
+  state text default 'ended' not null,
+  constraint flow_archive_pkey primary key (one),
+  constraint flow_archive_one check (one),
+  constraint flow_archive_state check (state in ('begun', 'ending', 'ended'))
+);
+
+create table flow_archive_portion (
+  first_number bigint not null,
+  last_number bigint not null,
+  transfers bigint not null,
+  copied_at timestamptz not null,
+  put_at timestamptz not null,
+  released_at timestamptz,
+  constraint flow_archive_portion_pkey primary key (first_number),
+  constraint flow_archive_portion_counts check (transfers >= 0),
+  constraint flow_archive_portion_order check (first_number <= last_number),
+  constraint flow_archive_portion_released_later check (released_at >= put_at)
+);
+create index flow_archive_portion_last on flow_archive_portion (last_number);
+create index flow_archive_portion_put on flow_archive_portion (put_at) where (released_at is null);
+
 create table flow_asset (
   number smallint not null,
   contract text not null,
@@ -914,10 +940,12 @@ create table flow_block (
   id text not null,
   "time" timestamptz not null,
   first_sequence bigint not null,
-  transfers bytea not null,
-  tx_ids bytea not null,
+  transfers bytea,
+  tx_ids bytea,
   freezes jsonb not null,
+  contents_sha256 bytea,
   constraint flow_block_pkey primary key (number),
+  constraint flow_block_contents check ((transfers is null) = (tx_ids is null) and (transfers is null) = (contents_sha256 is not null) and octet_length(contents_sha256) = 32) not valid,
   constraint flow_block_tx_id_each check ((octet_length(transfers) / 52) = (octet_length(tx_ids) / 32))
 );
 create index flow_block_by_sequence on flow_block (first_sequence);

@@ -7,6 +7,7 @@ import { columns } from 'penstock-command-line/fitting.ts'
 import { nearest } from 'penstock-command-line/words.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './chain/node/configured.ts'
 import { isDatabasePrivate } from './chain/node/plaintext.ts'
+import type { ClickHouseServer } from './chain/transfers/clickhouse.ts'
 import { Misuse } from './lib/fault.ts'
 import { isLoopback } from './lib/networks.ts'
 import type { SmtpServer } from './people/sign_up/mailer.ts'
@@ -104,6 +105,8 @@ export type Config = {
   standbys: number | undefined
   /** What the screening index may take of memory, in MB; undefined: all of it is there. */
   index_memory_mb: number | undefined
+  /** Where transfers of older blocks can be moved; undefined: they stay in PostgreSQL. */
+  clickhouse: ClickHouseServer | undefined
   /** For how long the evidence of checks is kept; undefined: five years. */
   retention_days: number | undefined
   /** For how long events are kept; undefined: 30 days. */
@@ -251,6 +254,7 @@ function lettersOf(set: SettingValues, role: string): Config['letters'] {
 
 const limitsOf = (set: SettingValues) => ({
   index_memory_mb: set.PENSTOCK_INDEX_MEMORY_MB,
+  clickhouse: set.PENSTOCK_CLICKHOUSE_URL,
   requests_per_second: set.PENSTOCK_REQUESTS_PER_SECOND,
   connections_max: set.PENSTOCK_CONNECTIONS_MAX,
   connections_per_address: set.PENSTOCK_CONNECTIONS_PER_ADDRESS,

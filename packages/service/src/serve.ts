@@ -15,6 +15,7 @@ import { readBudget, readLimits } from './chain/reads/read_budget.ts'
 import { nodeReads, type Reads } from './chain/reads/reads.ts'
 import { followedBlocks } from './chain/receivers/followed_blocks.ts'
 import { fileLog, memoryLog, type SignatureLog } from './chain/signing/signature_log.ts'
+import { archiveOn } from './chain/transfers/clickhouse_archive.ts'
 import { type KeyFindings, lookAtKeys } from './chain/wallets/permissions.ts'
 import { stopFile, type Wallets } from './chain/wallets/wallet_file.ts'
 import type { KeyRules } from './chain/wing.ts'
@@ -306,6 +307,7 @@ async function operatorsConsole(
       wait: TIMER.wait,
       node,
       chain: chainView(nodes, httpTransport),
+      archive: archiveOn(config.clickhouse),
       public_url: public_url ?? `http://localhost:${port}`,
       app,
       wake: wakeOthers(sql),
@@ -351,6 +353,7 @@ const outsideOf = async (config: Config, clock: Clock, log: Log) => ({
   download: httpDownload,
   retention_days: config.retention_days,
   kept: await indexPlace(config),
+  archive: archiveOn(config.clickhouse),
   about: {
     version: about.version,
     public_url: publicUrl(config),

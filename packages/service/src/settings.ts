@@ -3,6 +3,7 @@
 // --help and docs/operators/configuration.md are printed from it.
 
 import { choice } from 'penstock-command-line/words.ts'
+import { type ClickHouseServer, readClickHouseUrl } from './chain/transfers/clickhouse.ts'
 import { Misuse } from './lib/fault.ts'
 import { sunOf } from './lib/json.ts'
 import { isNetwork } from './lib/networks.ts'
@@ -128,6 +129,11 @@ const explorer: Kind<NonNullable<ReturnType<typeof readExplorer>>> = {
 const providerFile: Kind<ReturnType<typeof readCustomProvider>> = {
   type: 'a JSON file',
   read: (given) => readCustomProvider(given),
+}
+
+const clickHouseServer: Kind<ClickHouseServer> = {
+  type: 'a URL like `http://user:password@host:8123/database`',
+  read: readClickHouseUrl,
 }
 
 const smtpServer: Kind<SmtpServer> = { type: 'a URL with smtps:// or smtp://', read: readSmtpUrl }
@@ -389,6 +395,14 @@ export const SETTINGS = {
     help: 'what the screening index may take of memory, the rest being in files under --data-dir',
     more: 'Without it all of it is in memory, which is faster: see [aml.md](../customers/aml.md)',
     read_by: ['worker'],
+  }),
+  PENSTOCK_CLICKHOUSE_URL: setting(clickHouseServer, {
+    help: 'ClickHouse, where transfers of older blocks can be moved',
+    more:
+      'Moved once that is begun: see [archive.md](archive.md). It is a user and a database that ' +
+      'nobody else has',
+    read_by: ['worker', 'console', 'commands'],
+    secret: true,
   }),
   PENSTOCK_AML_RETENTION_DAYS: setting(whole(1, 99_999), {
     help: 'for how long the evidence of checks is kept',

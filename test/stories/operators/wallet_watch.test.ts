@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import type { AccountState, Permission } from 'penstock-service/chain/node/node.ts'
 import type { OwnWallets } from 'penstock-service/chain/wallets/permissions.ts'
-import { walletWatch } from 'penstock-service/chain/wallets/wallet_watch.ts'
+import { findWalletCheck, walletWatch } from 'penstock-service/chain/wallets/wallet_watch.ts'
 import { alerts } from 'penstock-service/health/monitoring/alerts.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
@@ -183,4 +183,29 @@ test('a wallet that was taken out of the file is told of no more, some hours lat
     (await told()).filter((alert) => /wallet_key|signing/.test(alert)),
     [],
   )
+})
+
+test('what was found is told of each wallet whose key is here, and of no other', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const at = chain()
+  const now = new Date(1_780_000_000_000)
+  const { private_key: _, ...keyless } = wallets.activation
+  const other = person('other').address
+  const watch = walletWatch({
+    sql,
+    clock: { now: () => now },
+    node: at.node,
+    log: silentLog,
+    wallets: { ...wallets, activation: keyless, refund: { ...wallets.activation, address: other } },
+    allow_wide_keys: false,
+    stopped_here: () => false,
+  })
+  at.turn(true)
+  await watch.step.run()
+  const wide = await findWalletCheck(sql, pool.address)
+  assert.deepEqual([wide?.stopped, wide?.complaints.length], [true, 1])
+  const unable = await findWalletCheck(sql, other)
+  assert.equal(unable?.stopped, false)
+  assert.match(String(unable?.complaints), /\(refund\) cannot act alone with permission 2\.$/)
+  assert.equal(await findWalletCheck(sql, activation.address), undefined)
 })

@@ -58,7 +58,7 @@ test('S3: nearly all that came from an exchange goes straight to a sanctioned on
   assert.deepEqual((await world.evidence(after.id)).floors, [
     { category: 'sanctions', points: '75.0', rule: 'destination' },
   ])
-  for (const { id } of [before, after]) assert.equal((await replayCheck(world.sql, id)).same, true)
+  for (const { id } of [before, after]) assert.equal((await replayCheck(world, id)).same, true)
 })
 
 test('what was sent is followed to where it ended, and can be done again', async (t) => {
@@ -107,7 +107,7 @@ test('what was sent is followed to where it ended, and can be done again', async
   const later = await world.ask({ customer_id, address })
   assert.equal((await world.evidence(later.id)).sent!.last_block, sent!.last_block)
   for (const { id } of [early, check, later])
-    assert.equal((await replayCheck(world.sql, id)).same, true)
+    assert.equal((await replayCheck(world, id)).same, true)
   const other = world.startProcess(world.connect())
   await world.drain(other)
   const again = await world.ask({ customer_id, address }, other)
@@ -166,7 +166,7 @@ test('a reading that is days old is told to be old, and not taken for nothing', 
   const old = await world.check(check.id)
   assert.equal(old.risk_score, fresh.risk_score)
   assert.match(await notesOf(old.id), /is known as of 20.*alone: no newer reading is through/)
-  for (const { id } of [fresh, old]) assert.ok((await replayCheck(world.sql, id)).same)
+  for (const { id } of [fresh, old]) assert.ok((await replayCheck(world, id)).same)
 })
 
 test('an address that only forwards to a service is its deposit address', async (t) => {
@@ -224,7 +224,7 @@ test('an address that only forwards to a service is its deposit address', async 
   const revoked = await world.ask({ customer_id, address: payer.address })
   assert.ok(!(await world.evidence(revoked.id)).floors.some(({ rule }) => rule === 'destination'))
   for (const { id } of [before, after, revoked])
-    assert.equal((await replayCheck(world.sql, id)).same, true)
+    assert.equal((await replayCheck(world, id)).same, true)
 })
 
 test('S5: stolen tokens that a pool turns into TRX are stolen TRX', async (t) => {
@@ -255,7 +255,7 @@ test('S5: stolen tokens that a pool turns into TRX are stolen TRX', async (t) =>
   const under_second = await world.ask({ customer_id, address })
   assert.deepEqual([under_second.risk_score, under_second.risk_level], ['100.0', 'high'])
   for (const { id } of [under_first, under_second])
-    assert.equal((await replayCheck(world.sql, id)).same, true)
+    assert.equal((await replayCheck(world, id)).same, true)
 })
 
 /** Puts the newest token's transfer and the one after it into one transaction. */

@@ -75,7 +75,7 @@ test('S1: what was frozen before the first block is blacklisted', async (t) => {
   assert.deepEqual([lifted.risk_level, lifted.blacklist], ['low', false])
   assert.deepEqual((await world.evidence(lifted.id)).bars!.issuers, [])
   for (const { id } of [barred, clean, deposit, lifted])
-    assert.ok((await replayCheck(world.sql, id)).same)
+    assert.ok((await replayCheck(world, id)).same)
 })
 
 test('a later word of the log counts for its address alone, wherever', async (t) => {
@@ -117,7 +117,7 @@ test('a node that does not say it makes "not asked", and never a no', async (t) 
   world.now_ms += 31_000
   const known = await world.ask({ customer_id, address: frozen.address })
   assert.equal(known.blacklist, true)
-  for (const { id } of [unknown, known]) assert.ok((await replayCheck(world.sql, id)).same)
+  for (const { id } of [unknown, known]) assert.ok((await replayCheck(world, id)).same)
 })
 
 test('without a node that answers, what a contract once said stays true', async (t) => {
@@ -154,7 +154,7 @@ test('answers of the engine that asked no issuer come out as they did', async (t
     update aml_check set evidence_sha256 = ${sha256Of(evidence)}, risk_score = ${outcome.score},
       risk_level = ${outcome.level}, blacklist = false,
       risk_factors = ${JSON.stringify(outcome.factors)}`
-  const { same, canonical } = await replayCheck(sql, check.id)
+  const { same, canonical } = await replayCheck({ sql }, check.id)
   assert.deepEqual([same, canonical], [true, evidence])
 })
 

@@ -8,19 +8,18 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
+import { addressOfBare } from 'penstock-service/chain/transfers/bare_addresses.ts'
+import { countTransfers, transferAt } from 'penstock-service/chain/transfers/packed.ts'
+import { transferLog } from 'penstock-service/chain/transfers/postgres_log.ts'
 import {
   counterpartiesOf,
   forgetPairs,
   keepPairs,
-  pairRange,
   pairStep,
 } from 'penstock-service/screening/cases/counterparties.ts'
 import { replayCheck } from 'penstock-service/screening/checks/replay.ts'
 import { stateHash } from 'penstock-service/screening/flow/checkpoint.ts'
-import { countTransfers, transferAt } from 'penstock-service/screening/flow/log.ts'
-import { addressOfBare } from 'penstock-service/screening/tracing/bare_addresses.ts'
 import { importLog } from 'penstock-service/screening/tracing/import_log.ts'
-import { transferLog } from 'penstock-service/screening/tracing/postgres_log.ts'
 import { makeScreeningWorld, type ScreeningWorld, USDT } from '../../harness/screening_world.ts'
 
 type Row = Record<string, string | bigint | Date>
@@ -152,7 +151,7 @@ test('with history from files, the index is as if there from the start', async (
   assert.equal(hashOf(late), hashOf(world))
   const after = await ask()
   assert.ok(after.risk_factors.some(({ name }) => name === 'mixer'))
-  for (const { id } of [before, after]) assert.ok((await replayCheck(late.sql, id)).same)
+  for (const { id } of [before, after]) assert.ok((await replayCheck(late, id)).same)
   const index = (id: string) => late.evidence(id).then((facts) => facts.index)
   const [imported] = (await index(after.id)).imported as unknown as Record<string, string>[]
   assert.deepEqual(
@@ -288,7 +287,10 @@ test('who dealt with whom is known of what is followed and of what is brought', 
     while (await step.run());
   }
   await read()
-  assert.equal(await pairRange(late.sql), undefined, 'nothing is kept that nobody asked for')
+  const whole_page = { after: undefined, limit: 100 }
+  const one = people[1]!.address
+  const unasked = await counterpartiesOf(late, one, whole_page)
+  assert.equal(unasked, undefined, 'nothing is kept that nobody asked for')
   const asked = { at: late.clock.now(), by: 'me' }
   assert.equal(await late.sql.begin((tx) => keepPairs(tx, asked)), true)
   assert.equal(await late.sql.begin((tx) => keepPairs(tx, asked)), false)
@@ -301,12 +303,11 @@ test('who dealt with whom is known of what is followed and of what is brought', 
   await read()
   const log = transferLog(late.sql)
   const [first, last] = [await log.first(), await log.last()]
-  assert.deepEqual(await pairRange(late.sql), {
+  const { page: whole, ...range } = (await counterpartiesOf(late, one, whole_page))!
+  assert.deepEqual(range, {
     first_number: BigInt(first!.number),
     last_number: BigInt(last!.number),
   })
-  const one = people[1]!.address
-  const whole = await counterpartiesOf(late.sql, one, { after: undefined, limit: 100 })
   const moved = rows.filter((row) => row.event === 'transfer' && [row.from, row.to].includes(one))
   const sum = (trx: boolean, side: 'from' | 'to', other: string) =>
     moved
@@ -326,12 +327,12 @@ test('who dealt with whom is known of what is followed and of what is brought', 
   // Page by page it is the same.
   const paged = []
   for (let after: (typeof whole)[number] | undefined; ; ) {
-    const [next] = await counterpartiesOf(late.sql, one, { after, limit: 1 })
+    const [next] = (await counterpartiesOf(late, one, { after, limit: 1 }))!.page
     if (!next) break
     paged.push(next)
     after = next
   }
   assert.deepEqual(paged, whole)
   assert.equal(await late.sql.begin(forgetPairs), true)
-  assert.equal(await pairRange(late.sql), undefined)
+  assert.equal(await counterpartiesOf(late, one, whole_page), undefined)
 })

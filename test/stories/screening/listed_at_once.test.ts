@@ -86,7 +86,7 @@ test('S8: an address is barred by a list that the index does not know yet', asyn
   assert.deepEqual([delisted.blacklist, delisted.risk_score], [false, '100.0'])
   await world.settle()
   for (const { id } of [about_thief, about_deposit, about_shop, delisted])
-    assert.ok((await replayCheck(world.sql, id)).same)
+    assert.ok((await replayCheck(world, id)).same)
 })
 
 test('an address is barred by a freeze that the index does not know yet', async (t) => {
@@ -110,7 +110,7 @@ test('an address is barred by a freeze that the index does not know yet', async 
   await world.settle()
   const free = await world.ask({ customer_id, address: shop.address })
   assert.deepEqual(saidOf(free), ['completed', '25.0', 'low', false])
-  for (const { id } of [frozen, free]) assert.ok((await replayCheck(world.sql, id)).same)
+  for (const { id } of [frozen, free]) assert.ok((await replayCheck(world, id)).same)
 })
 
 /** A connection that does something before the transaction that stores answers. */
@@ -145,7 +145,7 @@ test('a list that is published while a check is answered counts in that answer',
   const check = await world.ask({ customer_id, address: thief.address }, process)
   assert.deepEqual([published, saidOf(check)], [1, BARRED])
   assert.equal((await world.evidence(check.id)).bars!.label_set, '1')
-  assert.ok((await replayCheck(world.sql, check.id)).same)
+  assert.ok((await replayCheck(world, check.id)).same)
 })
 
 test('what is denied or allowed counts as it is when the answer is stored', async (t) => {
@@ -170,7 +170,7 @@ test('what is denied or allowed counts as it is when the answer is stored', asyn
   world.now_ms += 1_000
   const withdrawn = await world.ask({ customer_id, address: shop.address })
   assert.deepEqual(saidOf(withdrawn), ['completed', '25.0', 'low', false])
-  for (const one of [denied, withdrawn]) assert.ok((await replayCheck(sql, one.id)).same)
+  for (const one of [denied, withdrawn]) assert.ok((await replayCheck({ sql }, one.id)).same)
 })
 
 const LOW: ProviderAnswer = {
@@ -298,6 +298,6 @@ test('answers of the engine before come out as they did, byte for byte', async (
   // What is known since does not change it.
   await world.publish('ofac_sdn', [sanctioned(shop.address)])
   await world.settle()
-  const { same, canonical } = await replayCheck(sql, check.id)
+  const { same, canonical } = await replayCheck({ sql }, check.id)
   assert.deepEqual([same, canonical], [true, evidence])
 })

@@ -79,8 +79,7 @@ test('S4: ten thousand TRX sent to and fro three hundred times buy nothing', asy
   const facts = await world.evidence(kept.id)
   assert.equal(facts.engine, 'penstock 5')
   assert.equal(facts.counted.net_new.stolen_coins!.usd, '9000.00')
-  for (const { id } of [once, bought, kept])
-    assert.equal((await replayCheck(world.sql, id)).same, true)
+  for (const { id } of [once, bought, kept]) assert.equal((await replayCheck(world, id)).same, true)
   assert.equal((await world.evidence(bought.id)).engine, 'penstock 4')
 })
 

@@ -11,23 +11,23 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { bareHex } from 'penstock-service/chain/transfers/bare_addresses.ts'
+import { packTransfers } from 'penstock-service/chain/transfers/packed.ts'
+import { transferLog } from 'penstock-service/chain/transfers/postgres_log.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { replayCheck, stateAt } from 'penstock-service/screening/checks/replay.ts'
 import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
 import { stateHash } from 'penstock-service/screening/flow/checkpoint.ts'
 import { readHolding } from 'penstock-service/screening/flow/holdings.ts'
-import { packTransfers } from 'penstock-service/screening/flow/log.ts'
 import { KeptFlow } from 'penstock-service/screening/kept/kept.ts'
 import { KeptFolder, type KeptPlace } from 'penstock-service/screening/kept/kept_folder.ts'
 import { restoreNewest } from 'penstock-service/screening/kept/positions.ts'
 import { backfill, setReach } from 'penstock-service/screening/tracing/backfill.ts'
-import { bareHex } from 'penstock-service/screening/tracing/bare_addresses.ts'
 import {
   flowGenerations,
   type Generations,
 } from 'penstock-service/screening/tracing/generations.ts'
-import { transferLog } from 'penstock-service/screening/tracing/postgres_log.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { freshDatabase } from '../../harness/database.ts'
 import {
@@ -163,11 +163,11 @@ test('an index killed again and again comes to the state of one that never was',
   assert.equal(carried, await carriedHash(other.sql), 'also what each transfer carried')
   assert.equal(survivor.current()!.index.block_number, 4_099)
   for (const block of [4_099, 2_000]) {
-    const states = [await stateAt(sql, block), await stateAt(other.sql, block)]
+    const states = [await stateAt({ sql }, block), await stateAt(other, block)]
     assert.deepEqual(states[0], states[1])
     assert.equal(states[0]!.block, block)
   }
-  assert.equal((await stateAt(sql, undefined)).state_sha256, hashOf(survivor))
+  assert.equal((await stateAt({ sql }, undefined)).state_sha256, hashOf(survivor))
 })
 
 test('so does one on disk, which goes on from its file', async (t) => {
@@ -336,7 +336,7 @@ test('with the past read from the node, the index is as if there from the start'
   assert.equal(hashOf(late.process.generations), whole)
   const after = await late.ask({ customer_id: late.customer_id, address: people[1]!.address })
   assert.ok(after.risk_factors.some(({ name }) => name === 'mixer'))
-  for (const { id } of [before, still, after]) assert.ok((await replayCheck(late.sql, id)).same)
+  for (const { id } of [before, still, after]) assert.ok((await replayCheck(late, id)).same)
   const facts = await late.evidence(after.id)
   assert.ok(facts.factors.some(({ path }) => path.length > 0))
 })
@@ -402,7 +402,7 @@ test('an unlabelled address that deals with very many becomes a service', async 
   await world.drain()
   assert.equal((await world.ask({ customer_id, address: end.address })).risk_score, '10.0')
   assert.equal((await sql`select 1 from flow_hub`).length, 2)
-  for (const { id } of [before, after]) assert.ok((await replayCheck(sql, id)).same)
+  for (const { id } of [before, after]) assert.ok((await replayCheck({ sql }, id)).same)
 })
 
 test('a service is found by what the index has counted, without a look at the log', async (t) => {
@@ -445,7 +445,7 @@ test('labels that touch nothing have nothing of what transfers carried copied', 
     const check = await world.ask({ customer_id, address: end.address, type: 'hash', hash })
     assert.equal(check.state, 'completed')
     const { factors } = await world.evidence(check.id)
-    assert.ok((await replayCheck(sql, check.id)).same)
+    assert.ok((await replayCheck({ sql }, check.id)).same)
     return factors.map(({ category, path }) => [category, path.map(({ tx_id }) => tx_id)])
   }
   const before = await way()

@@ -110,7 +110,7 @@ test('S9: money of a thief through a service that nobody has named stays dirty',
       ['unidentified_service', 0.49],
     ],
   )
-  for (const { id } of [before, after]) assert.ok((await replayCheck(world.sql, id)).same)
+  for (const { id } of [before, after]) assert.ok((await replayCheck(world, id)).same)
 })
 
 test('S10: a list that is published while many blocks wait fails no check', async (t) => {

@@ -17,6 +17,8 @@ import { receiverReader } from './receivers/receivers.ts'
 import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner } from './signing/signer.ts'
 import { forgetAmountsStep } from './signing/signing_amounts.ts'
+import { archiveStep } from './transfers/archiving.ts'
+import type { TransferArchive } from './transfers/transfer_archive.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import { signingTerms } from './wallets/signing_terms.ts'
 import { ownAddresses, type Wallets } from './wallets/wallet_file.ts'
@@ -44,6 +46,8 @@ export type ChainSetup = {
   /** What was signed before, on disk. */
   signed: SignatureLog
   keys: KeyRules
+  /** Where transfers of older blocks can be moved; left out: they stay in PostgreSQL. */
+  archive?: TransferArchive | undefined
   /** TRC20 contracts whose events are read. */
   tokens: ReadonlySet<Address>
 }
@@ -59,6 +63,7 @@ export const CHAIN_STEPS = {
   judge: 'Finds transactions that no block can have any more',
   empty_bytes: 'Empties the bytes of our transactions that are solid for 30 days',
   prune: 'Forgets blocks that every reader has passed long ago',
+  archive_transfers: 'Moves the transfers of older blocks to ClickHouse, where that was begun',
 }
 declare module '../platform/steps/step.ts' {
   interface StepNames extends Record<keyof typeof CHAIN_STEPS, string> {}
@@ -89,6 +94,7 @@ export function chainWing({
       pruneStep({ sql }),
       emptyBytesStep({ sql, clock }),
       forgetAmountsStep({ sql, clock }),
+      archiveStep({ sql, clock, archive: setup.archive }),
     ],
     reads,
     sign,

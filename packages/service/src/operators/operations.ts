@@ -1,5 +1,6 @@
 // Every operation of the operators, in the order in which the command line lists them.
 
+import { archiveOperations } from './chain/archive.ts'
 import { walletOperations } from './chain/wallets.ts'
 import { backupOperations } from './database/backups.ts'
 import { databaseOperations } from './database/database_losses.ts'
@@ -96,6 +97,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...accountOperations,
   ...subscriptionOperations,
   ...chainOperations,
+  ...archiveOperations,
   ...signerOperations,
   ...walletOperations,
   ...depositWalletOperations,

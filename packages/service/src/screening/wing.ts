@@ -3,6 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import type { Node } from '../chain/node/node.ts'
 import type { Reads } from '../chain/reads/reads.ts'
+import type { TransferArchive } from '../chain/transfers/transfer_archive.ts'
 import type { Needs as OfPapers } from '../people/users/papers.ts'
 import type { Common } from '../platform/wing.ts'
 import { openCasesStep, remindCasesStep } from './cases/case_opening.ts'
@@ -41,6 +42,8 @@ export type ScreeningSetup = {
   retention_days?: number | undefined
   /** Where the index is kept beside what of it is in memory; undefined: all of it is there. */
   kept?: KeptPlace | undefined
+  /** Where the log has transfers of older blocks. */
+  archive?: TransferArchive | undefined
 }
 
 type Needs = Common &
@@ -72,11 +75,11 @@ declare module '../platform/steps/step.ts' {
 }
 
 export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
-  const { clock, new_id, node, reads, tokens, readers, download, kept } = needs
+  const { clock, new_id, node, reads, tokens, readers, download, kept, archive } = needs
   const { providers = [], retention_days = DEFAULT_RETENTION_DAYS } = needs
   const carried_blocks = DEFAULT_CARRIED_BLOCKS
   const checkpoint_transfers = DEFAULT_CHECKPOINT_TRANSFERS
-  const flow = { sql, clock, carried_blocks, checkpoint_transfers, kept }
+  const flow = { sql, clock, carried_blocks, checkpoint_transfers, kept, archive }
   const generations = flowGenerations(flow)
   const issuers = issuersOf({ sql, clock, node })
   const sent = sentReading({ sql, clock, generations, kept })
@@ -92,7 +95,7 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
       recordStep({ sql: steps_sql, node, tokens }),
       generations.step,
       sent.step,
-      pairStep({ sql: steps_sql }),
+      pairStep({ sql: steps_sql, archive }),
       screenStep(answering),
       askProvidersStep(answering),
       rescreenStep({ sql, clock, new_id, generations }),

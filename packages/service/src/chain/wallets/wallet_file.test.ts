@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { deriveSandbox } from 'penstock-playground/sandbox.ts'
 import { Misuse } from '../../config.ts'
+import { LIMIT_NAMES } from '../signing/signing_limits.ts'
 import { parseWallets, readWallets } from './wallet_file.ts'
 
 const { wallets } = deriveSandbox('test test test test test test test test test test test junk')
@@ -82,6 +83,35 @@ test('what is wrong with a file is one sentence that names it, and never shows a
   for (const nonsense of ['', '{', '[]', 'null', '5', '"x"']) {
     assert.throws(() => parseWallets(nonsense, 'w.json', 'needed'), Misuse, nonsense)
   }
+})
+
+const read = (more: object) =>
+  parseWallets(JSON.stringify({ ...wallets, ...more }), 'w.json', 'needed')
+
+test('a wallet of the pool votes once, with another key than the one that delegates', () => {
+  const [first] = wallets.pool
+  const voting = { ...first!, permission_id: 4, private_key: wallets.activation.private_key! }
+  assert.deepEqual(read({ votes: [voting] }).votes, [voting])
+  assert.throws(() => read({ votes: [voting, voting] }), /a wallet is in votes twice\.$/)
+  assert.throws(() => read({ votes: [first] }), /votes has the key of T\w+ that delegates/)
+  const foreign = { ...voting, address: wallets.recharge_address }
+  assert.throws(() => read({ votes: [foreign] }), /votes has T\w+, which is not in the pool/)
+})
+
+test('deposits are collected to addresses alone, and never to the one of recharges', () => {
+  const { address } = wallets.activation
+  assert.deepEqual(read({ collect_to: [address] }).collect_to, [address])
+  assert.throws(() => read({ collect_to: [address, 'T123'] }), /collect_to is not a list of addr/)
+  assert.throws(() => read({ collect_to: address }), /collect_to is not a list of addresses/)
+  const { recharge_address } = wallets
+  assert.throws(() => read({ collect_to: [recharge_address] }), /collect_to has recharge_address/)
+})
+
+test('a limit may be nothing at all, but no less and no part of a sun', () => {
+  const [name] = LIMIT_NAMES
+  assert.deepEqual(read({ limits: { [name]: 0 } }).limits, { [name]: 0 })
+  for (const value of [-1, 0.5, '1', null])
+    assert.throws(() => read({ limits: { [name]: value } }), /is not a whole number\.$/)
 })
 
 test('a file that others can read is refused, and so is one that is not there', async (t) => {

@@ -247,6 +247,15 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
       'Is the index behind (`index_behind`), or is the log full of failures of the step ' +
       '`read_sent`?',
   },
+  archive_behind: {
+    means:
+      'nothing was copied to ClickHouse for an hour, though blocks wait, or copies are not found ' +
+      'there for two hours, and are put there again and again. The database grows; everything ' +
+      'else goes on, but for checks that need transfers that are there',
+    act:
+      'Does ClickHouse answer, has it room, and does the worker have `PENSTOCK_CLICKHOUSE_URL`? ' +
+      'The log has failures of the step `archive_transfers`',
+  },
   checks_failing: {
     means:
       'more than one in twenty checks that ended within ten minutes failed though they could ' +

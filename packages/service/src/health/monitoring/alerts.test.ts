@@ -253,6 +253,34 @@ const CASES: Record<string, Case> = {
     },
     end: ({ world }) => world.sql`update flow_sent set read_at = ${world.now}`,
   },
+  'nothing is copied to ClickHouse any more': {
+    raises: ['archive_behind'],
+    async cause({ world }) {
+      const copied_at = new Date(world.now.getTime() - 10_800_000)
+      await world.sql`
+        update flow_archive set state = 'begun', begun_at = ${copied_at}, begun_by = 'test'`
+      await world.sql`
+        insert into flow_archive_portion
+          (first_number, last_number, transfers, copied_at, put_at, released_at)
+        values (-9000, -8000, 0, ${copied_at}, ${copied_at}, ${copied_at})`
+    },
+    end: ({ world }) => world.sql`update flow_archive set state = 'ended'`,
+  },
+  'copies in ClickHouse are gone again and again': {
+    raises: ['archive_behind'],
+    async cause({ world }) {
+      const copied_at = new Date(world.now.getTime() - 10_800_000)
+      await world.sql`
+        update flow_archive set state = 'begun', begun_at = ${copied_at}, begun_by = 'test'`
+      await world.sql`
+        insert into flow_archive_portion
+          (first_number, last_number, transfers, copied_at, put_at, released_at)
+        select last_number, last_number, 0, ${copied_at}::timestamptz,
+          ${world.now}::timestamptz, null
+        from flow_log_ends`
+    },
+    end: ({ world }) => world.sql`update flow_archive set state = 'ended'`,
+  },
   'checks fail that could have been answered': {
     raises: ['checks_failing'],
     async cause({ world, anna }) {

@@ -1,5 +1,6 @@
 // What a person should look at. docs/operators/alerts.md says for each alert what it means.
 
+import { ARCHIVE_SIZES } from '../../chain/transfers/archiving.ts'
 import { firstIdAt } from '../../lib/ids.ts'
 import {
   type Fragment,
@@ -27,6 +28,8 @@ const BACKUP_HOURS_MAX = 25
 
 /** Blocks of a minute: checks that are asked for now wait as long. */
 const INDEX_BLOCKS_MAX = 20
+/** Those that stay, a portion, and as many as come in an hour. */
+const ARCHIVE_BLOCKS_MAX = ARCHIVE_SIZES.stay + ARCHIVE_SIZES.portion + 1_200
 
 /** Why a check fails that nobody could answer. */
 const QUESTIONS_FAULTS = ['tx_not_found', 'no_transfer', 'not_in_transaction', 'not_covered']
@@ -228,6 +231,23 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
     from flow_sent where index_rules_in_force() >= 2
     having min(begun_at) < ${now}::timestamptz - interval '2 days'
       and coalesce(max(read_at), '-infinity') < ${now}::timestamptz - interval '2 days'`,
+  archive_behind: ({ sql, now }) => sql`
+    select least(p.unreleased_at, case when p.waiting > ${ARCHIVE_BLOCKS_MAX}::bigint
+        then greatest(p.copied_at, a.begun_at) end) as since,
+      format('%s blocks wait to be copied to ClickHouse, %s to be released', p.waiting,
+        p.unreleased) as what
+    from flow_archive as a, (
+      select max(log.last_number) - coalesce(max(p.last_number), max(log.first_number) - 1)
+          as waiting,
+        max(p.copied_at) as copied_at,
+        min(p.copied_at) filter (where p.released_at is null) as unreleased_at,
+        coalesce(sum(p.last_number - p.first_number + 1) filter (where p.released_at is null), 0)
+          as unreleased
+      from flow_log_ends as log left join flow_archive_portion as p on true) as p
+    where a.state = 'begun' and (
+      p.unreleased_at < ${now}::timestamptz - interval '2 hours'
+      or p.waiting > ${ARCHIVE_BLOCKS_MAX}::bigint
+        and greatest(p.copied_at, a.begun_at) < ${now}::timestamptz - interval '1 hour')`,
   checks_failing: ({ sql, now }) => sql`
     select min(ended_at) filter (where failing) as since,
       format('checks that failed within 10 minutes, by no fault of the question: %s of %s',

@@ -1,11 +1,11 @@
 // What processes say of themselves, in their rows: what only each of them knows. Read by whoever
 // wants to know of all of them; a process of another version may say less.
 
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import type { SigningTerms } from '../../chain/wallets/signing_terms.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { IndexMemory } from '../../screening/kept/index_memory.ts'
 import type { GuardedProvider } from '../../screening/providers/guard.ts'
-import { transferLog } from '../../screening/tracing/postgres_log.ts'
 import { GONE_SECONDS } from '../monitoring/processes.ts'
 import type { NodeCounts, NodeTally } from './node_tally.ts'
 

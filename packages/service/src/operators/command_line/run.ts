@@ -8,6 +8,8 @@ import { Misuse as TypedWrongly } from 'penstock-command-line/misuse.ts'
 import about from '../../../package.json' with { type: 'json' }
 import type { NodeConfig } from '../../chain/node/configured.ts'
 import { type Transport, tronNode } from '../../chain/node/node.ts'
+import type { ClickHouseServer } from '../../chain/transfers/clickhouse.ts'
+import { archiveOn } from '../../chain/transfers/clickhouse_archive.ts'
 import { isPublicKey, readWallets } from '../../chain/wallets/wallet_file.ts'
 import { chainView } from '../../health/books/chain.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -40,6 +42,7 @@ import { answerText, jsonText, progressText } from './printing.ts'
 export type Settings = StartSettings & {
   /** The folder of PostgreSQL's programs; undefined: those that come through npm. */
   pg_bin: string | undefined
+  clickhouse: ClickHouseServer | undefined
   nodes: NodeConfig[] | undefined
   public_url: string | undefined
   port: number
@@ -176,6 +179,7 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
     wait,
     new_id: idMaker(clock, random),
     download: httpDownload,
+    archive: () => archiveOn(settings.clickhouse),
     progress: (at) => io.progress?.(at ? progressText(at) : ''),
     stopHere: (stopped, by) => stopSigningHere(settings.data_dir, { stopped, by }),
     node() {

@@ -54,6 +54,7 @@ const WORDS: Record<string, string> = {
   attempts: 'list show',
   pool: 'show forecast stakes costs capital',
   chain: 'show',
+  archive: 'show check begin end',
   signer: 'stop go status',
   wallets:
     'show check permit forbid stake unstake withdraw cancel-unstake sign address broadcast ' +
@@ -203,6 +204,8 @@ const RUN_ELSEWHERE = [
   'votes set',
   'attempts list',
   'pool stakes',
+  'archive check',
+  'archive begin',
   'wallets check',
   'wallets permit',
   'wallets forbid',

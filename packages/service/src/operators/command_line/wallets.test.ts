@@ -367,6 +367,23 @@ test('what would leave a key too many rights is refused before anything is signe
   assert.match(unknown.err, /is in no active permission/)
 })
 
+test('a permission that takes the place of another leaves all others as they are', async (t) => {
+  const { scene, carry } = await operator(t)
+  const permit = (kind: string, hot_key: string, ...more: string[]) =>
+    carry(pool.key, 'permit', pool.address, '--kind', kind, '--hot-key', hot_key, ...more)
+  assert.equal((await permit('activation', next.address)).permission_id, 3)
+  assert.equal((await permit('pool', hot.address, '--permission-id', '2')).permission_id, 2)
+  type ActivePermission = { id: number; permission_name: string; keys: { address: string }[] }
+  const given = scene.account(pool).active_permission as ActivePermission[]
+  assert.deepEqual(
+    given.map(({ id, permission_name, keys }) => [id, permission_name, keys[0]!.address]),
+    [
+      [2, 'penstock pool', hot.hex],
+      [3, 'penstock activation', next.hex],
+    ],
+  )
+})
+
 test('the last active permission is left to the owner, because the chain wants one', async (t) => {
   const { scene, carry } = await operator(t)
   const all = [

@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from 'node:net'
 import type { Node } from '../../chain/node/node.ts'
+import type { TransferArchive } from '../../chain/transfers/transfer_archive.ts'
 import type { ChainView } from '../../health/books/chain.ts'
 import { figuresReader } from '../../health/monitoring/figures.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -49,6 +50,7 @@ export type ConsoleParts = {
   wait(ms: number): Promise<void>
   node: Node
   chain: ChainView
+  archive?: TransferArchive | undefined
   public_url: string
   app: {
     new_id: NewId
@@ -117,7 +119,7 @@ function operationNeeds(
   { data_dir }: ConsoleConfig,
   { sql, database_url, public_url, app: { seal, deposit_address, new_id }, ...parts }: ConsoleParts,
 ) {
-  const { clock, random, wait, node, chain, wake } = parts
+  const { clock, random, wait, node, chain, wake, archive } = parts
   return {
     clock,
     random,
@@ -127,6 +129,7 @@ function operationNeeds(
     sql,
     database: databasePlace(database_url),
     download: httpDownload,
+    archive: () => archive,
     node: () => node,
     chain: () => chain,
     publicUrl: () => public_url,

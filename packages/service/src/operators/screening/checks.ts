@@ -100,7 +100,9 @@ export const checkOperations = [
     }),
     cli: { operands: ['check'] },
     async handle({ sql, body, ...needs }) {
-      const again = await tellBlocks(needs, (tell) => replayCheck(sql, body.check, tell))
+      const again = await tellBlocks(needs, (tell) =>
+        replayCheck({ sql, archive: needs.archive() }, body.check, tell),
+      )
       const { canonical: _, ...value } = again
       const note = value.same ? 'It came out the same.' : 'It came out differently.'
       return { value, ok: value.same, note }
@@ -159,7 +161,9 @@ export const checkOperations = [
       state_sha256: Text,
     }),
     handle: async ({ sql, body: { block }, ...needs }) => ({
-      value: await tellBlocks(needs, (tell) => stateAt(sql, block, tell)),
+      value: await tellBlocks(needs, (tell) =>
+        stateAt({ sql, archive: needs.archive() }, block, tell),
+      ),
     }),
   }),
   look({

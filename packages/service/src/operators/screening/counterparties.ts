@@ -14,12 +14,7 @@ import {
   text,
   Whole,
 } from '../../platform/wire/schemas.ts'
-import {
-  counterpartiesOf,
-  forgetPairs,
-  keepPairs,
-  pairRange,
-} from '../../screening/cases/counterparties.ts'
+import { counterpartiesOf, forgetPairs, keepPairs } from '../../screening/cases/counterparties.ts'
 import { isService } from '../../screening/engine/counterparty.ts'
 import { namedLabels } from '../../screening/labels/label_sets.ts'
 import { newestSet } from '../../screening/labels/list_versions.ts'
@@ -50,7 +45,8 @@ export const counterpartyOperations = [
     summary: 'whom an address has dealt with, how much went each way, and who that is by the lists',
     description:
       'Ordered by address, an asset at a time; `next` is where the next page begins. It is known ' +
-      'between the blocks that are named, where `aml keep-counterparties` has begun to keep it.',
+      'between the blocks that are named, where `aml keep-counterparties` has begun to keep it, ' +
+      'or where the archive has their transfers.',
     body: Type.Object({
       address: address('whose'),
       after: optional(text('NEXT', '`next` of the page before')),
@@ -74,12 +70,13 @@ export const counterpartyOperations = [
       next: OrNull(Text),
     }),
     cli: { operands: ['address'] },
-    async handle({ sql, body }) {
-      const range = await pairRange(sql)
-      if (!range) throw refusal(NOT_KEPT)
+    async handle({ sql, body, archive }) {
       const most = body.limit ?? LIMIT
       const page = { after: placeOf(body.after), limit: most + 1 }
-      const rows = await counterpartiesOf(sql, body.address as Address, page)
+      const place = { sql, archive: archive() }
+      const known = await counterpartiesOf(place, body.address as Address, page)
+      if (!known) throw refusal(NOT_KEPT)
+      const rows = known.page
       const shown = rows.slice(0, most)
       const assets = new Map((await readAssets(sql)).map((one) => [one.number, one.symbol]))
       const labels = await labelsOf(
@@ -102,8 +99,8 @@ export const counterpartyOperations = [
       })
       return {
         value: {
-          first_block: range.first_number,
-          last_block: range.last_number,
+          first_block: known.first_number,
+          last_block: known.last_number,
           counterparties,
           next: last ? `${last.other}:${last.asset}` : null,
         },

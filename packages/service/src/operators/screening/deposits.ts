@@ -2,8 +2,8 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
+import { addressOfBare, bareHex } from '../../chain/transfers/bare_addresses.ts'
 import { address, Count, ListOf, Moment, OrNull, Text, text } from '../../platform/wire/schemas.ts'
-import { addressOfBare, bareHex } from '../../screening/tracing/bare_addresses.ts'
 import { listDeposits, revokeDeposit } from '../../screening/tracing/deposit_addresses.ts'
 import { change, LIMIT, limit, look } from '../table/operation.ts'
 

@@ -5,6 +5,7 @@
 
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Node } from '../../chain/node/node.ts'
+import type { TransferArchive } from '../../chain/transfers/transfer_archive.ts'
 import type { OwnWallets } from '../../chain/wallets/permissions.ts'
 import { perform } from '../../events/log/changes.ts'
 import type { ChainView } from '../../health/books/chain.ts'
@@ -89,6 +90,8 @@ export type LocalNeeds = {
   wallets(): Promise<OwnWallets>
   /** Opens a publisher's list. */
   download: Download
+  /** Where transfers of older blocks can be moved; undefined: no ClickHouse is named. */
+  archive(): TransferArchive | undefined
   /** Without an argument: it is over. */
   progress(at?: Progress): void
 }

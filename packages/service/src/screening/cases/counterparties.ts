@@ -4,25 +4,23 @@
 // ask in which order; so it is complete between two blocks at every moment.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { archiveState } from '../../chain/transfers/archiving.ts'
+import { addressOfBare, bareAddress } from '../../chain/transfers/bare_addresses.ts'
+import { countTransfers, transferAt } from '../../chain/transfers/packed.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
+import {
+  type Counterparty,
+  type CounterpartyPage,
+  requireArchive,
+  type TransferArchive,
+} from '../../chain/transfers/transfer_archive.ts'
+import type { RecordedBlock } from '../../chain/transfers/transfer_log.ts'
 import type { Fragment, WriteFragment } from '../../platform/database/fragments.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
-import { countTransfers, transferAt } from '../flow/log.ts'
-import { addressOfBare, bareAddress } from '../tracing/bare_addresses.ts'
-import { transferLog } from '../tracing/postgres_log.ts'
-import type { RecordedBlock } from '../tracing/transfer_log.ts'
+import type { LogPlace } from '../tracing/generations.ts'
 
 type Range = { first_number: bigint | null; last_number: bigint | null }
-
-export type Counterparty = {
-  other: Address
-  asset: number
-  received: bigint
-  sent: bigint
-  transfers: bigint
-  first_number: bigint
-  last_number: bigint
-}
 
 /** Blocks of one run. */
 const PORTION = 20
@@ -42,17 +40,37 @@ export async function forgetPairs(tx: Tx): Promise<boolean> {
   return gone.length > 0
 }
 
-/** Between which blocks it is known who dealt with whom; undefined: it is not kept. */
-export async function pairRange(sql: Sql): Promise<Range | undefined> {
-  const [range] = await sql<Range>`select first_number, last_number from flow_pair_progress`
-  return range
+export type Counterparties = Range & { page: Counterparty[] }
+
+/** Those whom an address dealt with, by their addresses, and between which blocks that is known: by
+ *  the archive or by the pairs that are kept, whichever has more blocks. Undefined: by neither. */
+export async function counterpartiesOf(
+  { sql, archive }: LogPlace,
+  address: Address,
+  page: CounterpartyPage,
+): Promise<Counterparties | undefined> {
+  const [pairs] = await sql<Range>`select first_number, last_number from flow_pair_progress`
+  const there = await archiveState(sql)
+  if (there && blocksIn(there) > blocksIn(pairs)) {
+    const { first_number, last_number } = there
+    const range = { first: Number(first_number), last: Number(last_number) }
+    const asked = requireArchive(archive)
+    await asked.verify(there.id)
+    const found = await asked.counterparties(address, range, page)
+    return { first_number, last_number, page: found }
+  }
+  return pairs && { ...pairs, page: await keptPairs(sql, address, page) }
 }
 
-/** Those whom an address dealt with, by their addresses, after one of them and its asset. */
-export async function counterpartiesOf(
+function blocksIn(range: Range | undefined): number {
+  const { first_number = null, last_number = null } = range ?? {}
+  return first_number === null || last_number === null ? 0 : Number(last_number - first_number) + 1
+}
+
+async function keptPairs(
   sql: Sql,
   address: Address,
-  { after, limit }: { after: { other: Address; asset: number } | undefined; limit: number },
+  { after, limit }: CounterpartyPage,
 ): Promise<Counterparty[]> {
   const rows = await sql<Omit<Counterparty, 'other'> & { other: Uint8Array }>`
     select other, asset, received, sent, transfers,
@@ -66,20 +84,24 @@ export async function counterpartiesOf(
 }
 
 /** Reads the next blocks of the log. */
-export function pairStep({ sql }: { sql: Sql }): Step {
+export function pairStep({ sql, archive }: LogPlace): Step {
   return {
     name: 'pair_addresses',
     rest_ms: 3_000,
     duty: 'blocks',
     after: ['record'],
     due,
-    run: () =>
-      sql.begin(async (tx) => {
-        const [range] = await tx<Range>`
+    async run() {
+      const [range] = await sql<Range>`select first_number, last_number from flow_pair_progress`
+      if (!range) return false
+      // Read before anything is locked: the archive may take its time.
+      const blocks = await nextBlocks(sql, range, archive)
+      if (blocks.length === 0) return false
+      return sql.begin(async (tx) => {
+        const [now] = await tx<Range>`
           select first_number, last_number from flow_pair_progress for update`
-        if (!range) return false
-        const blocks = await nextBlocks(tx, range)
-        if (blocks.length === 0) return false
+        if (now?.first_number !== range.first_number || now?.last_number !== range.last_number)
+          return now !== undefined
         await addPairs(tx, blocks)
         const numbers = blocks.map(({ number }) => number)
         await tx`
@@ -87,7 +109,8 @@ export function pairStep({ sql }: { sql: Sql }): Step {
           set first_number = least(first_number, ${Math.min(...numbers)}::bigint),
             last_number = greatest(last_number, ${Math.max(...numbers)}::bigint)`
         return true
-      }),
+      })
+    },
   }
 }
 
@@ -95,8 +118,12 @@ const due = (sql: WriteFragment): Fragment => sql`
   select from flow_pair_progress as p, flow_log_ends as log
   where log.last_number > coalesce(p.last_number, -1) or log.first_number < p.first_number`
 
-async function nextBlocks(tx: Tx, { first_number, last_number }: Range): Promise<RecordedBlock[]> {
-  const log = transferLog(tx)
+async function nextBlocks(
+  sql: Sql,
+  { first_number, last_number }: Range,
+  archive: TransferArchive | undefined,
+): Promise<RecordedBlock[]> {
+  const log = transferLog(sql, archive)
   const above = await log.after(Number(last_number ?? -1), { limit: PORTION, base: 0n })
   if (above.length > 0 || first_number === null) return above
   return log.before(Number(first_number), { limit: PORTION, from: 0, base: 0n })

@@ -91,7 +91,7 @@ test("a provider's answer is the check's, with its bytes and hash", async (t) =>
   const evidence = (await readEvidence(world.sql, check.id))!
   const page = reportPage(evidence, await readReportContext(world.sql, evidence))
   assert.match(page, /other: 42.4, medium risk/)
-  await assert.rejects(replayCheck(world.sql, check.id), /not answered by the embedded engine/)
+  await assert.rejects(replayCheck(world, check.id), /not answered by the embedded engine/)
 })
 
 test("when a provider fails the next answers; our own engine's can be replayed", async (t) => {
@@ -102,7 +102,7 @@ test("when a provider fails the next answers; our own engine's can be replayed",
   })
   const check = await world.ask(asked)
   assert.deepEqual([check.risk_score, check.provider], ['10.0', 'embedded'])
-  assert.ok((await replayCheck(world.sql, check.id)).same)
+  assert.ok((await replayCheck(world, check.id)).same)
   const [kept] = await world.sql<{
     outcome: string
   }>`select outcome from aml_answer where check_id = ${check.id}`
@@ -147,10 +147,7 @@ test('when nobody can answer, the check fails, is released, and the answers kept
     [check.state, check.error, check.risk_score],
     ['failed', 'provider_permanent', null],
   )
-  await assert.rejects(
-    replayCheck(world.sql, check.id),
-    /is failed: there is no answer to do again/,
-  )
+  await assert.rejects(replayCheck(world, check.id), /is failed: there is no answer to do again/)
   assert.equal(await spendable(world.sql, customerAccount(asked.customer_id)), 10n * TRX)
   const kept = await world.sql<{
     body: Buffer

@@ -45,7 +45,7 @@ test('a check comes out the same, byte for byte, after more blocks and labels', 
   await world.drain()
   for (const { id, state } of checks) {
     assert.equal(state, 'completed')
-    const { same, evidence_sha256, replayed_sha256 } = await replayCheck(sql, id)
+    const { same, evidence_sha256, replayed_sha256 } = await replayCheck({ sql }, id)
     assert.deepEqual([same, replayed_sha256], [true, evidence_sha256])
   }
   const now = await world.ask({ customer_id, address: end.address })
@@ -53,7 +53,7 @@ test('a check comes out the same, byte for byte, after more blocks and labels', 
     [now.blacklist, now.risk_factors.map(({ name }) => name).includes('scam')],
     [true, true],
   )
-  assert.ok((await replayCheck(sql, now.id)).same)
+  assert.ok((await replayCheck({ sql }, now.id)).same)
 })
 
 test("a deposit older than the kept transfers is answered from its sender's past", async (t) => {
@@ -82,7 +82,7 @@ test("a deposit older than the kept transfers is answered from its sender's past
   const stands_in = async ({ id }: { id: string }) =>
     (await world.evidence(id)).notes.some((note) => note.startsWith('It is not kept any more'))
   assert.deepEqual(await Promise.all([young, old, older].map(stands_in)), [false, true, true])
-  for (const { id } of [young, old, older]) assert.ok((await replayCheck(world.sql, id)).same)
+  for (const { id } of [young, old, older]) assert.ok((await replayCheck(world, id)).same)
 })
 
 test('an answer that was tampered with does not come out the same', async (t) => {
@@ -92,26 +92,26 @@ test('an answer that was tampered with does not come out the same', async (t) =>
   world.send(world.person(), someone, TRX)
   await world.settle()
   const { id } = await world.ask({ customer_id, address: someone.address })
-  assert.equal((await replayCheck(world.sql, id)).same, true)
+  assert.equal((await replayCheck(world, id)).same, true)
   const { risk_score, risk_factors } = await world.check(id)
   const write = (score: string | null, factors: readonly object[]) =>
     world.sql`
       update aml_check set risk_score = ${score}, risk_factors = ${JSON.stringify(factors)}
         where id = ${id}`
   await write('1.0', risk_factors)
-  assert.equal((await replayCheck(world.sql, id)).same, false)
+  assert.equal((await replayCheck(world, id)).same, false)
   await write(
     risk_score,
     risk_factors.map((factor) => ({ ...factor, name: 'payment' })),
   )
-  assert.equal((await replayCheck(world.sql, id)).same, false)
+  assert.equal((await replayCheck(world, id)).same, false)
   await write(risk_score, risk_factors)
-  assert.equal((await replayCheck(world.sql, id)).same, true)
+  assert.equal((await replayCheck(world, id)).same, true)
   await assert.rejects(
     world.sql`update aml_evidence set canonical = '{}' where check_id = ${id}`,
     /append-only/,
   )
-  await assert.rejects(replayCheck(world.sql, 'nothing'), /There is no check nothing/)
+  await assert.rejects(replayCheck(world, 'nothing'), /There is no check nothing/)
 })
 
 test('an allowed address keeps its weighted mean until the entry ends', async (t) => {

@@ -4,6 +4,8 @@
 // differently than the one that answered.
 
 import { isDeepStrictEqual } from 'node:util'
+import { countTransfers } from '../../chain/transfers/packed.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import { refusal } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type BarsRecord, barsPlaceOf, readBarsThen } from '../engine/bars.ts'
@@ -13,10 +15,9 @@ import { EMBEDDED, readPolicy } from '../engine/policy.ts'
 import type { Outcome } from '../engine/scoring.ts'
 import { ENGINE, ENGINES_BEFORE, screenAddress, screenTransaction } from '../engine/screening.ts'
 import { stateHash } from '../flow/checkpoint.ts'
-import { CarriedWriter, countTransfers } from '../flow/log.ts'
+import { CarriedWriter } from '../flow/log.ts'
 import { restoreNewest } from '../kept/positions.ts'
-import { describeGeneration, type Generation } from '../tracing/generations.ts'
-import { transferLog } from '../tracing/postgres_log.ts'
+import { describeGeneration, type Generation, type LogPlace } from '../tracing/generations.ts'
 import { readSentThen, type SentIndex } from '../tracing/sent.ts'
 import type { Check } from './checks.ts'
 import { CHECK_COLUMNS } from './forms.ts'
@@ -50,10 +51,11 @@ const PORTION = 500
  *  sentence when there is no such check, it was not answered by the embedded engine, its evidence
  *  or what it rests on is gone, or the engine was another. */
 export async function replayCheck(
-  sql: Sql,
+  place: LogPlace,
   check_id: string,
   progress: (block: number, last: number) => void = () => {},
 ): Promise<Replay> {
+  const { sql } = place
   const [check] = await sql<Check>`select ${CHECK_COLUMNS} from aml_check where id = ${check_id}`
   if (!check) throw refusal(`There is no check ${check_id}.`)
   if (check.state !== 'completed')
@@ -66,8 +68,8 @@ export async function replayCheck(
   if (then.engine !== ENGINE && !ENGINES_BEFORE.some((one) => one === then.engine))
     throw refusal(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
   const record = then.bars
-  const basis = await basisOf(sql, check, { since: Number(then.index.carried_since), progress })
-  if (then.sent) basis.sent = await sentThen(sql, basis.generation, then.sent)
+  const basis = await basisOf(place, check, { since: Number(then.index.carried_since), progress })
+  if (then.sent) basis.sent = await sentThen(place, basis.generation, then.sent)
   if (record) basis.bars = (party) => readBarsThen(sql, party, barsPlaceOf(record))
   const { hash } = check
   const screened =
@@ -105,12 +107,13 @@ function agrees(check: Check, outcome: Outcome): boolean {
 
 /** What the check was answered from, computed anew. */
 async function basisOf(
-  sql: Sql,
+  place: LogPlace,
   check: Check,
   how: { since: number; progress: (block: number, last: number) => void },
 ): Promise<Basis> {
+  const { sql } = place
   const last = Number(check.index_number)
-  const generation = await describeGeneration(sql, check.generation!)
+  const generation = await describeGeneration(place, check.generation!)
   const window = { first: Math.max(how.since, generation.first_block), last }
   const anew = await isShort(sql, window)
   if (!anew && !(await transferLog(sql).isNoted(generation.carried, window)))
@@ -119,29 +122,30 @@ async function basisOf(
     )
   // What is not saved is what transfers are read with: so it replaces what was noted of them.
   const carried = anew ? generation.unsaved : undefined
-  await applyUntil(sql, generation, { ...window, progress: how.progress, carried })
+  await applyUntil(place, generation, { ...window, progress: how.progress, carried })
   const policy = await readPolicy(sql, check.policy!)
   return { sql, generation, policy, carried_blocks: last - how.since, bars: undefined }
 }
 
 /** The nightly reading that an answer named, which can be by the labels of another generation. */
 async function sentThen(
-  sql: Sql,
+  place: LogPlace,
   answering: Generation,
   then: { generation: string; last_block: string },
 ): Promise<SentIndex | undefined> {
+  const { sql } = place
   const [number, last] = [Number(then.generation), Number(then.last_block)]
   if (number === answering.number) return readSentThen(sql, answering, last)
-  const generation = await describeGeneration(sql, number)
+  const generation = await describeGeneration(place, number)
   const nothing = { first: last, progress: () => {}, carried: undefined }
-  await applyUntil(sql, generation, { ...nothing, last })
+  await applyUntil(place, generation, { ...nothing, last })
   return readSentThen(sql, generation, last)
 }
 
 /** Applies the log up to a block; into `carried`, if there is one, goes what transfers from `first`
  *  on carried. */
 async function applyUntil(
-  sql: Sql,
+  { sql, archive }: LogPlace,
   generation: Generation,
   how: {
     first: number
@@ -154,7 +158,11 @@ async function applyUntil(
   const { first, last, progress, carried } = how
   for (;;) {
     const after = Math.max(index.block_number, first_block - 1)
-    const blocks = await transferLog(sql).after(after, { limit: PORTION, until: last, base })
+    const blocks = await transferLog(sql, archive).after(after, {
+      limit: PORTION,
+      until: last,
+      base,
+    })
     const newest = blocks.at(-1)
     if (!newest) return
     await state.apply(blocks, (block) => {
@@ -184,17 +192,18 @@ export type State = {
  *  and the log: two services with the same labels, first block and hubs must have the same. Throws
  *  a sentence when there is no index yet, or the block is not in it. */
 export async function stateAt(
-  sql: Sql,
+  place: LogPlace,
   wanted_block: number | undefined,
   progress: (block: number, last: number) => void = () => {},
 ): Promise<State> {
+  const { sql } = place
   const [used] = await sql<{ number: number; newest: bigint | null }>`
     select number, (select last_number from flow_log_ends) as newest
     from flow_generation where active_at is not null order by number desc limit 1`
   if (used?.newest == null) throw refusal('There is no index yet: start the service first.')
   const newest = Number(used.newest)
   const last = wanted_block ?? newest
-  const begun = await describeGeneration(sql, used.number)
+  const begun = await describeGeneration(place, used.number)
   if (last < begun.first_block || last > newest)
     throw refusal(`Block ${last} is not in the index: it has ${begun.first_block} to ${newest}.`)
   const { labels, index: fresh } = begun
@@ -204,7 +213,7 @@ export async function stateAt(
     before: last + 1,
   })
   const generation = saved ? { ...begun, ...saved, index: saved.state.index } : begun
-  await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })
+  await applyUntil(place, generation, { first: last, last, progress, carried: undefined })
   const { label_set, first_block, hubs, index, block_id = null } = generation
   return {
     label_set,

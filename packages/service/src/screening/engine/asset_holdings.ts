@@ -1,7 +1,7 @@
 // The holdings of addresses in the assets that the index has, read as of one block.
 
+import { bareAddress } from '../../chain/transfers/bare_addresses.ts'
 import type { Holding } from '../flow/holdings.ts'
-import { bareAddress } from '../tracing/bare_addresses.ts'
 import type { Asset } from '../tracing/flow_log.ts'
 import type { Generation } from '../tracing/generations.ts'
 

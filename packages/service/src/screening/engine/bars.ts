@@ -5,10 +5,10 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'penstock-tron/address.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { type Entry, entriesFor } from '../labels/entries.ts'
 import type { LabelEntry } from '../labels/label_sets.ts'
-import { transferLog } from '../tracing/postgres_log.ts'
 import type { Fact } from './evidence.ts'
 import { type IssuerWord, onThisNetwork } from './issuers.ts'
 

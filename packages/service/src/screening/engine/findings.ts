@@ -3,12 +3,12 @@
 // that never change. Nothing is judged here.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { bareHex } from '../../chain/transfers/bare_addresses.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { CATEGORY_COUNT } from '../flow/categories.ts'
 import { isTerminal, type Label } from '../flow/labels.ts'
 import { type Entry, entriesFor } from '../labels/entries.ts'
 import { type LabelEntry, namedLabels } from '../labels/label_sets.ts'
-import { bareHex } from '../tracing/bare_addresses.ts'
 import type { Asset } from '../tracing/flow_log.ts'
 import type { Generation } from '../tracing/generations.ts'
 import { type PathStep, pathsBack, type Transfer } from '../tracing/paths.ts'

@@ -6,10 +6,10 @@
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import type { Node } from '../../chain/node/node.ts'
 import { BoundedMap } from '../../chain/receivers/bounded_map.ts'
+import { bareHex } from '../../chain/transfers/bare_addresses.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { errorText, Outage } from '../../lib/fault.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import { bareHex } from '../tracing/bare_addresses.ts'
 
 /** `no_list`: the contract has no such function, and so no freeze list. */
 export type IssuerWord = 'frozen' | 'not_frozen' | 'no_list' | 'not_asked'

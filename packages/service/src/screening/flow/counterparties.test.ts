@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { packTransfers } from '../../chain/transfers/packed.ts'
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts'
 import { Counterparties, HUB_COUNTERPARTIES } from './counterparties.ts'
 import { FlowIndex, PLAIN_RULES } from './flow_index.ts'
-import { applyBlock, packTransfers } from './log.ts'
+import { applyBlock } from './log.ts'
 import { SLOT } from './memory.ts'
 
 const counting = (counterparties_max: number) => ({ ...PLAIN_RULES, counterparties_max })

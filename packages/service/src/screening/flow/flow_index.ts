@@ -4,6 +4,7 @@
 // with the time of blocks, so the same blocks and labels give the same state, however they are cut
 // into portions.
 
+import type { Freeze } from '../../chain/transfers/packed.ts'
 import { Carried, type SwapPart } from './carried.ts'
 import { CATEGORY_COUNT, ISSUER_FROZEN, LIQUIDITY_POOLS, UNIDENTIFIED } from './categories.ts'
 import { Counterparties, HUB_COUNTERPARTIES } from './counterparties.ts'
@@ -46,9 +47,6 @@ import {
   writeAddress,
 } from './memory.ts'
 import { percentOf, split, splitBig } from './split.ts'
-
-/** A change of a token issuer's freeze list. */
-export type Freeze = { readonly token: string; readonly address: string; readonly frozen: boolean }
 
 /** What a freeze list said about an address: from when, and until when. */
 export type FreezeSpell = { token: string; address: string; from_ms: number; to_ms: number }

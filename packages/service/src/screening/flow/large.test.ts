@@ -5,13 +5,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { packTransfers } from '../../chain/transfers/packed.ts'
 import { UNIDENTIFIED } from './categories.ts'
 import { readCheckpoint, stateHash, writeCheckpoint } from './checkpoint.ts'
 import { FlowIndex } from './flow_index.ts'
 import { readHolding } from './holdings.ts'
 import { LabelTable } from './label_table.ts'
 import type { Label } from './labels.ts'
-import { applyBlock, CarriedWriter, packTransfers, readCarried } from './log.ts'
+import { applyBlock, CarriedWriter, readCarried } from './log.ts'
 import { addressWords, homeOf, Memory, placeAfter } from './memory.ts'
 
 const WORD = 2 ** 32

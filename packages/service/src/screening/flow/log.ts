@@ -1,88 +1,20 @@
-// The log that the index is computed from: the transfers of a block, packed, and what each of them
-// carried. A record is 13 words: asset, sender, receiver, amount, the lower byte and the lower word
-// first. The log is all that a rebuild needs besides the labels.
+// Applies the log of transfers to the index, and notes what each of them carried.
 
+import {
+  AMOUNT,
+  FROM,
+  type LoggedBlock,
+  RECORD,
+  TO,
+  wordsOf,
+} from '../../chain/transfers/packed.ts'
 import { Input, Output } from './bytes.ts'
-import type { FlowIndex, Freeze } from './flow_index.ts'
+import type { FlowIndex } from './flow_index.ts'
 import { FETCH_MAX } from './memory.ts'
-
-/** A transfer of an asset (0 to 254) between addresses of 20 bytes; 0 < amount < 2^64. */
-export type LoggedTransfer = { asset: number; from: Uint8Array; to: Uint8Array; amount: bigint }
-
-export type LoggedBlock = {
-  number: number
-  time_ms: number
-  freezes: readonly Freeze[]
-  /** The number of its first transfer in the whole log; the first of all is 1. */
-  first_sequence: number
-  transfers: Uint8Array
-  /** The ids of their transactions, 32 bytes each: only swaps are told by them. */
-  tx_ids?: Uint8Array
-}
 
 /** What a transfer carried of one category, and the transfer that had brought the sender most of
  *  that (0: none). */
 export type CarriedPart = { category: number; amount: bigint; prior: number }
-
-const RECORD = 13
-const BYTES = RECORD * 4
-const FROM = 1
-const TO = 6
-const AMOUNT = 11
-
-export const countTransfers = (transfers: Uint8Array) => transfers.length / BYTES
-
-export function packTransfers(transfers: readonly LoggedTransfer[]): Uint8Array {
-  const bytes = new Uint8Array(transfers.length * BYTES)
-  const view = new DataView(bytes.buffer)
-  for (const [i, { asset, from, to, amount }] of transfers.entries()) {
-    const at = i * BYTES
-    bytes[at] = asset
-    bytes.set(from, at + FROM * 4)
-    bytes.set(to, at + TO * 4)
-    view.setBigUint64(at + AMOUNT * 4, amount, true)
-  }
-  return bytes
-}
-
-/** One transfer of a block. */
-export function transferAt(bytes: Uint8Array, i: number): LoggedTransfer {
-  const at = i * BYTES
-  return {
-    asset: bytes[at]!,
-    from: bytes.subarray(at + FROM * 4, at + TO * 4),
-    to: bytes.subarray(at + TO * 4, at + AMOUNT * 4),
-    amount: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(
-      at + AMOUNT * 4,
-      true,
-    ),
-  }
-}
-
-/** The bytes as words. Words of this machine are those of the log: every platform that runs this
- *  has the lower byte first. */
-export function wordsOf(bytes: Uint8Array): Uint32Array {
-  const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice()
-  return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4)
-}
-
-/** The transfers of a block in the other order, each from its receiver to its sender. */
-export function reverseTransfers(bytes: Uint8Array): { transfers: Uint8Array; count: number } {
-  const words = wordsOf(bytes)
-  const reversed = new Uint32Array(words.length)
-  const count = words.length / RECORD
-  for (let i = 0; i < count; i++) {
-    const [at, to] = [i * RECORD, (count - 1 - i) * RECORD]
-    reversed[to] = words[at]!
-    for (let word = 0; word < 5; word++) {
-      reversed[to + FROM + word] = words[at + TO + word]!
-      reversed[to + TO + word] = words[at + FROM + word]!
-    }
-    reversed[to + AMOUNT] = words[at + AMOUNT]!
-    reversed[to + AMOUNT + 1] = words[at + AMOUNT + 1]!
-  }
-  return { transfers: new Uint8Array(reversed.buffer), count }
-}
 
 /** Applies a block to the index. With a writer, notes what each transfer carried. */
 export function applyBlock(index: FlowIndex, block: LoggedBlock, writer?: CarriedWriter): void {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Freeze } from '../../chain/transfers/packed.ts'
 import {
   CATEGORIES,
   CATEGORY_COUNT,
@@ -12,7 +13,7 @@ import {
   UNIDENTIFIED,
 } from './categories.ts'
 import { readCheckpoint, stateHash, writeCheckpoint } from './checkpoint.ts'
-import { FlowIndex, type Freeze } from './flow_index.ts'
+import { FlowIndex } from './flow_index.ts'
 import { type Holding, readHolding } from './holdings.ts'
 import { KINDS, type Label } from './labels.ts'
 import { addressWords } from './memory.ts'

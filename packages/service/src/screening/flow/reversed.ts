@@ -2,10 +2,10 @@
 // have received then is what it has sent, and the categories say where that ended. What an address
 // turned round has not seen arrive is what was not passed on: it is `unidentified`.
 
+import { type LoggedBlock, reverseTransfers } from '../../chain/transfers/packed.ts'
 import { ISSUER_FROZEN } from './categories.ts'
 import type { FreezeSpell } from './flow_index.ts'
 import type { Label } from './labels.ts'
-import { type LoggedBlock, reverseTransfers } from './log.ts'
 
 /** Where the reading begins: the last block, and the number of its last transfer. */
 export type ReadingStart = { number: number; time_ms: number; sequence: number }

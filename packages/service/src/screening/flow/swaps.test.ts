@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { type LoggedTransfer, packTransfers } from '../../chain/transfers/packed.ts'
 import { categoryNumber, LIQUIDITY_POOLS } from './categories.ts'
 import { stateHash } from './checkpoint.ts'
 import { FlowIndex, type FlowRules } from './flow_index.ts'
 import { readHolding } from './holdings.ts'
 import type { Label } from './labels.ts'
-import { applyBlock, type LoggedTransfer, packTransfers } from './log.ts'
+import { applyBlock } from './log.ts'
 import { reversedBlock, reversedLabels } from './reversed.ts'
 
 const EXCHANGE = categoryNumber('exchange_licensed')!

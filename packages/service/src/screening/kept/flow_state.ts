@@ -2,10 +2,11 @@
 // the rest in a file (`KeptFlow`). A state that has to be read from a disk takes a while, and
 // answers as of one block all the same.
 
+import type { LoggedBlock } from '../../chain/transfers/packed.ts'
 import { hasMoved } from '../flow/checkpoint.ts'
 import type { FlowIndex } from '../flow/flow_index.ts'
 import { type Holding, readHolding } from '../flow/holdings.ts'
-import { applyBlock, type CarriedWriter, type LoggedBlock } from '../flow/log.ts'
+import { applyBlock, type CarriedWriter } from '../flow/log.ts'
 
 /** `writer`: where it is noted what the transfers of a block carried; `done`: is called as
  *  soon as the index has the block. */

@@ -17,19 +17,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { countTransfers, type LoggedBlock, packTransfers } from '../../chain/transfers/packed.ts'
 import { finished } from '../../lib/portions.ts'
 import { stateHash } from '../flow/checkpoint.ts'
 import { FlowIndex, type FlowRules, PERIOD_BLOCKS } from '../flow/flow_index.ts'
 import { readHolding } from '../flow/holdings.ts'
 import { LabelTable } from '../flow/label_table.ts'
 import type { Label } from '../flow/labels.ts'
-import {
-  applyBlock,
-  CarriedWriter,
-  countTransfers,
-  type LoggedBlock,
-  packTransfers,
-} from '../flow/log.ts'
+import { applyBlock, CarriedWriter } from '../flow/log.ts'
 import { KeptFlow } from './kept.ts'
 import { HeldFile, KeptStore, keptHere, moveAside } from './kept_store.ts'
 import { openKept } from './kept_thread.ts'

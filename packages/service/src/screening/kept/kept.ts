@@ -5,11 +5,11 @@
 // starts goes on from there. Labels are no part of the state: all of them stay in memory.
 
 import { createHash } from 'node:crypto'
+import { type LoggedBlock, wordsOf } from '../../chain/transfers/packed.ts'
 import { canonicalSlot, hasMoved } from '../flow/checkpoint.ts'
 import { FlowIndex, type FlowRules, type FreezeSpell } from '../flow/flow_index.ts'
 import { type Holding, readSlot } from '../flow/holdings.ts'
 import type { LabelTable } from '../flow/label_table.ts'
-import { type LoggedBlock, wordsOf } from '../flow/log.ts'
 import { addressWords, LAST_BLOCK, SLOT } from '../flow/memory.ts'
 import { applyBlocks, type BlockNote, type FlowState, type HoldingOf } from './flow_state.ts'
 import {

@@ -6,11 +6,11 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { contentsOf, type ReadBlock } from '../../chain/follow/contents.ts'
 import type { Node } from '../../chain/node/node.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import { Outage, refusal } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { assetsOf, recordEarlier, supplyOf } from './flow_log.ts'
 import { newestInput } from './generations.ts'
-import { transferLog } from './postgres_log.ts'
 
 export type Needs = { sql: Sql; node: Node; tokens: ReadonlySet<Address> }
 

@@ -3,13 +3,13 @@
 // They are told by what they do, written down with the generation that takes them as labels, and an
 // operator can revoke any: then it is none for good.
 
+import { countTransfers, transferAt } from '../../chain/transfers/packed.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
 import { addressOfSlot } from '../flow/checkpoint.ts'
 import type { FlowIndex } from '../flow/flow_index.ts'
 import { type Holding, readSlot } from '../flow/holdings.ts'
 import { type Label, TERMINAL_CONFIDENCE } from '../flow/labels.ts'
-import { countTransfers, transferAt } from '../flow/log.ts'
 import { ASSET, COUNT_OUT, SLOT } from '../flow/memory.ts'
 
 /** `address` and `service`: 40 hexadecimal characters. */

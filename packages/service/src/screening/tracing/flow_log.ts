@@ -7,12 +7,12 @@ import { type Address, addressFromBytes } from 'penstock-tron/address.ts'
 import type { StoredBlock } from '../../chain/follow/blocks.ts'
 import { isBehind, type ReadStep, readSolidBlocks } from '../../chain/follow/cursors.ts'
 import type { Node } from '../../chain/node/node.ts'
+import { bareAddress } from '../../chain/transfers/bare_addresses.ts'
+import { type LoggedTransfer, packTransfers } from '../../chain/transfers/packed.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
+import type { NewBlock } from '../../chain/transfers/transfer_log.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import { type LoggedTransfer, packTransfers } from '../flow/log.ts'
-import { bareAddress } from './bare_addresses.ts'
-import { transferLog } from './postgres_log.ts'
-import type { NewBlock } from './transfer_log.ts'
 
 export type Needs = { sql: Sql; node: Node; tokens: ReadonlySet<Address> }
 

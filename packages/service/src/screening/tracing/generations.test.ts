@@ -112,14 +112,14 @@ test('a broken or missing checkpoint is passed over, and the state is the same',
   assert.equal(saved.length, 2)
   for (const block of [1, 1_000_000])
     await assert.rejects(
-      stateAt(sql, block),
+      stateAt({ sql }, block),
       /^Refused: Block \d+ is not in the index: it has \d+ to \d+\.$/,
     )
   const comesToTheSame = async (what: string) => {
     const started = world.startProcess()
     await world.drain(started)
     assert.equal(hashOf(started), hash, what)
-    assert.equal((await stateAt(sql, undefined)).state_sha256, hash, what)
+    assert.equal((await stateAt({ sql }, undefined)).state_sha256, hash, what)
   }
   const [newest, older] = saved as [{ number: bigint }, { number: bigint }]
   await sql`

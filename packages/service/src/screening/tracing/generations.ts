@@ -5,6 +5,11 @@
 // each computes the same, so what they write down for all is written by the first of them.
 
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
+import { bareHex } from '../../chain/transfers/bare_addresses.ts'
+import { countTransfers } from '../../chain/transfers/packed.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
+import type { TransferArchive } from '../../chain/transfers/transfer_archive.ts'
+import type { CarriedRange, RecordedBlock } from '../../chain/transfers/transfer_log.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { finished } from '../../lib/portions.ts'
 import type { WriteFragment } from '../../platform/database/fragments.ts'
@@ -15,7 +20,7 @@ import { readingCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
 import type { FlowIndex, FlowRules } from '../flow/flow_index.ts'
 import { LabelTable } from '../flow/label_table.ts'
 import type { Label } from '../flow/labels.ts'
-import { CarriedWriter, countTransfers } from '../flow/log.ts'
+import { CarriedWriter } from '../flow/log.ts'
 import { forgetCheckpoints, saveCheckpoint } from '../kept/checkpoints.ts'
 import { closedIfFailing, type FlowState, MemoryFlow } from '../kept/flow_state.ts'
 import { type IndexMemory, memoryOf } from '../kept/index_memory.ts'
@@ -35,17 +40,16 @@ import {
 import { RetiredIndexes } from '../kept/retired.ts'
 import { diffSets, type LoadedList, listsOfSet } from '../labels/label_sets.ts'
 import { type LabelRow, labelsOfSet } from '../labels/list_storage.ts'
-import { bareHex } from './bare_addresses.ts'
 import { depositLabels, depositsOf, takeOverDeposits } from './deposit_addresses.ts'
 import { type Asset, baseOf, readAssets } from './flow_log.ts'
 import { findHubs, hubLabels, hubsOf, storeHubs } from './hubs.ts'
 import { type ImportSource, importedFrom } from './imports.ts'
 import { type TransferReader, transferReader } from './paths.ts'
-import { transferLog } from './postgres_log.ts'
-import type { CarriedRange, RecordedBlock } from './transfer_log.ts'
 
-export type Needs = {
-  sql: Sql
+/** Where the log lies: in the database, and older transfers in the archive, if there is one. */
+export type LogPlace = { sql: Sql; archive?: TransferArchive | undefined }
+
+export type Needs = LogPlace & {
   clock: Clock
   /** For how many of the newest blocks it is kept what each transfer carried. */
   carried_blocks: number
@@ -80,6 +84,8 @@ export type Generation = {
   carried: readonly CarriedRange[]
   /** Transfers of the log, with what they carried. */
   transfers: TransferReader
+  /** Where the log has transfers that are not in the database. */
+  archive: TransferArchive | undefined
   /** The id of the last block applied; undefined before the first. */
   block_id: string | undefined
   /** Which of its history came from files. */
@@ -354,13 +360,16 @@ const lastApplied = ({ index, first_block }: Generation): number =>
   Math.max(index.block_number, first_block - 1)
 
 /** Applies the next portion of the log. False when there is none. */
-async function advance({ sql, carried_blocks }: Needs, generation: Generation): Promise<boolean> {
+async function advance(
+  { sql, archive, carried_blocks }: Needs,
+  generation: Generation,
+): Promise<boolean> {
   const { state, base, unsaved } = generation
   const left = await saveCarried(sql, generation)
   // When its disk is full, nothing more is put into memory.
   if (state.is_full) await state.save(generation.block_id)
   const after = lastApplied(generation)
-  const blocks = await transferLog(sql).after(after, { limit: PORTION, base })
+  const blocks = await transferLog(sql, archive).after(after, { limit: PORTION, base })
   const last = blocks.at(-1)
   if (!last) return left
   const newest = blocks.length < PORTION ? last.number : await newestRecorded(sql)
@@ -430,7 +439,7 @@ async function* beginGeneration(
   const like = { labels, rules: flowRules(basis.rules, needs), identity: basis.identity }
   const sources = { ...needs, log: transferLog(sql) }
   const own = yield* ownNewest(sources, number, like)
-  if (own) return generationOf(sql, { ...basis, ...own, labels })
+  if (own) return generationOf(needs, { ...basis, ...own, labels })
   const common =
     used && changes && used.first_block === basis.first_block && used.rules === basis.rules
       ? yield* inCommon(needs, { used, number, changes }, like)
@@ -438,16 +447,16 @@ async function* beginGeneration(
   const position = common ?? (yield* atItsBeginning(sources, number, like))
   return closedIfFailing(position.state, async () => {
     const { carried } = await readBasis(sql, number)
-    return generationOf(sql, { ...basis, ...position, labels, carried })
+    return generationOf(needs, { ...basis, ...position, labels, carried })
   })
 }
 
 /** A generation as it is before its first block. Throws when there is none of this number. */
-export async function describeGeneration(sql: Sql, number: number): Promise<Generation> {
-  const basis = await readBasis(sql, number)
-  const labels = await finished(labelsOf(sql, basis))
+export async function describeGeneration(place: LogPlace, number: number): Promise<Generation> {
+  const basis = await readBasis(place.sql, number)
+  const labels = await finished(labelsOf(place.sql, basis))
   const like = { labels, rules: flowRules(basis.rules) }
-  return generationOf(sql, { ...basis, ...(await finished(inMemoryAtBeginning(like))), labels })
+  return generationOf(place, { ...basis, ...(await finished(inMemoryAtBeginning(like))), labels })
 }
 
 type Basis = Pick<Generation, 'number' | 'label_set' | 'rules' | 'lists' | 'first_block' | 'base'> &
@@ -481,7 +490,7 @@ async function readBasis(sql: Sql, number: number): Promise<Basis> {
 }
 
 function generationOf(
-  sql: Sql,
+  { sql, archive }: LogPlace,
   { derived: _, ...basis }: Basis & Position & { labels: LabelTable },
 ): Generation {
   const unsaved = new Map<number, Uint8Array>()
@@ -489,7 +498,8 @@ function generationOf(
   return {
     ...basis,
     index,
-    transfers: transferReader(sql, { ...basis, unsaved }),
+    archive,
+    transfers: transferReader(sql, { ...basis, archive, unsaved }),
     unsaved,
     saved_sequence: index.sequence,
   }

@@ -2,12 +2,12 @@
 // Whatever is odd is refused with its row: a past that is wrong somewhere is worse than none.
 
 import { type Address, addressFromBytes, isAddress } from 'penstock-tron/address.ts'
+import { bareAddress } from '../../chain/transfers/bare_addresses.ts'
+import { type LoggedTransfer, packTransfers } from '../../chain/transfers/packed.ts'
+import type { FreezeWord, NewBlock } from '../../chain/transfers/transfer_log.ts'
 import { refusal } from '../../lib/fault.ts'
-import { type LoggedTransfer, packTransfers } from '../flow/log.ts'
-import { bareAddress } from './bare_addresses.ts'
 import type { Asset } from './flow_log.ts'
 import type { FieldValue, HistoryRow } from './history_rows.ts'
-import type { FreezeWord, NewBlock } from './transfer_log.ts'
 
 /** The limits of rows: followed assets, and how much of a token there is. */
 export type HistoryBasis = {

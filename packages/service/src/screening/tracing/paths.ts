@@ -3,11 +3,13 @@
 // both of which never change; every step back is earlier than the one before.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { addressOfBare } from '../../chain/transfers/bare_addresses.ts'
+import { countTransfers, transferAt } from '../../chain/transfers/packed.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
+import type { TransferArchive } from '../../chain/transfers/transfer_archive.ts'
+import type { CarriedRange, RecordedBlock } from '../../chain/transfers/transfer_log.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import { type CarriedPart, countTransfers, readCarried, transferAt } from '../flow/log.ts'
-import { addressOfBare } from './bare_addresses.ts'
-import { transferLog } from './postgres_log.ts'
-import type { CarriedRange, RecordedBlock } from './transfer_log.ts'
+import { type CarriedPart, readCarried } from '../flow/log.ts'
 
 /** A transfer of the log, in words. */
 export type Transfer = {
@@ -49,10 +51,11 @@ export function transferReader(
   generation: {
     carried: readonly CarriedRange[]
     base: bigint
+    archive: TransferArchive | undefined
     unsaved: ReadonlyMap<number, Uint8Array>
   },
 ): TransferReader {
-  const { unsaved } = generation
+  const { archive, unsaved } = generation
   let kept = new Map<number, Transfer>()
 
   async function readUnknown(sequences: readonly number[]): Promise<void> {
@@ -60,7 +63,7 @@ export function transferReader(
     if (unknown.length === 0) return
     // Looked at first: what is written down while we ask is not here any more afterwards.
     const recent = new Map(unsaved)
-    for (const block of await transferLog(sql).ofTransfers(unknown, generation)) {
+    for (const block of await transferLog(sql, archive).ofTransfers(unknown, generation)) {
       const read = transfersOf(block, recent.get(block.number) ?? block.carried)
       const count = countTransfers(block.transfers)
       for (const sequence of unknown) {
@@ -76,7 +79,7 @@ export function transferReader(
     // Looked at first: what is written down while we ask is not here any more afterwards.
     const recent = new Map(numbers.map((number) => [number, unsaved.get(number)]))
     const found = new Map<string, Transfer[]>()
-    for (const block of await transferLog(sql).at(numbers, generation)) {
+    for (const block of await transferLog(sql, archive).at(numbers, generation)) {
       const read = transfersOf(block, recent.get(block.number) ?? block.carried)
       for (let i = 0; i < countTransfers(block.transfers); i++) {
         const id = idOf(block, i)

@@ -4,13 +4,15 @@
 // On the way it is seen which addresses only forward to a service.
 
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
+import { addressOfBare, bareHex } from '../../chain/transfers/bare_addresses.ts'
+import { countTransfers } from '../../chain/transfers/packed.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import { type Clock, DAY_MS, later } from '../../lib/clock.ts'
 import { finished } from '../../lib/portions.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { FlowIndex, type FlowRules } from '../flow/flow_index.ts'
 import { LabelTable } from '../flow/label_table.ts'
-import { countTransfers } from '../flow/log.ts'
 import { type ReadingStart, reversedBlock, reversedLabels } from '../flow/reversed.ts'
 import { savedSent, saveSent } from '../kept/checkpoints.ts'
 import { type FlowState, MemoryFlow } from '../kept/flow_state.ts'
@@ -18,10 +20,8 @@ import { KeptFlow } from '../kept/kept.ts'
 import type { KeptPlace } from '../kept/kept_folder.ts'
 import { BrokenState } from '../kept/slot_record.ts'
 import { namedLabels } from '../labels/label_sets.ts'
-import { addressOfBare, bareHex } from './bare_addresses.ts'
 import { depositsOf, type Sweeper, SweepTally, storeFound, sweeper } from './deposit_addresses.ts'
 import { describeGeneration, type Generation, type Generations } from './generations.ts'
-import { transferLog } from './postgres_log.ts'
 
 /** The result of a reading: a flow index in which senders and receivers are each other, and the
  *  time of the block from which it was read back. */
@@ -198,7 +198,11 @@ async function newestPlan(
 async function generationOf(sql: Sql, plan: Plan, used: Generation): Promise<Generation> {
   if (plan.generation === used.number) return used
   const { state, index } = used
-  return { ...(await describeGeneration(sql, plan.generation)), state, index }
+  return {
+    ...(await describeGeneration({ sql, archive: used.archive }, plan.generation)),
+    state,
+    index,
+  }
 }
 
 async function beginReading(
@@ -272,10 +276,10 @@ async function reversedTable(
 async function startAt(
   sql: Sql,
   height: number,
-  { first_block, base }: Pick<Generation, 'first_block' | 'base'>,
+  { first_block, base, archive }: Pick<Generation, 'first_block' | 'base' | 'archive'>,
 ): Promise<ReadingStart | undefined> {
   const last = { limit: 1, from: first_block, base }
-  const [block] = await transferLog(sql).before(height + 1, last)
+  const [block] = await transferLog(sql, archive).before(height + 1, last)
   if (!block) return undefined
   const count = countTransfers(block.transfers)
   return {
@@ -291,9 +295,13 @@ async function readOn(
   reading: Pick<Reading, 'of' | 'start' | 'state' | 'before'> & { tally?: SweepTally },
 ): Promise<boolean> {
   const { of, start, state, tally } = reading
-  const { first_block: from, base } = of
+  const { first_block: from, base, archive } = of
   if (state.is_full) await state.save(undefined)
-  const blocks = await transferLog(sql).before(reading.before, { limit: PORTION, from, base })
+  const blocks = await transferLog(sql, archive).before(reading.before, {
+    limit: PORTION,
+    from,
+    base,
+  })
   await state.apply(blocks.map((block) => reversedBlock(block, start)))
   for (const { transfers } of blocks) tally?.note(transfers)
   reading.before = blocks.at(-1)?.number ?? from

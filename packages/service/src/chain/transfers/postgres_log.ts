@@ -1,11 +1,18 @@
 // The log of transfers in PostgreSQL: all statements that read it or write to it. What other
-// statements need of it, its ends and the times of its
-// blocks, are the views flow_log_ends and flow_log_time.
+// statements need of it, its ends and the times of its blocks, are the views flow_log_ends and
+// flow_log_time. Blocks always have their rows here; their transfers can lie in an archive.
 
+import { Outage } from '../../lib/fault.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import type { Freeze } from '../flow/flow_index.ts'
-import { countTransfers } from '../flow/log.ts'
 import { bareHex } from './bare_addresses.ts'
+import type { Freeze } from './packed.ts'
+import { countTransfers } from './packed.ts'
+import {
+  type BlockContents,
+  contentsSha256,
+  requireArchive,
+  type TransferArchive,
+} from './transfer_archive.ts'
 import type {
   BlockPlace,
   CarriedRange,
@@ -15,18 +22,39 @@ import type {
   TransferLog,
 } from './transfer_log.ts'
 
+/** `contents_sha256`: of its transfers, when they lie in the archive. */
 type Row = {
   number: bigint
   id: string
   time: Date
   first_sequence: bigint
-  transfers: Uint8Array
-  tx_ids: Uint8Array
+  transfers: Uint8Array | null
+  tx_ids: Uint8Array | null
+  contents_sha256: Buffer | null
   freezes: FreezeWord[]
 }
-type ExplainedRow = Row & { carried: Uint8Array | null }
+type WholeRow = Row & Omit<BlockContents, 'number'>
+type CarriedColumn = { carried: Uint8Array | null }
+type ExplainedRow = Row & CarriedColumn
 
-function recordedOf(row: Row, base: bigint): RecordedBlock {
+/** With the transfers of those that lie in the archive. */
+async function wholeRows<Read extends Row>(
+  rows: readonly Read[],
+  archive: TransferArchive | undefined,
+): Promise<(Read & WholeRow)[]> {
+  const moved = rows.filter((row) => row.transfers === null).map(({ number }) => Number(number))
+  const contents = moved.length === 0 ? undefined : await requireArchive(archive).contents(moved)
+  return rows.map((row) => {
+    const { number, transfers, tx_ids, contents_sha256: sha256 } = row
+    if (transfers && tx_ids) return { ...row, transfers, tx_ids }
+    const found = contents?.get(Number(number))
+    if (!found || !sha256 || !contentsSha256(found).equals(sha256))
+      throw new Outage(`The archive does not have the transfers of block ${number} as they were.`)
+    return { ...row, transfers: found.transfers, tx_ids: found.tx_ids }
+  })
+}
+
+function recordedOf(row: WholeRow, base: bigint): RecordedBlock {
   const freezes = row.freezes.map(
     ([token, address, frozen]): Freeze => ({ token, address: bareHex(address), frozen }),
   )
@@ -41,7 +69,7 @@ function recordedOf(row: Row, base: bigint): RecordedBlock {
   }
 }
 
-const explainedOf = (row: ExplainedRow, base: bigint) => ({
+const explainedOf = (row: WholeRow & CarriedColumn, base: bigint) => ({
   ...recordedOf(row, base),
   carried: row.carried ?? undefined,
 })
@@ -51,9 +79,44 @@ type PlaceRow = Omit<BlockPlace, 'number'> & { number: bigint }
 const placeOf = (row: PlaceRow | undefined): BlockPlace | undefined =>
   row && { ...row, number: Number(row.number) }
 
-/** The log in a database, or as one transaction sees it: there it is written. */
-export function transferLog(sql: Sql | Tx): TransferLog {
-  return { ...writing(sql), ...places(sql), ...blocks(sql), ...explained(sql), ...about(sql) }
+/** The log in a database, or as one transaction sees it: there it is written. Without the archive,
+ *  transfers that lie there cannot be read. */
+export function transferLog(sql: Sql | Tx, archive?: TransferArchive): TransferLog {
+  return {
+    ...writing(sql),
+    ...places(sql),
+    ...blocks(sql, archive),
+    ...explained(sql, archive),
+    ...about(sql),
+  }
+}
+
+/** Empties blocks whose transfers lie in the archive. Those without any stay: null means that there
+ *  are some, elsewhere. Never the last block: its transfers are counted for the next one. */
+export async function emptyBlocks(tx: Tx, blocks: readonly BlockContents[]): Promise<void> {
+  await tx`
+    update flow_block as b set transfers = null, tx_ids = null, contents_sha256 = moved.sha256
+    from unnest(${blocks.map((block) => block.number)}::bigint[],
+      ${blocks.map(contentsSha256)}::bytea[]) as moved (number, sha256)
+    where b.number = moved.number and octet_length(b.transfers) > 0`
+}
+
+/** The blocks from one to another whose transfers lie in the archive, with the hashes of these. */
+export const releasedBlocks = (sql: Sql, { first, last }: { first: bigint; last: bigint }) =>
+  sql<{ number: bigint; contents_sha256: Buffer }>`
+    select number, contents_sha256 from flow_block
+    where number between ${first} and ${last} and transfers is null order by number`
+
+/** Puts the transfers of blocks back that lie in the archive. */
+export async function refillBlocks(tx: Tx, blocks: readonly BlockContents[]): Promise<void> {
+  await tx`
+    update flow_block as b
+    set transfers = back.transfers, tx_ids = back.tx_ids, contents_sha256 = null
+    from unnest(${blocks.map((block) => block.number)}::bigint[],
+      ${blocks.map((block) => Buffer.from(block.transfers))}::bytea[],
+      ${blocks.map((block) => Buffer.from(block.tx_ids))}::bytea[])
+      as back (number, transfers, tx_ids)
+    where b.number = back.number and b.transfers is null`
 }
 
 /** Their transfers numbered through. */
@@ -88,9 +151,11 @@ async function insertRows(
 ): Promise<void> {
   await sql`
     insert into flow_block (number, id, time, first_sequence, transfers, tx_ids, freezes)
-    select number, id, time, first_sequence + case when ${after_last}::boolean then coalesce((
-        select last.first_sequence + octet_length(last.transfers) / 52 from flow_block as last
-        order by last.number desc limit 1), 1) else 0 end,
+    select number, id, time, first_sequence + case when ${after_last}::boolean then (
+        select next.sequence from (
+          (select last.first_sequence + octet_length(last.transfers) / 52 as sequence
+            from flow_block as last order by last.number desc limit 1)
+          union all select 1 where not exists (select from flow_block)) as next) else 0 end,
       transfers, tx_ids, freezes
     from unnest(${rows.map((row) => row.number)}::bigint[],
       ${rows.map((row) => row.id)}::text[],
@@ -120,36 +185,46 @@ const places = (sql: Sql | Tx): Pick<TransferLog, 'first' | 'last' | 'block'> =>
   },
 })
 
-const blocks = (sql: Sql | Tx): Pick<TransferLog, 'after' | 'before'> => ({
+const blocks = (
+  sql: Sql | Tx,
+  archive: TransferArchive | undefined,
+): Pick<TransferLog, 'after' | 'before'> => ({
   async after(number, { limit, until, base }) {
     const rows = await sql<Row>`
-      select number, id, time, first_sequence, transfers, tx_ids, freezes from flow_block
+      select number, id, time, first_sequence, transfers, tx_ids, contents_sha256,
+        freezes
+      from flow_block
       where number > ${number} and number <= ${until ?? Number.MAX_SAFE_INTEGER}
         order by number limit ${limit}`
-    return rows.map((row) => recordedOf(row, base))
+    return (await wholeRows(rows, archive)).map((row) => recordedOf(row, base))
   },
   async before(number, { limit, from, base }) {
     const rows = await sql<Row>`
-      select number, id, time, first_sequence, transfers, tx_ids, freezes from flow_block
+      select number, id, time, first_sequence, transfers, tx_ids, contents_sha256,
+        freezes
+      from flow_block
       where number < ${number} and number >= ${from}
         order by number desc limit ${limit}`
-    return rows.map((row) => recordedOf(row, base))
+    return (await wholeRows(rows, archive)).map((row) => recordedOf(row, base))
   },
 })
 
 const generationsOf = (carried: readonly CarriedRange[]) => carried.map((one) => one.generation)
 const untilOf = (carried: readonly CarriedRange[]) => carried.map((one) => one.until)
 
-const explained = (sql: Sql | Tx): Pick<TransferLog, 'ofTransfers' | 'at' | 'isNoted'> => ({
+const explained = (
+  sql: Sql | Tx,
+  archive: TransferArchive | undefined,
+): Pick<TransferLog, 'ofTransfers' | 'at' | 'isNoted'> => ({
   async ofTransfers(sequences, { carried, base }) {
     const wanted = sequences.map((sequence) => BigInt(sequence) + base)
     const rows = await sql<ExplainedRow>`
       select distinct on (b.number) b.number, b.id, b.time, b.first_sequence, b.transfers,
-        b.tx_ids, b.freezes, c.carried
+        b.tx_ids, b.contents_sha256, b.freezes, c.carried
       from unnest(${wanted}::bigint[]) as wanted (sequence)
       cross join lateral (
         select * from flow_block where first_sequence <= wanted.sequence
-          and octet_length(transfers) > 0
+          and (transfers is null or octet_length(transfers) > 0)
         order by first_sequence desc limit 1) as b
       left join lateral (
         select c.carried
@@ -157,11 +232,12 @@ const explained = (sql: Sql | Tx): Pick<TransferLog, 'ofTransfers' | 'at' | 'isN
           as k (generation, until)
         join flow_carried as c on c.generation = k.generation and c.number = b.number
         where b.number <= k.until limit 1) as c on true`
-    return rows.map((row) => explainedOf(row, base))
+    return (await wholeRows(rows, archive)).map((row) => explainedOf(row, base))
   },
   async at(numbers, { carried, base }) {
     const rows = await sql<ExplainedRow>`
-      select b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes, c.carried
+      select b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.contents_sha256,
+        b.freezes, c.carried
       from flow_block as b left join lateral (
         select c.carried
         from unnest(${generationsOf(carried)}::integer[], ${untilOf(carried)}::bigint[])
@@ -170,12 +246,13 @@ const explained = (sql: Sql | Tx): Pick<TransferLog, 'ofTransfers' | 'at' | 'isN
         where b.number <= k.until limit 1) as c on true
       where b.number = any(${numbers})
       order by b.number`
-    return rows.map((row) => explainedOf(row, base))
+    return (await wholeRows(rows, archive)).map((row) => explainedOf(row, base))
   },
   async isNoted(carried, { first, last }) {
     const missing = await sql`
       select 1 from flow_block as b
-      where number between ${first} and ${last} and octet_length(transfers) > 0 and not exists (
+      where number between ${first} and ${last}
+        and (transfers is null or octet_length(transfers) > 0) and not exists (
         select 1
         from unnest(${generationsOf(carried)}::integer[], ${untilOf(carried)}::bigint[])
           as k (generation, until)

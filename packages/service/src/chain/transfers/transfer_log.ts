@@ -1,7 +1,7 @@
 // The log of transfers as those who compute from it and explain by it know it: blocks in order,
 // without gaps, their transfers numbered through. Where the rows lie is its home's own matter.
 
-import type { LoggedBlock } from '../flow/log.ts'
+import type { LoggedBlock } from './packed.ts'
 
 /** A block of the log with what is needed to explain it. */
 export type RecordedBlock = LoggedBlock & { id: string; tx_ids: Uint8Array }
