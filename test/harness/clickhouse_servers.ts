@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,10 +14,11 @@ import {
 import { eventually } from './eventually.ts'
 import { without } from './programs.ts'
 
-export const NO_CLICKHOUSE = without(
-  ['clickhouse-server'],
-  "Debian's package clickhouse-server brings it",
-)
+/** Where Debian puts it, which is in the path of few users but root. */
+const DEBIAN = '/usr/sbin/clickhouse-server'
+const PROGRAM = existsSync(DEBIAN) ? DEBIAN : 'clickhouse-server'
+
+export const NO_CLICKHOUSE = without([PROGRAM], "Debian's package clickhouse-server brings it")
 
 const DEPLOY = new URL('../../deploy/clickhouse/', import.meta.url)
 const PASSWORD = 'p@ss:w%rd'
@@ -70,7 +71,7 @@ async function start(shard: Shard, all: readonly Shard[]): Promise<() => Promise
   const config = join(shard.folder, 'config.xml')
   writeFileSync(config, configOf(shard, all))
   writeFileSync(join(shard.folder, 'users.xml'), USERS)
-  const child = spawn('clickhouse-server', [`--config-file=${config}`], { stdio: 'ignore' })
+  const child = spawn(PROGRAM, [`--config-file=${config}`], { stdio: 'ignore' })
   const ended = once(child, 'exit')
   const { run } = clickHouse(serverAt(shard, 'default'))
   await eventually('ClickHouse answers', async () => {
