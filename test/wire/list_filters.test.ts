@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Address } from 'penstock-tron/address.ts'
 import { joinedByPassword, signedIn } from '../harness/users.ts'
 import { type Customer, makeWorld } from '../harness/world.ts'
 
@@ -73,6 +74,36 @@ test('sessions are narrowed by a part of the name, taken as it is typed', async 
   for (const nobody of ['%', 'Ivan%', "' or true --", 'nobody'])
     assert.deepEqual(await users(nobody), [], nobody)
   assert.deepEqual(await users('_'), ['Olga_P'])
+})
+
+test('purchases are narrowed by receiver and by service, each with its own times', async (t) => {
+  const world = await makeWorld(t)
+  const [anna, zoe] = [await world.customer({ trx: 100 }), await world.customer({ trx: 100 })]
+  const [bob, carl] = [world.person('bob', 1).address, world.person('carl', 1).address]
+  const { address: nina } = world.person('nina')
+  const buy = (customer: Customer, address: Address, external_id: string) =>
+    customer.buy({
+      service: 'energy',
+      params: { address, amount: 65_000, duration: 1 },
+      external_id,
+    })
+  await buy(anna, bob, 'to bob')
+  await world.settle()
+  await world.advance(60)
+  await buy(anna, carl, 'to carl')
+  await buy(zoe, bob, 'of zoe')
+  const activation = { service: 'activate_address', params: { address: nina } }
+  await anna.buy({ ...activation, external_id: 'nina' })
+  await world.settle()
+  const path = '/v1/transactions/list'
+  const purchases = (body: object) => named(anna, path, body, 'external_id')
+  assert.deepEqual(await purchases({}), ['nina', 'to carl', 'to bob'])
+  assert.deepEqual(await purchases({ address: bob }), ['to bob'])
+  assert.deepEqual(await purchases({ service: 'energy' }), ['to carl', 'to bob'])
+  assert.deepEqual(await purchases({ service: 'activate_address' }), ['nina'])
+  assert.deepEqual(await purchases({ address: bob, service: 'activate_address' }), [])
+  const [second, first] = await named(anna, path, { service: 'energy' }, 'delivered_at')
+  assert.ok(Date.parse(second!) - Date.parse(first!) >= 60_000, `${first}, ${second}`)
 })
 
 test('what a filter can not mean is refused, with the name of the field', async (t) => {

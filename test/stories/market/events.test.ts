@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { changeOrderCreated } from 'penstock-service/events/log/order_created.ts'
 import { wrongEvents } from 'penstock-service/health/books/event_rules.ts'
 import { WHOLE } from 'penstock-service/health/books/scope.ts'
+import { dueAsker } from 'penstock-service/platform/steps/due.ts'
 import { drain } from 'penstock-service/platform/steps/step.ts'
 import { Errors } from 'typebox/schema'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
@@ -132,6 +133,20 @@ test('an order is solid when the activation of its address is, and not before', 
   assert.deepEqual(await typesNow(), ['order.created', 'order.succeeded', 'order.solid'])
 })
 
+test('an order waits for the activation of its own address, and for no other', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const activate = (name: string) =>
+    anna.buy({ service: 'activate_address', params: { address: world.person(name).address } })
+  await activate('nina')
+  await world.settle()
+  await world.solidify()
+  await activate('ned')
+  await world.settle()
+  const due = await dueAsker(world.sql, world.app.steps)(new Set(['solidify'] as const))
+  assert.deepEqual([...due], [], "ned's may be taken by a fork, nina's not")
+})
+
 test('an operator may leave order.created out, and the books know from when on', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
@@ -222,6 +237,29 @@ test('an hour that is nearly over is told once, to those who want to know', asyn
   assert.deepEqual(typesOf(events, 'order:').slice(-2), ['order.solid', 'order.ending'])
   assert.deepEqual(events.at(-1)!.data, await anna.check(id))
   assert.equal(typesOf(await told(world, zoe)).includes('order.ending'), false)
+})
+
+test('an hour that is over is not told to be nearly over', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const { id } = await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  await world.advance(3_400)
+  await world.sql`
+    insert into customer_setting (customer_id, ending_minutes, changed_at)
+    select customer_id, 5, created_at from orders where id = ${id}`
+  const step = world.app.steps.find(({ name }) => name === 'remind_endings')!
+  const [part] = await world.sql<{ expires_at: Date }>`select expires_at from delegation`
+  const tellsAt = async (seconds: number) => {
+    await world.sql`
+      update delegation set expires_at = head_time + ${seconds} * interval '1 second' from chain`
+    return step.run()
+  }
+  assert.equal(await tellsAt(301), false, 'a second too early')
+  assert.equal(await tellsAt(0), false, 'over at this very moment')
+  assert.equal(await tellsAt(300), true)
+  assert.equal(await tellsAt(300), false, 'once')
+  await world.sql`update delegation set expires_at = ${part!.expires_at}`
 })
 
 test('what is told is what was so then, however late it is numbered', async (t) => {

@@ -14,6 +14,7 @@ import type { Proof } from 'penstock-service/market/receipts/proofs.ts'
 import { ROOT } from '../../../tools/source.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { START, sender, wanted } from '../../harness/subscribers.ts'
+import { withoutTriggers } from '../../harness/without_triggers.ts'
 import { makeWorld } from '../../harness/world.ts'
 
 type Verdict = { state: string; noted_root: boolean; findings: { part: string }[] }
@@ -106,6 +107,40 @@ test('an order of a subscription says why it has no proof, rather than to wait',
   const [order] = await world.sql<{ id: string }>`select id from orders where state = 'success'`
   const { err } = await type('orders', 'prove', order!.id)
   assert.match(err, /A subscription placed it and pays for it/)
+})
+
+test('all that is wrong with a proof is told at once, and one too large is not made', async (t) => {
+  const world = await makeWorld(t)
+  const { json, type } = await worldOperator(world)
+  const anna = await world.customer({ trx: 500 })
+  const { id } = await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  await world.advance(60)
+  const forged = await json<Proof>('orders', 'prove', id)
+  forged.jws = forged.jws.replace(/\.[^.]+$/, `.${'A'.repeat(86)}`)
+  forged.root.number += 1
+  assert.deepEqual(await checkProof(forged, {}), [
+    {
+      part: 'receipt',
+      found: 'This is no receipt of the service: signature verification failed.',
+    },
+    { part: 'root', found: 'the last seal is another' },
+  ])
+  // More would make a document of many megabytes.
+  type Range = { number: bigint; first_entry: bigint; entries: bigint; last_entry: bigint }
+  const [seal] = await world.sql<Range>`
+    select number, first_entry, entries, last_entry from journal order by number desc limit 1`
+  const { number, first_entry, ...covered } = seal!
+  const cover = (of: typeof covered) =>
+    withoutTriggers(
+      world.sql,
+      (tx) => tx`
+        update journal set entries = ${of.entries}, last_entry = ${of.last_entry}
+        where number = ${number}`,
+    )
+  await cover({ entries: 100_001n, last_entry: first_entry + 100_000n })
+  assert.match((await type('orders', 'prove', id)).err, /entries, more than 100000: books check/)
+  await cover(covered)
 })
 
 /** What docs/customers/verify_proof.py says of the proof, and of all that can be made of it: in one
