@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { dueAsker } from 'penstock-service/platform/steps/due.ts'
 import { signature } from 'penstock-service/platform/wire/signature.ts'
-import { type Customer, makeWorld, type World } from '../../harness/world.ts'
+import { type Customer, makeWorld, post, type World } from '../../harness/world.ts'
 
 type Refusal = {
   at: string
@@ -95,4 +96,90 @@ test('what is too much is left out and counted, and a week later all is gone', a
   await world.advance(8 * 86_400)
   const later = await refusals(world, anna)
   assert.deepEqual([later.items, later.left_out], [[], 0])
+})
+
+test('a call without the second signature has that as its hint', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ scopes: ['read', 'webhooks'] })
+  const { authorization, 'x-signature': first } = anna.headers('/v1/webhook/new', Buffer.from('{}'))
+  const once = { authorization: authorization!, 'x-signature': first! }
+  await post(world.api, '/v1/webhook/new', Buffer.from('{}'), once)
+  const [one] = (await refusals(world, anna)).items
+  assert.deepEqual([one!.key, one!.hint], ['auth.second_signature', 'second_signature'])
+})
+
+test('refusals are narrowed by time and by code together', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const ask = () => anna.call('/v1/transaction/check', { id: 'nobody' })
+  await ask()
+  await world.app.refusals.written()
+  world.wait(60)
+  const since = world.now.toISOString()
+  const { request_id } = await ask()
+  await anna.call('/v1/transaction/new', {})
+  const found = (await refusals(world, anna, { since, code: 20 })).items
+  assert.deepEqual(
+    found.map((one) => one.request_id),
+    [request_id],
+  )
+})
+
+test('of more than can wait to be written each is counted, and as nobody else', async (t) => {
+  const world = await makeWorld(t)
+  const [anna, bert] = [await world.customer(), await world.customer()]
+  await bert.call('/v1/transaction/check', { id: 'nobody' })
+  await world.app.refusals.written()
+  const [key] = await world.sql<{ id: string }>`
+    select id from api_key where customer_id = ${anna.id}`
+  const call = {
+    at: world.now,
+    path: '/v1/transaction/check',
+    code: 20,
+    key: 'subscription_not_found',
+    request_id: 'r',
+    key_id: key!.id,
+    ip: '192.0.2.1',
+    ms: 1,
+    body: new Uint8Array(),
+    kept: undefined,
+    signature: undefined,
+  }
+  for (let i = 0; i < 2_003; i++) world.app.refusals.note(call)
+  await world.app.refusals.written()
+  world.app.refusals.note(call)
+  assert.equal((await refusals(world, anna)).left_out, 3)
+  assert.equal((await refusals(world, bert)).left_out, 0)
+})
+
+test('what is seven days old to the moment is kept, and what is older goes', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const week_ago = new Date(world.now.getTime() - 7 * 86_400_000)
+  const before = (ms: number) => new Date(week_ago.getTime() - ms)
+  const day = (at: Date) => at.toISOString().slice(0, 10)
+  for (const [at, left_out] of [
+    [week_ago, 1],
+    [before(86_400_000), 2],
+  ] as const)
+    await world.sql`
+      insert into refusal_day (customer_id, day, kept, left_out)
+      values (${anna.id}, ${day(at)}, 0, ${left_out})`
+  const step = world.app.steps.find(({ name }) => name === 'prune_refusals')!
+  const ask = dueAsker(world.sql, [step])
+  const isDue = async () => [...(await ask(new Set([step.name])))].length > 0
+  assert.equal(await isDue(), true, 'of a day that is too old')
+  await step.run()
+  assert.equal(await isDue(), false)
+  for (const [at, name] of [
+    [week_ago, 'kept'],
+    [before(1), 'gone'],
+  ] as const)
+    await world.sql`
+      insert into refusal (customer_id, key_id, at, path, code, key, request_id, ip, ms)
+      values (${anna.id}, 'k', ${at}, '/', 2, 'x', ${name}, '::1', 1)`
+  assert.equal(await isDue(), true)
+  await step.run()
+  const { items, left_out } = await refusals(world, anna)
+  assert.deepEqual([items.map(({ request_id }) => request_id), left_out], [['kept'], 1])
 })
