@@ -133,3 +133,14 @@ test('a key that was revoked or has ended spends nothing: the next one counts', 
   await world.sql`update api_key set expires_at = ${world.now} where customer_id = ${ended.id}`
   assert.equal(await spends(), 40_000_000)
 })
+
+test('a key without scopes of its own may buy, so its balance can be spent', async (t) => {
+  const world = await makeWorld(t)
+  await insertWorker(world.sql, { signing: signingTerms(world.wallets, undefined) })
+  const riskOf = await riskReader(world)
+  await world.customer({ trx: 70, scopes: ['read'] })
+  assert.equal((await riskOf('api_key', 'balances'))!.most_sun, 0)
+  const plain = await world.customer({ trx: 30 })
+  await world.sql`update api_key set scopes = null where customer_id = ${plain.id}`
+  assert.equal((await riskOf('api_key', 'balances'))!.most_sun, 30_000_000)
+})

@@ -6,6 +6,7 @@ import type { Node } from '../../chain/node/node.ts'
 import type { SigningTerms } from '../../chain/wallets/signing_terms.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import { UNNAMED_SCOPES } from '../../platform/wire/endpoint.ts'
 import { type ApprovalRule, readApprovalRule } from '../../treasury/corrections/approvals.ts'
 import { runningReports } from '../processes/report.ts'
 
@@ -156,7 +157,7 @@ async function figures(sql: Sql, at: Date): Promise<Figures> {
         coalesce(k.daily_cap_sun < sum(f.sun), false) as capped
       from api_key as k join funds as f using (customer_id)
       where k.revoked_at is null and (k.expires_at is null or k.expires_at > ${at})
-        and 'buy' = any(k.scopes)
+        and 'buy' = any(coalesce(k.scopes, ${UNNAMED_SCOPES}::text[]))
       group by k.id
       order by 1 desc limit 1
     )
