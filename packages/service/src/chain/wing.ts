@@ -74,6 +74,7 @@ export function chainWing({
   ...setup
 }: Common & ChainSetup & { is_barred: (address: Address) => Promise<boolean> }) {
   const { api_sql, sql, steps_sql, follow_sql = steps_sql, clock, node, tokens, wallets } = setup
+  const { archive } = setup
   const { found, allow_wide_keys, stopped_here = () => false } = setup.keys
   const keys = { wallets, allow_wide_keys, stopped_here, found }
   const watch = walletWatch({ sql, clock, node, log: setup.log, ...keys })
@@ -94,7 +95,7 @@ export function chainWing({
       pruneStep({ sql }),
       emptyBytesStep({ sql, clock }),
       forgetAmountsStep({ sql, clock }),
-      archiveStep({ sql, clock, archive: setup.archive }),
+      ...(archive ? [archiveStep({ sql, clock, archive })] : []),
     ],
     reads,
     sign,
