@@ -7,6 +7,7 @@
 
 import { addressOfBare } from 'penstock-service/chain/transfers/bare_addresses.ts'
 import { clickHouseArchive } from 'penstock-service/chain/transfers/clickhouse_archive.ts'
+import { RECORD_BYTES } from 'penstock-service/chain/transfers/packed.ts'
 import { transferLog } from 'penstock-service/chain/transfers/postgres_log.ts'
 import type {
   BlockContents,
@@ -115,7 +116,7 @@ async function fill({ sql, archive, numbers, say }: Parts): Promise<number> {
     const count = Math.min(PORTION, blocks_in_all - first)
     const bytes = blockOf(draw, skewed, count * BLOCK)
     const blocks = Array.from({ length: count }, (_, i): BlockContents => {
-      const transfers = bytes.subarray(i * BLOCK * 52, (i + 1) * BLOCK * 52)
+      const transfers = bytes.subarray(i * BLOCK * RECORD_BYTES, (i + 1) * BLOCK * RECORD_BYTES)
       return { number: first + i, transfers, tx_ids: idsOf(draw) }
     })
     const began_ms = performance.now()

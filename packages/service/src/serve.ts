@@ -217,7 +217,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     })
     const reported = reportSources(config, app, outside.providers)
     await watching.begin({ database_url: direct_url, seal: app.seal, credentials_sql, reported })
-    const of_console = { app, node, sql: console_sql, watching, web: outside.web }
+    const of_console = { ...outside, app, node, sql: console_sql, watching }
     const operators = await operatorsConsole(setup, of_console)
     const served = { database_url: api_database_url, direct_url, log, app, watching }
     const api = hasApi(config.role) ? await startApi(config, served) : undefined
@@ -287,12 +287,13 @@ type OfConsole = {
   sql: Sql
   watching: Monitor
   web: ReturnType<typeof webOf>
+  archive: ReturnType<typeof archiveOn>
 }
 
 /** The console, where this process has one. What it changes, it tells every process of. */
 async function operatorsConsole(
   { config, database_url, nodes, log }: Setup,
-  { app, node, sql, watching, web }: OfConsole,
+  { app, node, sql, watching, web, archive }: OfConsole,
 ): Promise<RunningConsole | undefined> {
   const { console_port, public_url, port } = config
   if (!hasConsole(config.role) || console_port === undefined) return undefined
@@ -307,7 +308,7 @@ async function operatorsConsole(
       wait: TIMER.wait,
       node,
       chain: chainView(nodes, httpTransport),
-      archive: archiveOn(config.clickhouse),
+      archive,
       public_url: public_url ?? `http://localhost:${port}`,
       app,
       wake: wakeOthers(sql),

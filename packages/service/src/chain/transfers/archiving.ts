@@ -10,13 +10,16 @@ import type { Fragment, WriteFragment } from '../../platform/database/fragments.
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { countTransfers } from './packed.ts'
-import { emptyBlocks, refillBlocks, releasedBlocks, transferLog } from './postgres_log.ts'
-import { contentsSha256, requireArchive, type TransferArchive } from './transfer_archive.ts'
+import {
+  type BlockHash,
+  emptyBlocks,
+  refillBlocks,
+  releasedBlocks,
+  transferLog,
+} from './postgres_log.ts'
+import { contentsSha256, type TransferArchive } from './transfer_archive.ts'
 import type { RecordedBlock } from './transfer_log.ts'
 
-/** Blocks of a portion, and the newest that stay in PostgreSQL: those of two hours. */
-const PORTION = 500
-const STAY = 2_400
 /** From a copy to its release. ClickHouse leaves it to the system when confirmed rows are on disk
  *  (half a minute), and keeps the parts that it has merged for eight minutes. */
 const RELEASED_AFTER_MS = 20 * 60_000
@@ -24,21 +27,19 @@ const RELEASED_AFTER_MS = 20 * 60_000
 /** Blocks of a portion whose transfers are looked for by their addresses. */
 const BLOCKS_LOOKED_FOR = 16
 
-type Needs = { sql: Sql; clock: Clock; archive: TransferArchive | undefined }
-/** Blocks of one row, and how many newest are left where they are. */
+type Needs = { sql: Sql; clock: Clock; archive: TransferArchive }
+/** Blocks of a portion, and how many of the newest stay in PostgreSQL. */
 export type ArchiveSizes = { portion: number; stay: number }
-export const ARCHIVE_SIZES: ArchiveSizes = { portion: PORTION, stay: STAY }
+/** Those of two hours stay. */
+export const ARCHIVE_SIZES: ArchiveSizes = { portion: 500, stay: 2_400 }
 
-type State = {
-  id: string
+type State = 'begun' | 'ending' | 'ended'
+/** Between which blocks it has everything; null: it has nothing yet. */
+type Ends = { first_number: bigint | null; last_number: bigint | null }
+export type ArchiveState = Ends & {
+  state: State
   begun_at: Date | null
   begun_by: string | null
-  state: 'begun' | 'ending' | 'ended'
-}
-export type ArchiveState = State & {
-  /** Between which blocks it has everything; null: it has nothing yet. */
-  first_number: bigint | null
-  last_number: bigint | null
   transfers: bigint
   /** Blocks whose transfers are there alone. */
   released: bigint
@@ -47,8 +48,7 @@ export type ArchiveState = State & {
 /** Undefined: everything is in PostgreSQL. */
 export async function archiveState(sql: Sql | Tx): Promise<ArchiveState | undefined> {
   const [state] = await sql<ArchiveState>`
-    select a.id, a.begun_at, a.begun_by, a.state, p.first_number, p.last_number, p.transfers,
-      p.released
+    select a.state, a.begun_at, a.begun_by, p.first_number, p.last_number, p.transfers, p.released
     from flow_archive as a cross join (
       select min(first_number) as first_number, max(last_number) as last_number,
         coalesce(sum(transfers), 0)::bigint as transfers,
@@ -59,6 +59,17 @@ export async function archiveState(sql: Sql | Tx): Promise<ArchiveState | undefi
   return state
 }
 
+/** The same without its sums, which are of all portions. `id`: see archiveId. */
+export async function archiveEnds(
+  sql: Sql,
+): Promise<(Ends & { id: string; state: State }) | undefined> {
+  const [archive] = await sql<Ends & { id: string; state: State }>`
+    select id, state, (select min(first_number) from flow_archive_portion) as first_number,
+      (select max(last_number) from flow_archive_portion) as last_number
+    from flow_archive where state <> 'ended'`
+  return archive
+}
+
 /** The id by which ClickHouse's tables know this log. */
 export async function archiveId(sql: Sql): Promise<string> {
   const [known] = await sql<{ id: string }>`select id from flow_archive`
@@ -67,11 +78,8 @@ export async function archiveId(sql: Sql): Promise<string> {
 
 /** Begins to move transfers to the archive, or goes on after it was to end. Returns the state
  *  before. */
-export async function beginArchive(
-  tx: Tx,
-  { at, by }: { at: Date; by: string },
-): Promise<State['state']> {
-  const [before] = await tx<Pick<State, 'state'>>`select state from flow_archive for update`
+export async function beginArchive(tx: Tx, { at, by }: { at: Date; by: string }): Promise<State> {
+  const [before] = await tx<{ state: State }>`select state from flow_archive for update`
   if (before!.state !== 'begun')
     await tx`update flow_archive set state = 'begun', begun_at = ${at}, begun_by = ${by}`
   return before!.state
@@ -85,7 +93,7 @@ export async function endArchive(tx: Tx): Promise<boolean> {
 }
 
 /** `first`: the numbers of some that are broken. */
-export type ArchiveCheck = { blocks: bigint; broken: number; first: bigint[] }
+export type ArchiveCheck = { blocks: bigint; broken: number; first: number[] }
 const FIRST_BROKEN_MAX = 100
 
 /** Reads everything that is in the archive alone, by block, and compares it with its hashes, and
@@ -103,24 +111,16 @@ export async function checkArchive(
     if (!portion) return found
     const { first_number: first, last_number: last } = portion
     const blocks = await releasedBlocks(sql, { first, last })
-    const numbers = blocks.map(({ number }) => Number(number))
-    const contents = numbers.length === 0 ? undefined : await archive.contents(numbers)
-    const each = Math.ceil(blocks.length / BLOCKS_LOOKED_FOR)
-    for (const [i, { number, contents_sha256 }] of blocks.entries()) {
-      const has = contents?.get(Number(number))
-      const is_whole = has && contentsSha256(has).equals(contents_sha256)
-      if (is_whole && (i % each > 0 || (await archive.hasSomeLegs(has)))) continue
-      found.broken += 1
-      if (found.first.length < FIRST_BROKEN_MAX) found.first.push(number)
-    }
+    const broken = await brokenBlocks(archive, blocks)
+    found.broken += broken.length
+    found.first.push(...broken.slice(0, FIRST_BROKEN_MAX - found.first.length))
     found.blocks += last - first + 1n
     tell(found.blocks, released)
     after = first
   }
 }
 
-export function archiveStep(needs: Needs, sizes = ARCHIVE_SIZES): Step {
-  const { sql, clock } = needs
+export function archiveStep({ sql, clock, archive }: Needs, sizes = ARCHIVE_SIZES): Step {
   let verified: string | undefined
   return {
     name: 'archive_transfers',
@@ -128,14 +128,12 @@ export function archiveStep(needs: Needs, sizes = ARCHIVE_SIZES): Step {
     duty: 'blocks',
     due: (sql) => dueFor(sql, clock.now(), sizes),
     async run() {
-      const [state] = await sql<State>`
-        select id, begun_at, begun_by, state from flow_archive`
-      if (!state || state.state === 'ended') return false
-      const archive = requireArchive(needs.archive)
-      if (verified !== state.id) await archive.verify(state.id)
-      verified = state.id
-      if (state.state === 'ending') return refillPortion(sql, archive)
-      const copied = await copyPortion({ sql, clock, archive }, sizes)
+      const ends = await archiveEnds(sql)
+      if (!ends) return false
+      if (verified !== ends.id) await archive.verify(ends.id)
+      verified = ends.id
+      if (ends.state === 'ending') return refillPortion(sql, archive)
+      const copied = await copyPortion({ sql, clock, archive }, await nextBlocks(sql, ends, sizes))
       return (await releasePortion({ sql, clock, archive })) || copied
     },
   }
@@ -158,29 +156,30 @@ type Portion = { first_number: bigint; last_number: bigint }
 
 /** A portion of blocks after all that were copied, or before them: ClickHouse wants many rows at
  *  once. Fewer stay where they are. */
-async function nextBlocks(sql: Sql, { portion, stay }: ArchiveSizes): Promise<RecordedBlock[]> {
+async function nextBlocks(
+  sql: Sql,
+  { first_number, last_number }: Ends,
+  { portion, stay }: ArchiveSizes,
+): Promise<RecordedBlock[]> {
   const log = transferLog(sql)
   const newest = await log.last()
   if (!newest) return []
-  const [ends] = await sql<{ first: bigint | null; last: bigint | null }>`
-    select min(first_number) as first, max(last_number) as last from flow_archive_portion`
-  const last = Number(ends?.last ?? -1)
+  const last = Number(last_number ?? -1)
   const until = newest.number - stay
   if (until - last >= portion) {
     const above = await log.after(last, { limit: portion, until, base: 0n })
     if (above.length === portion) return above
   }
-  if (ends?.first == null) return []
-  const below = await log.before(Number(ends.first), { limit: portion, from: 0, base: 0n })
+  if (first_number === null) return []
+  const below = await log.before(Number(first_number), { limit: portion, from: 0, base: 0n })
   return below.length === portion ? below.reverse() : []
 }
 
 /** Copies the next portion. False when there is none. */
 async function copyPortion(
-  { sql, clock, archive }: Needs & { archive: TransferArchive },
-  sizes: ArchiveSizes,
+  { sql, clock, archive }: Needs,
+  blocks: readonly RecordedBlock[],
 ): Promise<boolean> {
-  const blocks = await nextBlocks(sql, sizes)
   const [first, last] = [blocks[0], blocks.at(-1)]
   if (!first || !last) return false
   await archive.put(blocks)
@@ -206,11 +205,7 @@ async function copyPortion(
 
 /** Releases a portion that was copied long enough ago. False when there is none. What the archive
  *  has lost meanwhile is put there again, and waits anew. */
-async function releasePortion({
-  sql,
-  clock,
-  archive,
-}: Needs & { archive: TransferArchive }): Promise<boolean> {
+async function releasePortion({ sql, clock, archive }: Needs): Promise<boolean> {
   const now = clock.now()
   const [portion] = await sql<Portion>`
     select first_number, last_number from flow_archive_portion
@@ -220,7 +215,11 @@ async function releasePortion({
   const blocks = (await blocksOf(sql, portion, archive)).filter(
     ({ transfers }) => transfers.length > 0,
   )
-  if (!(await isCopied(archive, blocks))) {
+  const hashes = blocks.map((block) => ({
+    number: BigInt(block.number),
+    contents_sha256: contentsSha256(block),
+  }))
+  if ((await brokenBlocks(archive, hashes)).length > 0) {
     await archive.put(blocks)
     await sql`
       update flow_archive_portion set put_at = ${now}
@@ -233,24 +232,28 @@ async function releasePortion({
       where first_number = ${portion.first_number} and released_at is null
         and exists (select from flow_archive where state = 'begun')
       returning 1`
-    if (row) await emptyBlocks(tx, blocks)
+    if (row) await emptyBlocks(tx, hashes)
   })
   return true
 }
 
-async function isCopied(
+/** Those of the blocks that the archive does not have as their hashes say, or of which it does not
+ *  find transfers by their addresses: of some blocks that is asked. */
+async function brokenBlocks(
   archive: TransferArchive,
-  blocks: readonly RecordedBlock[],
-): Promise<boolean> {
-  if (blocks.length === 0) return true
+  blocks: readonly BlockHash[],
+): Promise<number[]> {
+  if (blocks.length === 0) return []
+  const contents = await archive.contents(blocks.map(({ number }) => Number(number)))
   const each = Math.ceil(blocks.length / BLOCKS_LOOKED_FOR)
-  const contents = await archive.contents(blocks.map(({ number }) => number))
-  for (const [i, block] of blocks.entries()) {
-    const found = contents.get(block.number)
-    if (!found || !contentsSha256(found).equals(contentsSha256(block))) return false
-    if (i % each === 0 && !(await archive.hasSomeLegs(block))) return false
+  const broken: number[] = []
+  for (const [i, { number, contents_sha256 }] of blocks.entries()) {
+    const found = contents.get(Number(number))
+    const is_whole = found && contentsSha256(found).equals(contents_sha256)
+    if (is_whole && (i % each > 0 || (await archive.hasSomeLegs(found)))) continue
+    broken.push(Number(number))
   }
-  return true
+  return broken
 }
 
 const blocksOf = (sql: Sql | Tx, portion: Portion, archive: TransferArchive) =>

@@ -19,7 +19,7 @@ import type {
 const ID_BYTES = 32
 const ADDRESS_BYTES = 20
 /** Number of the block, place in it, the packed transfer, the id of its transaction. */
-const MOVED_BYTES = 8 + 4 + RECORD_BYTES + ID_BYTES
+const ROW_BYTES = 8 + 4 + RECORD_BYTES + ID_BYTES
 /** Address, other, asset, block, place, whether it was sent, amount. */
 const LEG_BYTES = 2 * ADDRESS_BYTES + 4 + 8 + 4 + 1 + 8
 const COUNTERPARTY_BYTES = ADDRESS_BYTES + 4 + 4 * 8 + 3 * 8
@@ -80,7 +80,7 @@ export function clickHouseArchive(
            where number in (${portion.join()}) order by number, place limit 1 by number, place
            format RowBinary`,
         )
-        for (const block of readMoved(rows)) found.set(block.number, block)
+        for (const block of readBlocks(rows)) found.set(block.number, block)
       }
       return found
     },
@@ -108,7 +108,7 @@ async function logIds({ run }: ClickHouse): Promise<string[]> {
 
 function blockRows({ number, transfers, tx_ids }: BlockContents): Buffer {
   const count = countTransfers(transfers)
-  const rows = Buffer.allocUnsafe(count * MOVED_BYTES)
+  const rows = Buffer.allocUnsafe(count * ROW_BYTES)
   for (let place = 0, at = 0; place < count; place++) {
     at = rows.writeBigUInt64LE(BigInt(number), at)
     at = rows.writeUInt32LE(place, at)
@@ -140,13 +140,13 @@ function legRows({ number, transfers }: BlockContents): Buffer {
   return rows
 }
 
-function readMoved(rows: Buffer): BlockContents[] {
-  if (rows.length % MOVED_BYTES !== 0) throw new Outage('ClickHouse answers with half a row.')
+function readBlocks(rows: Buffer): BlockContents[] {
+  if (rows.length % ROW_BYTES !== 0) throw new Outage('ClickHouse answers with half a row.')
   const blocks: BlockContents[] = []
   for (let first = 0; first < rows.length; ) {
     const number = rows.readBigUInt64LE(first)
     let end = first
-    while (end < rows.length && rows.readBigUInt64LE(end) === number) end += MOVED_BYTES
+    while (end < rows.length && rows.readBigUInt64LE(end) === number) end += ROW_BYTES
     blocks.push(readBlock(Number(number), rows.subarray(first, end)))
     first = end
   }
@@ -154,11 +154,11 @@ function readMoved(rows: Buffer): BlockContents[] {
 }
 
 function readBlock(number: number, rows: Buffer): BlockContents {
-  const count = rows.length / MOVED_BYTES
+  const count = rows.length / ROW_BYTES
   const transfers = new Uint8Array(count * RECORD_BYTES)
   const tx_ids = new Uint8Array(count * ID_BYTES)
   for (let place = 0; place < count; place++) {
-    const record = place * MOVED_BYTES + 12
+    const record = place * ROW_BYTES + 12
     const id = record + RECORD_BYTES
     transfers.set(rows.subarray(record, id), place * RECORD_BYTES)
     tx_ids.set(rows.subarray(id, id + ID_BYTES), place * ID_BYTES)

@@ -3,10 +3,10 @@
 // flow_log_time. Blocks always have their rows here; their transfers can lie in an archive.
 
 import { Outage } from '../../lib/fault.ts'
+import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { bareHex } from './bare_addresses.ts'
-import type { Freeze } from './packed.ts'
-import { countTransfers } from './packed.ts'
+import { countTransfers, type Freeze } from './packed.ts'
 import {
   type BlockContents,
   contentsSha256,
@@ -33,6 +33,16 @@ type Row = {
   contents_sha256: Buffer | null
   freezes: FreezeWord[]
 }
+const BLOCK_COLUMNS = columnsOf<Row>()([
+  'number',
+  'id',
+  'time',
+  'first_sequence',
+  'transfers',
+  'tx_ids',
+  'contents_sha256',
+  'freezes',
+])
 type WholeRow = Row & Omit<BlockContents, 'number'>
 type CarriedColumn = { carried: Uint8Array | null }
 type ExplainedRow = Row & CarriedColumn
@@ -91,19 +101,22 @@ export function transferLog(sql: Sql | Tx, archive?: TransferArchive): TransferL
   }
 }
 
+/** Of the transfers of a block, and the ids of their transactions. */
+export type BlockHash = { number: bigint; contents_sha256: Buffer }
+
 /** Empties blocks whose transfers lie in the archive. Those without any stay: null means that there
  *  are some, elsewhere. Never the last block: its transfers are counted for the next one. */
-export async function emptyBlocks(tx: Tx, blocks: readonly BlockContents[]): Promise<void> {
+export async function emptyBlocks(tx: Tx, blocks: readonly BlockHash[]): Promise<void> {
   await tx`
     update flow_block as b set transfers = null, tx_ids = null, contents_sha256 = moved.sha256
     from unnest(${blocks.map((block) => block.number)}::bigint[],
-      ${blocks.map(contentsSha256)}::bytea[]) as moved (number, sha256)
+      ${blocks.map((block) => block.contents_sha256)}::bytea[]) as moved (number, sha256)
     where b.number = moved.number and octet_length(b.transfers) > 0`
 }
 
 /** The blocks from one to another whose transfers lie in the archive, with the hashes of these. */
 export const releasedBlocks = (sql: Sql, { first, last }: { first: bigint; last: bigint }) =>
-  sql<{ number: bigint; contents_sha256: Buffer }>`
+  sql<BlockHash>`
     select number, contents_sha256 from flow_block
     where number between ${first} and ${last} and transfers is null order by number`
 
@@ -191,18 +204,14 @@ const blocks = (
 ): Pick<TransferLog, 'after' | 'before'> => ({
   async after(number, { limit, until, base }) {
     const rows = await sql<Row>`
-      select number, id, time, first_sequence, transfers, tx_ids, contents_sha256,
-        freezes
-      from flow_block
+      select ${BLOCK_COLUMNS} from flow_block
       where number > ${number} and number <= ${until ?? Number.MAX_SAFE_INTEGER}
         order by number limit ${limit}`
     return (await wholeRows(rows, archive)).map((row) => recordedOf(row, base))
   },
   async before(number, { limit, from, base }) {
     const rows = await sql<Row>`
-      select number, id, time, first_sequence, transfers, tx_ids, contents_sha256,
-        freezes
-      from flow_block
+      select ${BLOCK_COLUMNS} from flow_block
       where number < ${number} and number >= ${from}
         order by number desc limit ${limit}`
     return (await wholeRows(rows, archive)).map((row) => recordedOf(row, base))

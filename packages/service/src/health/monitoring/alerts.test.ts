@@ -255,31 +255,18 @@ const CASES: Record<string, Case> = {
   },
   'nothing is copied to ClickHouse any more': {
     raises: ['archive_behind'],
-    async cause({ world }) {
-      const copied_at = new Date(world.now.getTime() - 10_800_000)
-      await world.sql`
-        update flow_archive set state = 'begun', begun_at = ${copied_at}, begun_by = 'test'`
-      await world.sql`
-        insert into flow_archive_portion
-          (first_number, last_number, transfers, copied_at, put_at, released_at)
-        values (-9000, -8000, 0, ${copied_at}, ${copied_at}, ${copied_at})`
-    },
-    end: ({ world }) => world.sql`update flow_archive set state = 'ended'`,
+    cause: ({ world }) => archiveSince(world, { last_number: -8_000, released: true }),
+    end: endArchive,
   },
   'copies in ClickHouse are gone again and again': {
     raises: ['archive_behind'],
     async cause({ world }) {
-      const copied_at = new Date(world.now.getTime() - 10_800_000)
-      await world.sql`
-        update flow_archive set state = 'begun', begun_at = ${copied_at}, begun_by = 'test'`
-      await world.sql`
-        insert into flow_archive_portion
-          (first_number, last_number, transfers, copied_at, put_at, released_at)
-        select last_number, last_number, 0, ${copied_at}::timestamptz,
-          ${world.now}::timestamptz, null
-        from flow_log_ends`
+      const [log] = await world.sql<{ last_number: bigint }>`
+        select last_number from flow_log_ends`
+      const last_number = Number(log!.last_number)
+      await archiveSince(world, { last_number, released: false })
     },
-    end: ({ world }) => world.sql`update flow_archive set state = 'ended'`,
+    end: endArchive,
   },
   'checks fail that could have been answered': {
     raises: ['checks_failing'],
@@ -427,6 +414,26 @@ const insertCheck = (world: World, customer_id: string, state: string, error: st
     values (${idAt(world)}, ${customer_id}, 'address', 'TRX', 'T', ${state}, 0, 1, ${world.now},
       ${world.now}, ${world.now}, ${error}, ${state === 'completed' ? '1.0' : null},
       ${state === 'completed' ? 'low' : null})`
+
+/** Blocks were copied to ClickHouse three hours ago, and none since: what was not released was put
+ *  there again just now. */
+async function archiveSince(
+  { sql, now }: World,
+  { last_number, released }: { last_number: number; released: boolean },
+): Promise<void> {
+  const copied_at = new Date(now.getTime() - 10_800_000)
+  await sql`
+    update flow_archive set state = 'begun', begun_at = ${copied_at}, begun_by = 'test'`
+  await sql`
+    insert into flow_archive_portion
+      (first_number, last_number, transfers, copied_at, put_at, released_at)
+    values (${last_number}, ${last_number}, 0, ${copied_at}, ${released ? copied_at : now},
+      ${released ? copied_at : null})`
+}
+
+function endArchive({ world }: { world: World }) {
+  return world.sql`update flow_archive set state = 'ended'`
+}
 
 async function refresh(world: World, download: Download): Promise<void> {
   const { sql } = world

@@ -69,7 +69,7 @@ export const archiveOperations = [
         progress({ done: Number(done), whole: Number(whole), unit: 'blocks' }),
       )
       progress()
-      const first_broken = found.first.map((block) => ({ block: Number(block) }))
+      const first_broken = found.first.map((block) => ({ block }))
       const value = { blocks: Number(found.blocks), broken: found.broken, first_broken }
       return { value, ok: value.broken === 0 }
     },

@@ -4,7 +4,7 @@
 // ask in which order; so it is complete between two blocks at every moment.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { archiveState } from '../../chain/transfers/archiving.ts'
+import { archiveEnds } from '../../chain/transfers/archiving.ts'
 import { addressOfBare, bareAddress } from '../../chain/transfers/bare_addresses.ts'
 import { countTransfers, transferAt } from '../../chain/transfers/packed.ts'
 import { transferLog } from '../../chain/transfers/postgres_log.ts'
@@ -50,7 +50,7 @@ export async function counterpartiesOf(
   page: CounterpartyPage,
 ): Promise<Counterparties | undefined> {
   const [pairs] = await sql<Range>`select first_number, last_number from flow_pair_progress`
-  const there = await archiveState(sql)
+  const there = await archiveEnds(sql)
   if (there && blocksIn(there) > blocksIn(pairs)) {
     const { first_number, last_number } = there
     const range = { first: Number(first_number), last: Number(last_number) }

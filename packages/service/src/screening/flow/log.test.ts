@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type LoggedBlock, packTransfers } from '../../chain/transfers/packed.ts'
+import {
+  countTransfers,
+  type LoggedBlock,
+  packTransfers,
+  transferAt,
+} from '../../chain/transfers/packed.ts'
 import { UNIDENTIFIED } from './categories.ts'
 import { readCheckpoint, stateHash, writeCheckpoint } from './checkpoint.ts'
 import { FlowIndex } from './flow_index.ts'
@@ -16,6 +21,19 @@ const transfer = fc.record({
   amount: fc.bigInt(1n, 2n ** 60n),
 })
 const transfers = fc.array(transfer, { maxLength: 30 })
+
+test('packed transfers come back as they were', () => {
+  fc.assert(
+    fc.property(transfers, (all) => {
+      const packed = packTransfers(all)
+      assert.equal(countTransfers(packed), all.length)
+      for (const [i, one] of all.entries()) {
+        const { from, to, ...rest } = transferAt(packed, i)
+        assert.deepEqual({ ...rest, from: Buffer.from(from), to: Buffer.from(to) }, { ...one })
+      }
+    }),
+  )
+})
 
 test('what transfers carried sums to what they moved, and comes back as it was written', () => {
   fc.assert(

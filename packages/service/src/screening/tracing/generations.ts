@@ -6,7 +6,7 @@
 
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { bareHex } from '../../chain/transfers/bare_addresses.ts'
-import { countTransfers } from '../../chain/transfers/packed.ts'
+import { countTransfers, RECORD_BYTES } from '../../chain/transfers/packed.ts'
 import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import type { TransferArchive } from '../../chain/transfers/transfer_archive.ts'
 import type { CarriedRange, RecordedBlock } from '../../chain/transfers/transfer_log.ts'
@@ -409,7 +409,8 @@ async function saveCarried(sql: Sql, { number, unsaved }: Generation): Promise<b
 function hasNewAsset({ assets }: Generation, blocks: readonly RecordedBlock[]): boolean {
   const known = new Set(assets.map((asset) => asset.number))
   return blocks.some(({ transfers }) => {
-    for (let at = 0; at < transfers.length; at += 52) if (!known.has(transfers[at]!)) return true
+    for (let at = 0; at < transfers.length; at += RECORD_BYTES)
+      if (!known.has(transfers[at]!)) return true
     return false
   })
 }
