@@ -36,7 +36,8 @@ let files = 0
 const newPath = () => join(folder, `${files++}.db`)
 
 const PEOPLE = 16
-const person = (i: number) => Buffer.alloc(20, i + 1)
+/** Three each begin alike, so that their keys have the same first eight bytes. */
+const person = (i: number) => Buffer.alloc(20, i + 1).fill(Math.floor(i / 3), 0, 7)
 const RULES: FlowRules = { net: true, swaps: true, counterparties_max: 20 }
 const ASSETS = [0, 1, 7]
 
@@ -225,7 +226,7 @@ test('a state that was whole in memory goes on from the file', async () => {
   const kept = keptHere(new KeptStore(newPath()))
   const three = { identity, hot_slots: 3 }
   const flow = await KeptFlow.moving(index, kept, { block_id: 'thirty', ...three })
-  assert.equal(flow.hot_count, 3)
+  assert.equal(flow.hot_count, 2)
   assert.equal(await flow.stateHash(), stateHash(twin))
   await applyKept(flow, chain.slice(30))
   applyNoted(twin, chain.slice(30))

@@ -64,8 +64,12 @@ const CHANGED = 4
 const UNSAVED = 8
 const NEWS = CHANGED | UNSAVED
 
-/** Until changes are saved, this many times as many slots may be hot. */
-const FULL = 1.5
+/** Of the slots that may be hot, those that stay when there are too many: fewer, so that many
+ *  blocks are applied before slots have to be dropped again. */
+const STAYS = 2 / 3
+
+/** Room in memory for hot slots: one portion of blocks goes beyond how many there may be. */
+const ROOM = 1.25
 
 /** Slots that are put in order at once. */
 const SORTED = 2 ** 20
@@ -73,14 +77,14 @@ const SORTED = 2 ** 20
 /** Slots that are read of `SlotStore` at once. */
 const SCANNED = 2_000
 
-/** `hot_slots`: how many stay in memory. */
+/** `hot_slots`: how many may be in memory; a portion of blocks may go beyond until it is saved. */
 export type KeptOptions = { rules?: FlowRules | undefined; hot_slots: number; identity: string }
 
 export class KeptFlow implements FlowState {
   readonly index: FlowIndex
   private identity: string
   private readonly kept: SlotStore
-  /** The number of slots that stay in memory when the changed ones are saved. */
+  /** The number of slots from which on some are dropped when the changed ones are saved. */
   private readonly hot_slots: number
   private marks = new Uint8Array(1_024)
   /** Slots that have changed since they were saved. */
@@ -121,7 +125,7 @@ export class KeptFlow implements FlowState {
     const { hot_slots, identity } = how
     if (header && header.format !== FORMAT) throw new BrokenState('it is of another version')
     if (header && header.identity !== identity) throw new BrokenState('it is another state')
-    const index = new FlowIndex([], Math.ceil(hot_slots * FULL), rules)
+    const index = new FlowIndex([], Math.ceil(hot_slots * ROOM), rules)
     if (header) {
       const block = { ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY }
       index.restore(block, spellsOf(header))
@@ -151,7 +155,7 @@ export class KeptFlow implements FlowState {
 
   /** Whether it is time to save, so that slots can be dropped. */
   get is_full(): boolean {
-    return this.hot > this.hot_slots * FULL
+    return this.hot > this.hot_slots
   }
 
   get hot_count(): number {
@@ -310,7 +314,7 @@ export class KeptFlow implements FlowState {
     this.hot -= 1
   }
 
-  /** Saves what has changed, with the block; then leaves as many slots hot as may be. */
+  /** Saves what has changed, with the block; then drops slots when too many are hot. */
   async save(block_id: string | undefined): Promise<void> {
     if (this.is_saved && block_id === this.saved_id) return
     const header = this.headerAt(block_id)
@@ -322,7 +326,7 @@ export class KeptFlow implements FlowState {
     this.kept_slots = header.slots
     this.saved_number = header.number
     this.saved_id = block_id
-    this.cool()
+    if (this.is_full) this.cool()
   }
 
   private headerAt(block_id: string | undefined): KeptHeader {
@@ -370,7 +374,7 @@ export class KeptFlow implements FlowState {
   private cool(): void {
     const { memory } = this.index
     this.version += 1
-    while (this.hot > this.hot_slots) {
+    while (this.hot > this.hot_slots * STAYS) {
       const slot = this.hand
       this.hand = slot + 1 >= memory.slot_count ? 0 : slot + 1
       if (!this.is(slot, HERE)) continue

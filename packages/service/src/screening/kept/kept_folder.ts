@@ -10,14 +10,14 @@ import { moveAside, removeKept } from './kept_store.ts'
 import { openKept } from './kept_thread.ts'
 import { BrokenState } from './slot_record.ts'
 
-/** `hot_slots`: how many slots of each index stay in memory. */
+/** `hot_slots`: how many slots of each index may be in memory. */
 export type KeptPlace = { folder: KeptFolder; hot_slots: number }
 
 /** The index in use and the next one while it is computed; of what was sent the one in use, that of
  *  the night before and the next one. */
 const INDEXES = 5
-/** Of a slot in memory with its categories; until changes are saved there are half as many more. */
-const BYTES_A_SLOT = 600 * 1.5
+/** Of a slot in memory with its categories, after years of use. */
+const BYTES_A_SLOT = 900
 
 /** A place for indexes that together may take so much memory. */
 export const keptPlace = async (

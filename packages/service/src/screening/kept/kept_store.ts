@@ -1,7 +1,13 @@
-// Slots of a flow index in a file of SQLite, which Node brings along: one table by key, one for
-// those whose counterparties are counted, and one row for the block that they are of. What is saved
-// is one transaction, so a process that ends in between leaves the block before. One connection has
-// the file for itself: a second process that opens it is refused, and so cannot mix into it.
+// Slots of a flow index in a file of SQLite, which Node brings along: one table of slots, one for
+// the counterparties of those whose are counted, and one row for the block that they are of. What
+// is saved is one transaction, so a process that ends in between leaves the block before. One
+// connection has the file for itself: a second process that opens it is refused, and so cannot mix
+// into it.
+//
+// A slot's row is found by an integer, the first eight bytes of its key: SQLite finds these
+// fastest, and inner pages of such a table hold integers alone, so that few of them have all. Keys
+// that begin alike are rare, but anyone can make some: the first has the row, and the others are in
+// a table of their own.
 
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
@@ -11,9 +17,9 @@ import { BrokenState, isCounted, KEY, type KeptSlot } from './slot_record.ts'
 
 /** In the file's own header: that it is one of these, and of which form. */
 const APPLICATION = 0x464c4f57
-const FORM = 1
+const FORM = 2
 /** Of its pages, how much SQLite keeps in memory. */
-const CACHE_KIB = 64 * 1_024
+const CACHE_KIB = 16 * 1_024
 /** A file up to this size is read through when it is opened: that takes less than a second. */
 const CHECKED_BYTES = 256 * 2 ** 20
 
@@ -31,9 +37,20 @@ export class DiskTrouble extends Error {
 }
 
 type Statements = Record<
-  'load' | 'others' | 'put' | 'putOthers' | 'header' | 'scan' | 'scanCounted',
+  | 'load'
+  | 'loadTwin'
+  | 'others'
+  | 'put'
+  | 'putTwin'
+  | 'putOthers'
+  | 'header'
+  | 'scan'
+  | 'scanTwins'
+  | 'scanCounted',
   StatementSync
 >
+
+type Row = [key: Uint8Array, state: Uint8Array]
 
 export class KeptStore {
   readonly path: string
@@ -77,7 +94,9 @@ export class KeptStore {
     }
     if (is === 0)
       db.exec(`
-        create table slot (key blob primary key, state blob not null) without rowid;
+        create table slot (id integer primary key, key blob not null, state blob not null);
+        create table twin (id integer not null, key blob primary key, state blob not null)
+          without rowid;
         create table counted (key blob primary key, others blob not null) without rowid;
         create table header (number integer primary key, text text not null, sum integer not null);
         pragma application_id = ${APPLICATION};
@@ -85,16 +104,17 @@ export class KeptStore {
     else if (is !== APPLICATION || form !== FORM) throw new BrokenState('it is of another version')
     db.exec('commit')
     const statements = {
-      load: db.prepare('select state from slot where key = ?'),
+      load: db.prepare('select key, state from slot where id = ?'),
+      loadTwin: db.prepare('select key, state from twin where key = ?'),
       others: db.prepare('select others from counted where key = ?'),
-      put: db.prepare('insert or replace into slot (key, state) values (?, ?)'),
+      put: db.prepare(`insert into slot (id, key, state) values (?, ?, ?)
+        on conflict (id) do update set state = excluded.state where key = excluded.key`),
+      putTwin: db.prepare('insert or replace into twin (id, key, state) values (?, ?, ?)'),
       putOthers: db.prepare('insert or replace into counted (key, others) values (?, ?)'),
       header: db.prepare('insert or replace into header (number, text, sum) values (1, ?, ?)'),
-      scan: db.prepare(`select s.key, s.state, c.others from slot as s left join counted as c
-        on c.key = s.key where s.key > ? order by s.key limit ?`),
-      scanCounted:
-        db.prepare(`select s.key, s.state, c.others from counted as c cross join slot as s
-        on s.key = c.key where c.key > ? order by c.key limit ?`),
+      scan: db.prepare('select key, state from slot where id > ? order by id limit ?'),
+      scanTwins: db.prepare('select key, state from twin where key > ? and id <= ?'),
+      scanCounted: db.prepare('select key from counted where key > ? order by key limit ?'),
     }
     for (const statement of Object.values(statements)) statement.setReturnArrays(true)
     return statements
@@ -113,17 +133,24 @@ export class KeptStore {
     if (statSync(this.path).size > CHECKED_BYTES) return
     const found = this.db.prepare('pragma quick_check(1)').get() as { quick_check: string }
     if (found.quick_check !== 'ok') throw new BrokenState(found.quick_check)
-    const row = this.db.prepare('select count(*) as slots from slot').get() as { slots: number }
+    const row = this.db
+      .prepare('select (select count(*) from slot) + (select count(*) from twin) as slots')
+      .get() as { slots: number }
     if (row.slots !== (this.header?.slots ?? 0)) throw new BrokenState('slots are missing')
   }
 
   load(key: Uint8Array): KeptSlot | undefined {
     return guarded(() => {
-      const row = this.statements.load.get(key) as [Uint8Array] | undefined
-      if (!row) return undefined
-      const others = isCounted(row[0]) ? this.statements.others.get(key) : undefined
-      return { state: row[0], others: (others as [Uint8Array] | undefined)?.[0] }
+      const { load, loadTwin } = this.statements
+      let row = load.get(idOf(key)) as unknown as Row | undefined
+      if (row && compare(row[0], key) !== 0) row = loadTwin.get(key) as unknown as Row | undefined
+      return row && { state: row[1], others: this.othersOf(row) }
     })
+  }
+
+  private othersOf([key, state]: Row): Uint8Array | undefined {
+    if (!isCounted(state)) return undefined
+    return (this.statements.others.get(key) as [Uint8Array] | undefined)?.[0]
   }
 
   begun(): void {
@@ -134,7 +161,8 @@ export class KeptStore {
   put({ key, state, others }: Entry): void {
     guarded(() => {
       this.before()
-      this.statements.put.run(key, state)
+      if (this.statements.put.run(idOf(key), key, state).changes === 0)
+        this.statements.putTwin.run(idOf(key), key, state)
       if (!others) return
       this.before()
       this.statements.putOthers.run(key, others)
@@ -157,16 +185,31 @@ export class KeptStore {
     if (this.db.isTransaction) this.db.exec('rollback')
   }
 
+  /** Slots after a key in the order of the keys; `limit`, and those that begin like the last. */
   scan(
     after: Uint8Array | undefined,
     { limit, counted }: { limit: number; counted: boolean },
   ): Entry[] {
-    const { scan, scanCounted } = this.statements
-    return guarded(() => {
-      const rows = (counted ? scanCounted : scan).all(after ?? new Uint8Array(0), limit)
-      return (rows as unknown as [Uint8Array, Uint8Array, Uint8Array | null][]).map(
-        ([key, state, others]) => ({ key, state, others: others ?? undefined }),
-      )
+    return guarded(() => (counted ? this.scanCounted(after, limit) : this.scanAll(after, limit)))
+  }
+
+  private scanAll(after: Uint8Array | undefined, limit: number): Entry[] {
+    const { scan, scanTwins } = this.statements
+    const rows = scan.all(after ? idOf(after) : BEFORE_ALL, limit) as unknown as Row[]
+    const last = rows.at(-1)
+    if (!last) return []
+    rows.push(...(scanTwins.all(after ?? NO_KEY, idOf(last[0])) as unknown as Row[]))
+    return rows
+      .sort(([a], [b]) => compare(a, b))
+      .map((row) => ({ key: row[0], state: row[1], others: this.othersOf(row) }))
+  }
+
+  private scanCounted(after: Uint8Array | undefined, limit: number): Entry[] {
+    const rows = this.statements.scanCounted.all(after ?? NO_KEY, limit)
+    return (rows as unknown as [Uint8Array][]).map(([key]) => {
+      const slot = this.load(key)
+      if (!slot) throw new BrokenState('a slot whose counterparties are counted is missing')
+      return { key, ...slot }
     })
   }
 
@@ -184,6 +227,17 @@ export class KeptStore {
     this.db.close()
   }
 }
+
+const NO_KEY = new Uint8Array(0)
+/** Less than the id of any slot. */
+const BEFORE_ALL = -(2n ** 63n)
+
+/** The first bytes of a key as a signed integer, in the order of the keys. It is never too large:
+ *  the first byte is an asset, below 255. */
+const idOf = (key: Uint8Array): bigint =>
+  new DataView(key.buffer, key.byteOffset).getBigUint64(0) + BEFORE_ALL + 1n
+
+const { compare } = Buffer
 
 /** In words that the index acts by. */
 function guarded<T>(work: () => T): T {

@@ -30,13 +30,18 @@ type Failure = { name: string; message: string }
 
 /** Bytes that go over at once. */
 const PORTION_BYTES = 1 << 20
+/** Of the thread's memory, what is new: it makes much of little use. */
+const YOUNG_MB = 4
 /** In place of a length: there is none. */
 const NONE = 0xffffffff
 
 /** Opens a file, or makes it. Throws BrokenState, HeldFile or DiskTrouble. */
 export async function openKept(path: string): Promise<SlotStore> {
   const file = `kept_thread${extname(import.meta.filename)}`
-  const worker = new Worker(join(import.meta.dirname, file), { workerData: { kept: path } })
+  const worker = new Worker(join(import.meta.dirname, file), {
+    workerData: { kept: path },
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  })
   const waiting = new Map<number, { resolve(answer: Uint8Array): void; reject(why: Error): void }>()
   let asked = 0
   let ended: Error | undefined
@@ -68,13 +73,23 @@ export async function openKept(path: string): Promise<SlotStore> {
     throw why
   })
   const header = Buffer.from(first).toString()
+  // Those of portions come back, and are used again.
+  const buffers: Uint8Array[] = []
   return {
     header: header === '' ? undefined : (JSON.parse(header) as KeptHeader),
     load: async (keys) => readSlots(await ask({ load: keys }), keys.length / KEY),
     async save(entries, at) {
       await ask({ begin: true })
       try {
-        for (const put of portionsOf(entries)) await ask({ put }, [put.buffer as ArrayBuffer])
+        // While one portion is written, the next is made; it is sent when that one is written, so
+        // that nothing follows one that failed.
+        let written: Promise<Uint8Array> | undefined
+        for (const put of portionsOf(entries, buffers)) {
+          if (written) buffers.push(await written)
+          written = ask({ put }, [put.buffer as ArrayBuffer])
+          written.catch(() => {})
+        }
+        if (written) buffers.push(await written)
         await ask({ commit: at })
       } catch (thrown) {
         await ask({ rollback: true }).catch(() => {})
@@ -99,8 +114,8 @@ function errorOf({ name, message }: Failure): Error {
 class Packing {
   length = 0
   private buffer: Buffer
-  constructor(bytes: number) {
-    this.buffer = Buffer.allocUnsafeSlow(bytes)
+  constructor(buffer: number | ArrayBuffer) {
+    this.buffer = typeof buffer === 'number' ? Buffer.allocUnsafeSlow(buffer) : Buffer.from(buffer)
   }
   bytes(bytes: Uint8Array): void {
     this.room(bytes.length)
@@ -124,10 +139,10 @@ class Packing {
   }
 }
 
-function* portionsOf(entries: Iterable<Entry>): Generator<Uint8Array> {
+function* portionsOf(entries: Iterable<Entry>, buffers: Uint8Array[]): Generator<Uint8Array> {
   let packing: Packing | undefined
   for (const { key, state, others } of entries) {
-    packing ??= new Packing(PORTION_BYTES + 65_536)
+    packing ??= new Packing((buffers.pop()?.buffer as ArrayBuffer) ?? PORTION_BYTES + 65_536)
     packing.bytes(key)
     packing.part(state)
     packing.part(others)
@@ -177,7 +192,7 @@ function readSlots(packed: Uint8Array, count: number): (KeptSlot | undefined)[] 
 // The rest runs in the thread.
 
 async function answer(store: KeptStore, question: Question): Promise<Uint8Array> {
-  const packing = new Packing(256)
+  const packing = new Packing('load' in question ? 16 * question.load.length : 256)
   if ('load' in question) {
     const keys = question.load
     for (let at = 0; at < keys.length; at += KEY) {
@@ -185,8 +200,10 @@ async function answer(store: KeptStore, question: Question): Promise<Uint8Array>
       packing.part(found?.state)
       if (found) packing.part(found.others)
     }
-  } else if ('put' in question) for (const entry of readEntries(question.put)) store.put(entry)
-  else if ('scan' in question) {
+  } else if ('put' in question) {
+    for (const entry of readEntries(question.put)) store.put(entry)
+    return question.put
+  } else if ('scan' in question) {
     for (const { key, state, others } of store.scan(question.scan.after, question.scan)) {
       packing.bytes(key)
       packing.part(state)
