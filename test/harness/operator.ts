@@ -119,7 +119,9 @@ export async function quietOperator(t: TestContext): Promise<Operator> {
 }
 
 /** An operator at a whole service on a chain. */
-export async function worldOperator(world: World): Promise<Operator> {
+export async function worldOperator(
+  world: Pick<World, 'sql' | 'scene' | 'now'>,
+): Promise<Operator> {
   const [row] = await world.sql<{ name: string }>`select current_database()::text as name`
   const url = new URL(await testCluster())
   url.pathname = `/${row!.name}`

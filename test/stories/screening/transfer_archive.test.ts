@@ -29,7 +29,7 @@ import { replayCheck, stateAt } from 'penstock-service/screening/checks/replay.t
 import { freshClickHouse } from '../../harness/clickhouse.ts'
 import { NO_CLICKHOUSE, type OwnClickHouse } from '../../harness/clickhouse_servers.ts'
 import { eventually } from '../../harness/eventually.ts'
-import { quietOperator } from '../../harness/operator.ts'
+import { quietOperator, worldOperator } from '../../harness/operator.ts'
 import {
   makeScreeningWorld,
   type Person,
@@ -382,17 +382,87 @@ test('counterparties of an address with many transfers come page by page, each o
   assert.deepEqual(seen, sorted)
 })
 
+test('blocks that ClickHouse has lost are read again from the chain', {
+  skip: NO_CLICKHOUSE,
+}, async (t) => {
+  const given = await archived(t)
+  const { world, clickhouse } = given
+  await begin(given)
+  await moveAll(given)
+  const { sql, scene } = world
+  const operator = await worldOperator({
+    sql,
+    scene,
+    get now() {
+      return world.clock.now()
+    },
+  })
+  operator.io.env.PENSTOCK_CLICKHOUSE_URL = urlOf(clickhouse)
+  const [first, second, third] = await sql<{ number: bigint }>`
+    select f.number from flow_block as f
+    where contents_sha256 is not null and exists (
+      select from flow_block as n where n.number = f.number + 1
+        and n.first_sequence > f.first_sequence) order by f.number limit 3`
+  for (const shard of clickhouse.shards) {
+    for (const [table, { number }] of [
+      ['transfer_by_block', first!],
+      ['transfer_by_address', second!],
+    ] as const)
+      await shard.run(`alter table ${table} delete where number = ${number}`)
+  }
+  await eventually('rows of two blocks are gone', async () => {
+    const left = await clickhouse.run(
+      `select (select count() from transfer_by_block where number = ${first!.number})
+         + (select count() from transfer_by_address where number = ${second!.number})`,
+    )
+    return left.toString() === '0\n'
+  })
+  // And one of which the log says what the chain does not.
+  const [{ contents_sha256: hash } = { contents_sha256: Buffer.alloc(0) }] = await sql<{
+    contents_sha256: Buffer
+  }>`select contents_sha256 from flow_block where number = ${third!.number}`
+  await sql`
+    update flow_block set contents_sha256 = ${Buffer.alloc(32)} where number = ${third!.number}`
+  const alone = await operator.type('archive', 'mend')
+  assert.match(alone.err, /--node-url is missing/)
+  const mend = ['archive', 'mend', '--node-url', 'https://devchain', '--json']
+  const mended = await operator.type(...mend)
+  assert.notEqual(mended.out, '', mended.err)
+  const { blocks: _, ...found } = JSON.parse(mended.out)
+  assert.deepEqual(found, {
+    mended: 2,
+    broken: 1,
+    first_broken: [{ block: Number(third!.number) }],
+  })
+  assert.equal(mended.code, 1)
+  await sql`update flow_block set contents_sha256 = ${hash} where number = ${third!.number}`
+  const again = await operator.type(...mend)
+  assert.deepEqual([again.code, JSON.parse(again.out).broken], [0, 0])
+  assert.equal((await operator.json<{ broken: number }>('archive', 'check')).broken, 0)
+  const actions = await sql<{ after: unknown }>`
+    select after from operator_action where action = 'archive mend'`
+  assert.deepEqual(
+    actions.map(({ after }) => after),
+    [{ mended: 2, broken: 1 }],
+    'what was mended is in the record, and that nothing was is not',
+  )
+})
+
+const urlOf = ({ server }: OwnClickHouse): string => {
+  const url = new URL(`${server.url}/${server.database}`)
+  url.username = server.user
+  url.password = encodeURIComponent(server.password)
+  return url.toString()
+}
+
 test('an operator begins it, looks at it, has it checked and ends it', {
   skip: NO_CLICKHOUSE,
 }, async (t) => {
   const operator = await quietOperator(t)
   const refused = await operator.type('archive', 'begin')
   assert.match(refused.err, /set PENSTOCK_CLICKHOUSE_URL/)
-  const { server, ...clickhouse } = await freshClickHouse(t)
-  const url = new URL(`${server.url}/${server.database}`)
-  url.username = server.user
-  url.password = encodeURIComponent(server.password)
-  operator.io.env.PENSTOCK_CLICKHOUSE_URL = url.toString()
+  const clickhouse = await freshClickHouse(t)
+  operator.io.env.PENSTOCK_CLICKHOUSE_URL = urlOf(clickhouse)
   const transfers = packTransfers([
     { asset: 0, from: Buffer.alloc(20, 1), to: Buffer.alloc(20, 2), amount: 5n },
   ])

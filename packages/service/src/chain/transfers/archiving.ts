@@ -17,7 +17,7 @@ import {
   releasedBlocks,
   transferLog,
 } from './postgres_log.ts'
-import { contentsSha256, type TransferArchive } from './transfer_archive.ts'
+import { type BlockContents, contentsSha256, type TransferArchive } from './transfer_archive.ts'
 import type { RecordedBlock } from './transfer_log.ts'
 
 /** From a copy to its release. ClickHouse leaves it to the system when confirmed rows are on disk
@@ -92,18 +92,22 @@ export async function endArchive(tx: Tx): Promise<boolean> {
   return ended.length > 0
 }
 
-/** `first`: the numbers of some that are broken. */
-export type ArchiveCheck = { blocks: bigint; broken: number; first: number[] }
+/** `mended`: blocks that were broken; `first`: the numbers of some that are. */
+export type ArchiveCheck = { blocks: number; mended: number; broken: number; first: number[] }
 const FIRST_BROKEN_MAX = 100
 
+/** Reads a block again from where it came; undefined: it is not there. */
+type ReadAgain = (number: number) => Promise<BlockContents | undefined>
+
 /** Reads everything that is in the archive alone, by block, and compares it with its hashes, and
- *  looks for some of it by address. `tell` hears how many blocks were read, of how many. */
+ *  looks for some of it by address. `tell` hears how many blocks were read, of how many. With
+ *  `read_again` broken blocks are put there again. */
 export async function checkArchive(
-  { sql, archive }: { sql: Sql; archive: TransferArchive },
-  tell: (done: bigint, whole: bigint) => void,
+  { sql, archive, read_again }: { sql: Sql; archive: TransferArchive; read_again?: ReadAgain },
+  tell: (done: number, whole: number) => void,
 ): Promise<ArchiveCheck> {
   const { released = 0n } = (await archiveState(sql)) ?? {}
-  const found: ArchiveCheck = { blocks: 0n, broken: 0, first: [] }
+  const found: ArchiveCheck = { blocks: 0, mended: 0, broken: 0, first: [] }
   for (let after = -1n; ; ) {
     const [portion] = await sql<Portion>`
       select first_number, last_number from flow_archive_portion
@@ -111,13 +115,39 @@ export async function checkArchive(
     if (!portion) return found
     const { first_number: first, last_number: last } = portion
     const blocks = await releasedBlocks(sql, { first, last })
-    const broken = await brokenBlocks(archive, blocks)
+    let broken = await brokenBlocks(archive, blocks)
+    if (read_again && broken.length > 0) {
+      await putAgain(archive, broken, read_again)
+      const still = await brokenBlocks(archive, broken)
+      found.mended += broken.length - still.length
+      broken = still
+    }
     found.broken += broken.length
-    found.first.push(...broken.slice(0, FIRST_BROKEN_MAX - found.first.length))
-    found.blocks += last - first + 1n
-    tell(found.blocks, released)
+    for (const { number } of broken.slice(0, FIRST_BROKEN_MAX - found.first.length))
+      found.first.push(Number(number))
+    found.blocks += Number(last - first) + 1
+    tell(found.blocks, Number(released))
     after = first
   }
+}
+
+/** Puts broken blocks into the archive, as it has them where only their addresses are missing, else
+ *  as they are read again: nothing that is not as the hash says. */
+async function putAgain(
+  archive: TransferArchive,
+  broken: readonly BlockHash[],
+  readAgain: ReadAgain,
+): Promise<void> {
+  const contents = await archive.contents(broken.map(({ number }) => Number(number)))
+  const blocks: BlockContents[] = []
+  for (const { number, contents_sha256 } of broken) {
+    const isWhole = (block: BlockContents | undefined) =>
+      block && contentsSha256(block).equals(contents_sha256)
+    let block = contents.get(Number(number))
+    if (!isWhole(block)) block = await readAgain(Number(number))
+    if (block && isWhole(block)) blocks.push(block)
+  }
+  if (blocks.length > 0) await archive.put(blocks)
 }
 
 export function archiveStep({ sql, clock, archive }: Needs, sizes = ARCHIVE_SIZES): Step {
@@ -242,16 +272,16 @@ async function releasePortion({ sql, clock, archive }: Needs): Promise<boolean> 
 async function brokenBlocks(
   archive: TransferArchive,
   blocks: readonly BlockHash[],
-): Promise<number[]> {
+): Promise<BlockHash[]> {
   if (blocks.length === 0) return []
   const contents = await archive.contents(blocks.map(({ number }) => Number(number)))
   const each = Math.ceil(blocks.length / BLOCKS_LOOKED_FOR)
-  const broken: number[] = []
-  for (const [i, { number, contents_sha256 }] of blocks.entries()) {
-    const found = contents.get(Number(number))
-    const is_whole = found && contentsSha256(found).equals(contents_sha256)
+  const broken: BlockHash[] = []
+  for (const [i, block] of blocks.entries()) {
+    const found = contents.get(Number(block.number))
+    const is_whole = found && contentsSha256(found).equals(block.contents_sha256)
     if (is_whole && (i % each > 0 || (await archive.hasSomeLegs(found)))) continue
-    broken.push(Number(number))
+    broken.push(block)
   }
   return broken
 }

@@ -1,7 +1,9 @@
 // The archive of transfers: begun, looked at, checked, ended.
 
+import { isAddress } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
 import {
+  type ArchiveCheck,
   archiveId,
   archiveState,
   beginArchive,
@@ -9,9 +11,11 @@ import {
   endArchive,
 } from '../../chain/transfers/archiving.ts'
 import type { TransferArchive } from '../../chain/transfers/transfer_archive.ts'
-import { refusal } from '../../lib/fault.ts'
+import { misuse, refusal } from '../../lib/fault.ts'
 import { Count, ListOf, Moment, NOTHING, OrNull, Text } from '../../platform/wire/schemas.ts'
+import { basisOf, readAssets, readNewBlock } from '../../screening/tracing/flow_log.ts'
 import { change, look, type Needs, undertaking } from '../table/operation.ts'
+import { tellBlocks } from '../table/progress.ts'
 
 const Shown = Type.Object({
   state: Text,
@@ -23,6 +27,7 @@ const Shown = Type.Object({
   released_blocks: Count,
 })
 const State = Type.Object({ state: Text })
+const Checked = { blocks: Count, broken: Count, first_broken: ListOf({ block: Count }) }
 
 function requireNamed({ archive }: Pick<Needs, 'archive'>): TransferArchive {
   const named = archive()
@@ -31,6 +36,12 @@ function requireNamed({ archive }: Pick<Needs, 'archive'>): TransferArchive {
 }
 
 const orNull = (number: bigint | null) => (number === null ? null : Number(number))
+
+const checkedValue = ({ blocks, broken, first }: ArchiveCheck) => ({
+  blocks,
+  broken,
+  first_broken: first.map((block) => ({ block })),
+})
 
 export const archiveOperations = [
   look({
@@ -62,16 +73,38 @@ export const archiveOperations = [
       'Some are looked for by their addresses, too. The exit code is 1 when something is missing ' +
       'or is not as it was.',
     body: NOTHING,
-    reply: Type.Object({ blocks: Count, broken: Count, first_broken: ListOf({ block: Count }) }),
-    async handle({ sql, progress, ...needs }) {
+    reply: Type.Object(Checked),
+    async handle({ sql, ...needs }) {
       const archive = requireNamed(needs)
-      const found = await checkArchive({ sql, archive }, (done, whole) =>
-        progress({ done: Number(done), whole: Number(whole), unit: 'blocks' }),
+      const found = await tellBlocks(needs, (tell) => checkArchive({ sql, archive }, tell))
+      return { value: checkedValue(found), ok: found.broken === 0 }
+    },
+  }),
+  undertaking({
+    path: '/operator/archive/mend',
+    role: 'admin',
+    summary: 'read the blocks again that ClickHouse has lost, from a node, and put them there',
+    description:
+      'Everything is looked at as by `archive check`. What a node gives is put there when it is ' +
+      'as its hash says. The exit code is 1 when something is still missing or is not as it was.',
+    body: NOTHING,
+    reply: Type.Object({ ...Checked, mended: Count }),
+    cli: { node: 'solid' },
+    async handle({ sql, chain, record, ...needs }) {
+      const archive = requireNamed(needs)
+      const node = chain()?.node
+      if (!node) throw misuse('archive mend: --node-url is missing.')
+      const contracts = (await readAssets(sql)).map(({ contract }) => contract)
+      const tokens = new Set(contracts.filter(isAddress))
+      const basis = await basisOf({ sql, node, tokens })
+      const read_again = (number: number) => readNewBlock({ node, tokens }, basis, number)
+      const found = await tellBlocks(needs, (tell) =>
+        checkArchive({ sql, archive, read_again }, tell),
       )
-      progress()
-      const first_broken = found.first.map((block) => ({ block }))
-      const value = { blocks: Number(found.blocks), broken: found.broken, first_broken }
-      return { value, ok: value.broken === 0 }
+      const { broken, mended } = found
+      const mending = { subject: 'archive', before: null, after: { mended, broken } }
+      if (mended > 0) await record(async () => ({ result: undefined, actions: [mending] }))
+      return { value: { ...checkedValue(found), mended }, ok: broken === 0 }
     },
   }),
   undertaking({

@@ -33,6 +33,7 @@ const QUICK = `
   aml cases add, aml cases note, aml cases attach, aml cases close, aml cases reopen
   aml backfill, aml import-log, aml rebuild
   aml keep-counterparties, aml forget-counterparties, archive begin, archive end
+  archive mend
   offers set, events set, alerts seen, customers note
   incidents post, incidents update, incidents close, status-page set`
 

@@ -54,7 +54,7 @@ const WORDS: Record<string, string> = {
   attempts: 'list show',
   pool: 'show forecast stakes costs capital',
   chain: 'show',
-  archive: 'show check begin end',
+  archive: 'show check mend begin end',
   signer: 'stop go status',
   wallets:
     'show check permit forbid stake unstake withdraw cancel-unstake sign address broadcast ' +
@@ -205,6 +205,7 @@ const RUN_ELSEWHERE = [
   'attempts list',
   'pool stakes',
   'archive check',
+  'archive mend',
   'archive begin',
   'wallets check',
   'wallets permit',

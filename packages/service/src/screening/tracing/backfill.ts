@@ -9,7 +9,7 @@ import type { Node } from '../../chain/node/node.ts'
 import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import { Outage, refusal } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { assetsOf, recordEarlier, supplyOf } from './flow_log.ts'
+import { basisOf, recordEarlier } from './flow_log.ts'
 import { newestInput } from './generations.ts'
 
 export type Needs = { sql: Sql; node: Node; tokens: ReadonlySet<Address> }
@@ -32,11 +32,9 @@ export async function backfill(
   wanted: { from_number: number; made_by: string; made_at: Date },
   progress: Progress = () => {},
 ): Promise<BackfillOutcome> {
-  const { sql, node, tokens } = needs
+  const { sql } = needs
   await requireEarlier(sql, wanted.from_number)
-  const assets = await assetsOf(needs)
-  const supplies = new Map<Address, bigint>()
-  for (const token of tokens) supplies.set(token, await supplyOf(node, token))
+  const basis = await basisOf(needs)
   let blocks = 0
   for (;;) {
     const lowest = await transferLog(sql).first()
@@ -51,7 +49,7 @@ export async function backfill(
       const now = await transferLog(tx).first()
       // Another run was here meanwhile.
       if (now?.number !== lowest.number) return
-      await recordEarlier(tx, earlier, { assets, supplies })
+      await recordEarlier(tx, earlier, basis)
     })
   }
   return { ...(await setReach(sql, { ...wanted, reason: 'the past was read' })), blocks }

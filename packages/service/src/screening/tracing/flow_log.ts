@@ -5,6 +5,7 @@
 
 import { type Address, addressFromBytes } from 'penstock-tron/address.ts'
 import type { StoredBlock } from '../../chain/follow/blocks.ts'
+import { contentsOf } from '../../chain/follow/contents.ts'
 import { isBehind, type ReadStep, readSolidBlocks } from '../../chain/follow/cursors.ts'
 import type { Node } from '../../chain/node/node.ts'
 import { bareAddress } from '../../chain/transfers/bare_addresses.ts'
@@ -118,8 +119,27 @@ export async function noteEarlierFreezes(tx: Tx, rows: readonly NewBlock[]): Pro
     on conflict do nothing`
 }
 
+/** What the node says of the tokens, by which transfers are real. */
+export async function basisOf(needs: Needs): Promise<Omit<FlowBasis, 'doubtful'>> {
+  const supplies = new Map<Address, bigint>()
+  for (const token of needs.tokens) supplies.set(token, await supplyOf(needs.node, token))
+  return { assets: await assetsOf(needs), supplies }
+}
+
+/** Reads a block from the node, as the log would have it. Undefined: the node does not have it. */
+export async function readNewBlock(
+  { node, tokens }: Pick<Needs, 'node' | 'tokens'>,
+  basis: Omit<FlowBasis, 'doubtful'>,
+  number: number,
+): Promise<NewBlock | undefined> {
+  const found = await node.blockWithReceipts(number, 'solid')
+  if (!found) return undefined
+  const contents = contentsOf(tokens, found.block, found.receipts)
+  return rowOf(contents, { ...basis, doubtful: undefined })
+}
+
 /** A block as the log has it. */
-export function rowOf(block: StoredBlock, judging: FlowBasis): NewBlock {
+function rowOf(block: StoredBlock, judging: FlowBasis): NewBlock {
   const { transfers, tx_ids } = realTransfers(block, judging)
   const freezes = block.contents.freezes
     .filter(({ kind, token }) => kind !== 'destroyed' && judging.assets.has(token))
@@ -170,7 +190,7 @@ function realTransfers(block: StoredBlock, { assets, supplies, doubtful }: FlowB
 }
 
 /** The assets by contract; followed tokens that are new get the next numbers. */
-export async function assetsOf({ sql, node, tokens }: Needs): Promise<ReadonlyMap<string, Asset>> {
+async function assetsOf({ sql, node, tokens }: Needs): Promise<ReadonlyMap<string, Asset>> {
   const known = new Map((await readAssets(sql)).map((asset) => [asset.contract, asset]))
   for (const contract of [...tokens].sort()) {
     if (known.has(contract)) continue
@@ -190,7 +210,7 @@ export async function readAssets(sql: Sql | Tx): Promise<Asset[]> {
 }
 
 /** How much of a token there is now. */
-export const supplyOf = (node: Node, token: Address): Promise<bigint> =>
+const supplyOf = (node: Node, token: Address): Promise<bigint> =>
   uintOf(node, token, 'totalSupply()')
 
 async function uintOf(node: Node, contract: Address, selector: string): Promise<bigint> {

@@ -7,7 +7,6 @@ import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import type { Address } from 'penstock-tron/address.ts'
-import { contentsOf } from '../../chain/follow/contents.ts'
 import type { Node } from '../../chain/node/node.ts'
 import { addressOfBare } from '../../chain/transfers/bare_addresses.ts'
 import { countTransfers, transferAt } from '../../chain/transfers/packed.ts'
@@ -17,7 +16,7 @@ import { Outage, Refused, refusal } from '../../lib/fault.ts'
 import type { Random } from '../../lib/ids.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { setReach } from './backfill.ts'
-import { assetsOf, noteEarlierFreezes, rowOf, supplyOf } from './flow_log.ts'
+import { basisOf, noteEarlierFreezes, readNewBlock } from './flow_log.ts'
 import { type HistoryBasis, type HistoryBlock, HistoryReader } from './history_blocks.ts'
 import { historyRows } from './history_rows.ts'
 import { importedFiles, noteImport } from './imports.ts'
@@ -77,12 +76,10 @@ export async function importLog(
   wanted: ImportRequest,
   progress: ImportProgress = () => {},
 ): Promise<ImportOutcome> {
-  const { sql, node, tokens } = needs
+  const { sql } = needs
   const lowest = await transferLog(sql).first()
   if (!lowest) throw refusal('Nothing is in the log yet: start the service first.')
-  const supplies = new Map<Address, bigint>()
-  for (const token of tokens) supplies.set(token, await supplyOf(node, token))
-  const basis = { assets: await assetsOf(needs), supplies }
+  const basis = await basisOf(needs)
   const read: Segment[] = []
   for (const path of wanted.files) read.push(await readSegment(needs, path, basis, progress))
   const { fresh, known } = await fitting(needs, read)
@@ -215,12 +212,9 @@ class Sample {
 
   /** Throws Refused where the node says something else, with both. */
   async compare({ row, block }: HistoryBlock): Promise<void> {
-    const { node, tokens } = this.needs
-    const found = await node.blockWithReceipts(block.number, 'solid')
-    if (!found)
+    const told = await readNewBlock(this.needs, this.basis, block.number)
+    if (!told)
       throw new Outage(`the node does not have block ${block.number}: history is checked with it`)
-    const contents = contentsOf(tokens, found.block, found.receipts)
-    const told = rowOf(contents, { ...this.basis, doubtful: undefined })
     this.compared += 1
     if (block.id === '') block.id = told.id
     const other = difference(block, told, this.basis)
