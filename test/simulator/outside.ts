@@ -260,9 +260,20 @@ export class Outside {
     })
   }
 
+  /** Wallets whose stake is on its way out. */
+  private readonly unstaking = new Set<Scenario['pool'][number]>()
+
+  /** The operator reads that an order is owed and that the pool has no room, and keeps the stake. */
+  stakeAgain(): void {
+    for (const owner of this.unstaking)
+      this.scenario.scene.send(owner, 'CancelAllUnfreezeV2Contract', {})
+    this.unstaking.clear()
+  }
+
   /** The operator takes some stake out of a wallet. */
   private unstake(): void {
     const owner = this.dice.pick(this.scenario.pool)
+    this.unstaking.add(owner)
     const unfreeze_balance = BigInt(this.dice.between(500, 3_000)) * 1_000_000n
     this.scenario.scene.send(owner, 'UnfreezeBalanceV2Contract', {
       unfreeze_balance,

@@ -599,6 +599,7 @@ class Run {
       if (this.plan.collects > 0 && round < LAST_ROUND) await this.collectSome()
       if (round < this.plan.late_forks) await this.forkOnceMore()
       if (round === LAST_ROUND) this.outside.activateAgain()
+      if (round >= LAST_ROUND && open) this.outside.stakeAgain()
       // From here on a block is solid soon: fewer are needed.
       if (round >= LAST_ROUND) this.chain.setSolidLag(1)
       this.outside.solidify()
