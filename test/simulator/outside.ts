@@ -263,7 +263,7 @@ export class Outside {
   /** Wallets whose stake is on its way out. */
   private readonly unstaking = new Set<Scenario['pool'][number]>()
 
-  /** The operator reads that an order is owed and that the pool has no room, and keeps the stake. */
+  /** The operator reads that an order is owed, and that the pool has no room: the stake stays. */
   stakeAgain(): void {
     for (const owner of this.unstaking)
       this.scenario.scene.send(owner, 'CancelAllUnfreezeV2Contract', {})
