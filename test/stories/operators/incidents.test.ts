@@ -35,6 +35,19 @@ test('an incident is posted, listed, closed once, and every change is on record'
   )
 })
 
+test('an incident is closed alone: others stay open, with what was told of them', async (t) => {
+  const at = await quietOperator(t)
+  const first = await at.json<Incident>('incidents', 'post', 'Late', 'A node is away.')
+  const other = await at.json<Incident>('incidents', 'post', 'Slow', 'Many orders wait.')
+  await at.json('incidents', 'update', first.id, 'Another node is asked.')
+  await at.json('incidents', 'close', first.id, 'It is back.')
+  const listed = await at.json<Incident[]>('incidents', 'list')
+  assert.deepEqual(
+    listed.find(({ id }) => id === other.id),
+    other,
+  )
+})
+
 test('an incident that nobody could read is refused', async (t) => {
   const at = await quietOperator(t)
   const refused: [string[], RegExp][] = [
