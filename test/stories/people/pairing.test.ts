@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { beginPairing } from 'penstock-service/people/pairing/pairings.ts'
+import { drain } from 'penstock-service/platform/steps/step.ts'
 import { signedIn } from '../../harness/users.ts'
 import { Customer, makeWorld, type World } from '../../harness/world.ts'
 
@@ -140,6 +142,38 @@ test('after ten minutes a code is none; a key that nobody took is revoked', asyn
   assert.equal(items.filter(({ revoked_at }) => revoked_at !== null).length, 1)
   const { items: events } = (await user.ask('/v1/events/list')) as { items: { type: string }[] }
   assert.equal(events.filter(({ type }) => type === 'key.revoked').length, 1)
+})
+
+test('all codes that have ended are forgotten at once, and none that waits', async (t) => {
+  const { world } = await setUp(t)
+  // More than one run of the step takes.
+  await strangers(world, 'n', (i) => `203.0.${i}.1`, 150)
+  world.wait(601)
+  const waits = await begin(world)
+  await drain(world.app.api_steps.filter(({ name }) => name === 'end_pairings'))
+  const left = await world.sql<{ name: string }>`select name from pairing`
+  assert.deepEqual(
+    left.map(({ name }) => name),
+    ['penstock on laptop'],
+  )
+  assert.deepEqual((await take(world, waits)).result, { state: 'open', key: null })
+})
+
+test('each letter is as likely as any other: a byte that favours some makes none', async (t) => {
+  const { sql, now } = await makeWorld(t)
+  // Of 256 bytes, 240 are shared out evenly among the 20 letters; the others come first.
+  let next = 240
+  const random = { bytes: (n: number) => Uint8Array.from({ length: n }, () => next++ % 256) }
+  const needs = { sql, clock: { now: () => now }, random, new_id: () => 'p'.repeat(26) }
+  const { code } = await beginPairing(needs, { name: 'mine', ip: '192.0.2.7', scopes: null })
+  assert.equal(code, 'BCDF-GHJK')
+})
+
+test('a scope that a program asks for twice is asked for once', async (t) => {
+  const { world, user } = await setUp(t)
+  const { result } = await ask(world, 'new', { name: 'mine', scopes: ['read', 'buy', 'read'] })
+  const shown = await user.ask('/v1/pairing/check', { code: result.code })
+  assert.deepEqual(shown.scopes, ['read', 'buy'])
 })
 
 test('codes are not guessed, nor do those who ask for many fill the table', async (t) => {
