@@ -7,7 +7,7 @@ import { addressFromBytes } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { diffSets, previewList, publishList, restoreVersion } from './label_sets.ts'
 import type { ListEntry } from './list_entries.ts'
-import { contentHash, distinctEntries } from './list_storage.ts'
+import { contentHash, distinctEntries, labelsOfSet } from './list_storage.ts'
 
 const address = (n: number) =>
   addressFromBytes(
@@ -56,6 +56,9 @@ const rows = async (sql: Sql) => {
 
 const text = (one: Omit<ListEntry, 'valid_from' | 'valid_to'>) =>
   `${one.address} ${one.category} ${one.entity}`
+/** What of it is for the index, whose entries have no entity. */
+const placed = (one: Pick<ListEntry, 'address' | 'category'>) => `${one.address} ${one.category}`
+const withoutEntity = (whole: string) => whole.split(' ', 2).join(' ')
 
 test('the hash of a version is that of its lines of JSON, in order', async () => {
   const whole = [
@@ -90,6 +93,8 @@ test('what a version has like the one before it is not stored again', async (t) 
   const third = await publish(sql, [...changed, entry(300)])
   assert.deepEqual([third.added, third.removed], [1, 0])
   assert.deepEqual(await rows(sql), [302, 1])
+  const given = (await Array.fromAsync(labelsOfSet(sql, third.label_set))).flat()
+  assert.deepEqual(given.map(placed).sort(), [...changed, entry(300)].map(placed).sort())
 })
 
 test('texts and times are compared as they are stored', async (t) => {
@@ -147,7 +152,8 @@ test('whatever is loaded and gone back to, each version has what was loaded as i
 /** What was loaded as each version. */
 const loaded = new Map<bigint, string[]>()
 
-/** Every version has what it had, and what two sets say differently is what their versions do. */
+/** Every version has what it had, the index is given the same, and what two sets say differently is
+ *  what their versions do. */
 async function requireStored(sql: Sql, versions: ReadonlyMap<bigint, string[]>): Promise<void> {
   for (const [id, texts] of versions) {
     const found = await sql<ListEntry>`
@@ -158,6 +164,8 @@ async function requireStored(sql: Sql, versions: ReadonlyMap<bigint, string[]>):
     select label_set as number, version_id as id from label_set_version order by label_set`
   const last = sets.at(-1)
   for (const set of sets.slice(-4)) {
+    const given = (await Array.fromAsync(labelsOfSet(sql, set.number))).flat()
+    assert.deepEqual(given.map(placed).sort(), versions.get(set.id)!.map(withoutEntity).sort())
     const [had, has] = [new Set(versions.get(set.id)), new Set(versions.get(last!.id))]
     const differences = await diffSets(sql, set.number, last!.number)
     assert.deepEqual(

@@ -238,6 +238,18 @@ tags:
   await assert.rejects(until('20261130'), /tag 1: "20261130" is not a date/)
 })
 
+test('a file of several TagPacks may have an empty one, and an empty file is none', async () => {
+  const pack = `tags:\n  - address: ${A}\n    label: One\n    category: exchange\n`
+  for (const text of [`---\n---\n${pack}`, `${pack}---\n`]) {
+    const { entries } = await read(readTagPack, text)
+    assert.deepEqual(
+      entries.map(({ address }) => address),
+      [A],
+    )
+  }
+  await assert.rejects(read(readTagPack, '---\n'), /not a TagPack: it has no tags/)
+})
+
 test("OpenSanctions' wallets are what their dataset says", async () => {
   const line = (
     id: string,
