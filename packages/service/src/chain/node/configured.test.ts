@@ -67,6 +67,13 @@ test('a list of keys gives each node its own, or none', () => {
   )
 })
 
+test('a list of keys is for nodes that are named: those of a file have their own', async (t) => {
+  const file = await nodesFile(t, JSON.stringify([{ url: 'https://a.example', api_key: 'own' }]))
+  const keys = { PENSTOCK_NODE_API_KEYS: 'one,two' }
+  const { nodes } = readConfig([], { ...keys, PENSTOCK_NODES: file })
+  assert.deepEqual(nodes, [{ url: 'https://a.example', ...keyOf('own') }])
+})
+
 test('nodes may be in a file only its owner can read, so that no key is an argument', async (t) => {
   const list = [
     { url: 'https://a.example/KEY', api_key: 'k' },

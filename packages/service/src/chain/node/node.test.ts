@@ -446,6 +446,38 @@ test("of contracts' actions only calls, creations and self-destructions move TRX
   assert.equal(receipt.internal_shown, internal_transactions.length)
 })
 
+test("a contract's action that sends nothing is no transfer", async () => {
+  const nothing = { callValueInfo: [{ callValue: 0 }, { callValue: 0, tokenId: '1002000' }] }
+  const internal_transactions = [noted('call', nothing), noted('mystery', nothing)]
+  const { node } = scripted({ one: () => [{ id: SENT.txID, internal_transactions }] })
+  const [receipt] = await node.receipts(
+    { transactions: [{ tx_id: SENT.txID }], read_from: new Set() } as unknown as Block,
+    'head',
+  )
+  assert.deepEqual(
+    [receipt!.internal, receipt!.unknown_internal, receipt!.internal_shown],
+    [[], [], 2],
+  )
+})
+
+test('a function has succeeded when nothing that the node says of it is a failure', async () => {
+  const called = { energy_used: 400, constant_result: ['01'], result: { result: true } }
+  const answers: [succeeded: boolean, answer: object][] = [
+    [true, called],
+    [true, { ...called, transaction: { ret: [{}] } }],
+    [false, { ...called, transaction: { ret: [{ ret: 'FAILED' }] } }],
+    [false, { ...called, result: { result: true, message: 'REVERT opcode executed' } }],
+    [false, { ...called, result: {} }],
+  ]
+  const { address } = person('bob')
+  const call = { owner: address, contract: address, selector: 'paused()', parameter: '' }
+  for (const [succeeded, answer] of answers) {
+    const { node } = scripted({ one: () => answer })
+    const { succeeded: has, result } = await node.constantCall(call)
+    assert.deepEqual([has, result], [succeeded, '01'], JSON.stringify(answer))
+  }
+})
+
 test('a block that makes no sense is an outage, not a guess', async () => {
   const wrong: object[] = [
     { block: 'none' },
