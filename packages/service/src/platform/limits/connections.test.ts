@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { networkList } from '../../lib/networks.ts'
@@ -99,6 +99,22 @@ test("a trusted proxy's connections are neither counted nor closed for others", 
   assert.ok(!(await open()).there)
   assert.ok(proxied.every(({ gone }) => !gone()))
   assert.equal(connections.count, 4)
+})
+
+test("a trusted proxy's connection that ends leaves no place to its neighbours", () => {
+  const clock = { now: () => new Date(0) }
+  const proxies = networkList(['2001:db8::9'])
+  const connections = new Connections({ clock, proxies, onClosing: () => {} }, LIMITS)
+  /** From the same /64, which counts as one address. */
+  const open = (remoteAddress: string) => {
+    const socket = Object.assign(new EventEmitter(), { remoteAddress }) as unknown as Socket
+    const there = connections.add(socket)
+    if (there) connections.isCustomers(socket)
+    return { socket, there }
+  }
+  for (const one of ['2001:db8::1', '2001:db8::2']) assert.ok(open(one).there)
+  open('2001:db8::9').socket.emit('close')
+  assert.equal(open('2001:db8::3').there, false)
 })
 
 test('a connection that ends leaves its place to another', async (t) => {

@@ -40,6 +40,16 @@ test('when all are busy, lanes that wait take turns', async () => {
   assert.deepEqual(began, ['a', 'a', 'a', 'b', 'c', 'a', 'a'])
 })
 
+test('a lane in which nobody waits any more keeps no place before others', async () => {
+  const { begin, end, began } = counter(1)
+  for (const lane of ['a', 'a']) begin(lane, 1)
+  await end('a')
+  for (const lane of ['b', 'a']) begin(lane, 1)
+  await end('a')
+  await end('b')
+  assert.deepEqual(began, ['a', 'a', 'b', 'a'])
+})
+
 test('a lane at its limit does not hold up those behind it', async () => {
   const { begin, end, began } = counter(2)
   for (const lane of ['a', 'b', 'a', 'b']) begin(lane, 1)

@@ -76,6 +76,16 @@ test('a duty is free seconds after its holder ended, or when it is given back', 
   assert.equal(await third.hold(), true)
 })
 
+test('a process gives back its own duties, and none of another', async (t) => {
+  const { start } = await someWorkers(t)
+  const [first, second, third] = [start('first'), start('second'), start('third')]
+  await first.hold()
+  await second.giveBack()
+  assert.equal(await third.hold(), false)
+  await first.giveBack()
+  assert.equal(await third.hold(), true)
+})
+
 test('a step that another process runs is woken there', async (t) => {
   const { start, sql, woken } = await someWorkers(t)
   const [first, second] = [start('first'), start('second')]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { drain, eachRow, type Step, startSteps } from './step.ts'
+import { allOrEach, drain, eachRow, type Step, startSteps } from './step.ts'
 
 /** Longer than any test: what runs earlier was woken. */
 const NEVER_MS = 3_600_000
@@ -200,6 +200,26 @@ test('a row that cannot be done is postponed, its neighbours done, the failure t
   assert.equal(await eachRow([2, 4], work, postpone), true)
   assert.equal(await eachRow([2], work, postpone), false)
   assert.equal(await eachRow([], work, postpone), false)
+})
+
+test('what is done together is not done again by each, unless it cannot be', async () => {
+  const done: number[][] = []
+  const postponed: number[] = []
+  const work = async (rows: readonly number[]) => {
+    done.push([...rows])
+    if (rows.includes(3)) throw new Error('row 3')
+    return !rows.includes(0)
+  }
+  const postpone = async (row: number) => void postponed.push(row)
+  assert.equal(await allOrEach([1, 2], work, postpone), true)
+  assert.equal(await allOrEach([0, 1], work, postpone), false)
+  assert.equal(await allOrEach([], work, postpone), false)
+  assert.deepEqual(done.splice(0), [
+    [1, 2],
+    [0, 1],
+  ])
+  await assert.rejects(allOrEach([1, 3, 2], work, postpone), /row 3/)
+  assert.deepEqual([done, postponed], [[[1, 3, 2], [1], [3], [2]], [3]])
 })
 
 test('when enough rows have moved the rest is left, and those that did not count not', async () => {

@@ -1,11 +1,13 @@
-// Telling other processes that a step has something to do: at once, and not for every row.
+// Telling other processes that a step has something to do: at once, and not for every row; and
+// hearing it.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import pg from 'pg'
-import { wakeOthers } from './wake.ts'
+import { listenForWakes, wakeOthers } from './wake.ts'
 
 test('what wakes a step many times in a pause is told at once, and once at its end', async (t) => {
   const { sql, url } = await freshDatabase(t)
@@ -28,4 +30,32 @@ test('what wakes a step many times in a pause is told at once, and once at its e
   wake('delegate')
   await next()
   assert.deepEqual(told, ['publish', 'publish', 'delegate', 'delegate'])
+})
+
+test('who listens drops a lost connection, and hears what is told on a new one', async (t) => {
+  const { sql, url } = await freshDatabase(t)
+  const heard: string[] = []
+  let drop = () => {}
+  const listening = listenForWakes(
+    url,
+    (step) => void heard.push(step),
+    (given) => {
+      drop = given
+    },
+  )
+  t.after(() => listening.stop())
+  const listener = () =>
+    sql<{ pid: number }>`
+      select pid from pg_stat_activity
+      where application_name = 'penstock wake' and datname = current_database()
+        and query like 'listen %' and state = 'idle'`
+  await eventually('somebody listens', async () => (await listener()).length === 1)
+  const [before] = await listener()
+  drop()
+  await eventually('another connection listens', async () => {
+    const [now] = await listener()
+    return now !== undefined && now.pid !== before!.pid
+  })
+  wakeOthers(sql)('publish')
+  await eventually('it is heard', async () => heard.includes('publish'))
 })

@@ -70,6 +70,29 @@ test('the first failing field in the order of the schema gives its fault', () =>
   )
 })
 
+test('a refusal says how much there must be, by whichever bounds there are', () => {
+  const ranges: [schema: TSchema, must: string][] = [
+    [Type.String(), 'text'],
+    [Type.String({ minLength: 2 }), 'text of at least 2 characters'],
+    [Type.String({ maxLength: 5 }), 'text of at most 5 characters'],
+    [Type.String({ minLength: 2, maxLength: 5 }), 'text of 2 to 5 characters'],
+    [Type.String({ minLength: 5, maxLength: 5 }), 'text of 5 characters'],
+    [Type.Integer(), 'an integer'],
+    [Type.Integer({ minimum: 2 }), 'an integer of at least 2'],
+    [Type.Integer({ maximum: 5 }), 'an integer of at most 5'],
+    [Type.Integer({ minimum: 2, maximum: 5 }), 'an integer from 2 to 5'],
+    [Type.Array(Type.Boolean(), { maxItems: 5 }), 'a list of at most 5 items'],
+  ]
+  for (const [schema, must] of ranges)
+    assert.throws(
+      () => read(Type.Object({ field: schema }), '{"field":{}}'),
+      (thrown: Fault) => {
+        assert.deepEqual(thrown.about, { param: 'field', must })
+        return true
+      },
+    )
+})
+
 test('a required field that is absent gives its own fault', () => {
   assert.equal(refusal(Order, '{"service":"energy","params":{"amount":5}}'), '10 bad_address')
   assert.equal(refusal(Order, '{"service":"energy","params":{"address":"T"}}'), '11 bad_amount')
