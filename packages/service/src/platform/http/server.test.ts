@@ -392,6 +392,13 @@ test('slashes that a base URL adds, in front or at the end, say nothing', async 
   }
 })
 
+test('the page at the root is there itself, and not moved for its slash', async () => {
+  const root = { path: '/', summary: 'The first page' } as const
+  const handle = async () => ({ status: 200, code: 0, body: 'hello' })
+  const { app } = await server({ pages: [{ ...root, handle }] })
+  for (const url of ['/', '/?x=1']) assert.equal((await app.inject({ url })).body, 'hello', url)
+})
+
 test('a file of the reference that cannot be read is tried again the next time', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'penstock-pages-'))
   t.after(() => rm(dir, { recursive: true }))
@@ -799,6 +806,28 @@ test('a hundred calls of one caller at once are all answered, 64 of them at a ti
   finish()
   const codes = (await Promise.all(calls)).map((reply) => reply.json().code as number)
   assert.deepEqual([begun, new Set(codes)], [100, new Set([0])])
+})
+
+test('of one caller no more than a thousand calls wait: more are refused, not begun', async () => {
+  const { post } = await server({ rate_limit: { per_second: 10_000, burst: 10_000 } })
+  let begun = 0
+  let finish = () => {}
+  pause.until = new Promise((resolve) => {
+    finish = resolve
+  })
+  pause.reached = () => {
+    begun += 1
+  }
+  const calls = Array.from({ length: 1_070 }, () => post('/v1/trouble', '{"how":"pause"}'))
+  let told = 0
+  for (const call of calls) void call.then(() => told++)
+  while (told < 6 && begun <= 64) await delay(1)
+  finish()
+  assert.deepEqual([told, begun], [6, 64])
+  const last = await calls.at(-1)!
+  assert.deepEqual([last.statusCode, last.headers['retry-after']], [429, '1'])
+  const statuses = (await Promise.all(calls)).map(({ statusCode }) => statusCode)
+  assert.deepEqual([begun, statuses.filter((one) => one === 429).length], [1_064, 6])
 })
 
 test('requests that come in one piece and are too many are told to wait', async (t) => {
