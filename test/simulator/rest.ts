@@ -13,6 +13,13 @@ export async function hasOpenOrders(sql: Sql): Promise<boolean> {
   return row !== undefined
 }
 
+/** Whether a success that a fork took back is not delivered again: it waits however long it takes,
+ *  and where too little is staked only an operator can help. */
+export async function isOneOwed(sql: Sql): Promise<boolean> {
+  const [row] = await sql`select 1 from orders where state = 'success' and to_delegate limit 1`
+  return row !== undefined
+}
+
 /** Whether nothing is left to do. */
 export async function isAtRest(sql: Sql): Promise<boolean> {
   const [row] = await sql`

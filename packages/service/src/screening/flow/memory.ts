@@ -49,6 +49,8 @@ export const VISITS = 16
 /** A cell's number is its page and, in these bits, its place there. */
 const PAGE_BITS = 19
 const PAGE_CELLS = 2 ** PAGE_BITS
+/** More cells than are put together: a start and a count fit into one number. */
+const SPAN = 2 ** 17
 /** There are 35 bits for the number of a cell: 32 in CELLS, three in ASSET. */
 const CELLS_MAX = 2 ** 35
 const HIGH_AT = 13
@@ -100,6 +102,8 @@ function capacityFor(count: number): number {
   throw new RangeError('more cells than categories')
 }
 
+const largestCapacity = (count: number) => CAPACITIES.findLast((one) => one <= count)!
+
 export class Memory {
   slots: Uint32Array
   slot_doubles: Float64Array
@@ -120,6 +124,8 @@ export class Memory {
   private cell_end = 0
   private cells_given = 0
   private readonly free: number[][] = Array.from({ length: 29 }, () => [])
+  /** Free cells side by side: where they begin, and how many there are. */
+  private runs: { start: number; count: number }[] = []
   /** Pairs of a hash and one more than the slot; 0: none. With the hash beside it, nearly no slot
    *  is looked at in vain. */
   private table: Uint32Array
@@ -370,7 +376,7 @@ export class Memory {
 
   /** A block of cells, of undefined content, all in one page. */
   private takeCells(capacity: number): number {
-    const reused = this.free[capacity]!.pop()
+    const reused = this.free[capacity]!.pop() ?? this.takeOfRuns(capacity)
     if (reused !== undefined) {
       this.cells_given += capacity
       return reused
@@ -388,6 +394,48 @@ export class Memory {
     this.cells_given += capacity
     this.cell_end += capacity
     return start
+  }
+
+  private takeOfRuns(capacity: number): number | undefined {
+    for (let run = this.runs.at(-1); run; run = this.runs.at(-1)) {
+      const { start } = run
+      const enough = run.count >= capacity
+      const taken = enough ? capacity : largestCapacity(run.count)
+      run.start += taken
+      run.count -= taken
+      if (run.count === 0) this.runs.pop()
+      if (enough) return start
+      this.free[taken]!.push(start)
+    }
+    return undefined
+  }
+
+  /** Puts free cells together that lie side by side in a page. Slots come with few cells and go
+   *  with many: what was given back in small pieces would never be used again. */
+  mergeFree(): void {
+    const blocks = new Float64Array(
+      this.free.reduce((sum, starts) => sum + starts.length, this.runs.length),
+    )
+    let end = 0
+    for (const { start, count } of this.runs) blocks[end++] = start * SPAN + count
+    for (const [capacity, starts] of this.free.entries()) {
+      for (const start of starts) blocks[end++] = start * SPAN + capacity
+      starts.length = 0
+    }
+    blocks.sort()
+    const runs: typeof this.runs = []
+    let last: { start: number; count: number } | undefined
+    for (const block of blocks) {
+      const start = Math.floor(block / SPAN)
+      const count = block % SPAN
+      const is_next = last && last.start + last.count === start && start % PAGE_CELLS !== 0
+      if (last && is_next && last.count + count < SPAN) last.count += count
+      else {
+        last = { start, count }
+        runs.push(last)
+      }
+    }
+    this.runs = runs
   }
 
   /** Only the first page begins small. */

@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { countTransfers, type LoggedBlock, packTransfers } from '../../chain/transfers/packed.ts'
@@ -26,6 +27,7 @@ import { LabelTable } from '../flow/label_table.ts'
 import type { Label } from '../flow/labels.ts'
 import { applyBlock, CarriedWriter } from '../flow/log.ts'
 import { KeptFlow } from './kept.ts'
+import { KeptFolder } from './kept_folder.ts'
 import { HeldFile, KeptStore, keptHere, moveAside } from './kept_store.ts'
 import { openKept } from './kept_thread.ts'
 import { BrokenState } from './slot_record.ts'
@@ -337,6 +339,86 @@ const moduleAt = (path: string) => JSON.stringify(new URL(path, import.meta.url)
 const LABELS_TEXT = JSON.stringify(
   LABELS.map((one) => ({ ...one, from_ms: String(one.from_ms), to_ms: String(one.to_ms) })),
 )
+
+test('slots come in the order of their keys, each once, however few at a time', () => {
+  const store = new KeptStore(newPath())
+  const keys = Array.from({ length: 40 }, (_, i) => Buffer.from([i % 3, ...person(i % 13)]))
+  const known = new Map(keys.map((key) => [key.toString('hex'), key]))
+  const state = Buffer.alloc(9)
+  store.begun()
+  for (const key of known.values()) store.put({ key, state, others: undefined })
+  store.commit({ ...HEADER, slots: known.size })
+  for (const limit of [1, 2, 3, 7, 100]) {
+    const seen: string[] = []
+    for (let after: Uint8Array | undefined; ; ) {
+      const page = store.scan(after, { limit, counted: false })
+      after = page.at(-1)?.key
+      if (!after) break
+      seen.push(...page.map(({ key }) => Buffer.from(key).toString('hex')))
+    }
+    assert.deepEqual(seen, [...known.keys()].sort())
+  }
+  store.close()
+})
+
+test('a save of several portions is whole or not at all, and its buffers are used again', async () => {
+  const path = newPath()
+  const entries = function* (filled: number, broken_at?: number) {
+    for (let i = 0; i < 3_000; i++) {
+      if (i === broken_at) throw new Error('broken off')
+      const key = Buffer.alloc(21)
+      key.writeUInt32BE(i, 1)
+      yield { key, state: Buffer.alloc(1_500, filled), others: undefined }
+    }
+  }
+  const store = await openKept(path)
+  const header = { ...HEADER, slots: 3_000 }
+  for (const number of [1, 2]) await store.save(entries(number), { ...header, number })
+  await assert.rejects(store.save(entries(3, 2_500), { ...header, number: 3 }), /broken off/)
+  const large = function* () {
+    yield* entries(3)
+    yield { key: Buffer.alloc(21), state: null as unknown as Buffer, others: undefined }
+  }
+  await assert.rejects(store.save(large(), { ...header, number: 3 }))
+  const all = await store.scan(undefined, { limit: 10_000, counted: false })
+  assert.deepEqual([all.length, new Set(all.map(({ state }) => state[7]))], [3_000, new Set([2])])
+  await store.save(entries(4), { ...header, number: 4 })
+  const found = await store.load(Buffer.concat(all.map(({ key }) => key)))
+  assert.deepEqual(new Set(found.map((one) => one!.state[1_499])), new Set([4]))
+  await store.close()
+  assert.equal(new KeptStore(path).header!.number, 4)
+})
+
+test('a file of another version is removed, and one that is no index is put aside', async () => {
+  const folder = await KeptFolder.take(newPath())
+  const file = folder.fileOf('index', 1)
+  for (const [pragma, is_kept] of [
+    ['user_version = 1', false],
+    ['application_id = 7', true],
+  ] as const) {
+    await folder.open('index', 1).then((store) => store.close())
+    const db = new DatabaseSync(file)
+    db.exec(`pragma ${pragma}`)
+    db.close()
+    const store = await folder.open('index', 1)
+    assert.equal(store.header, undefined)
+    assert.equal(existsSync(`${file}.broken`), is_kept)
+    await store.close()
+  }
+  folder.close()
+})
+
+const HEADER = {
+  format: 'any',
+  identity,
+  number: 1,
+  time_ms: null,
+  sequence: 0,
+  block_id: undefined,
+  assets: 3,
+  slots: 0,
+  freezes: [],
+}
 
 /** A program that ends itself at a statement. */
 const CHILD = `

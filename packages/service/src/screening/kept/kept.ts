@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto'
 import { type LoggedBlock, wordsOf } from '../../chain/transfers/packed.ts'
+import { finished } from '../../lib/portions.ts'
 import { canonicalSlot, hasMoved } from '../flow/checkpoint.ts'
 import { FlowIndex, type FlowRules, type FreezeSpell } from '../flow/flow_index.ts'
 import { type Holding, readSlot } from '../flow/holdings.ts'
@@ -68,8 +69,12 @@ const NEWS = CHANGED | UNSAVED
  *  blocks are applied before slots have to be dropped again. */
 const STAYS = 2 / 3
 
-/** Room in memory for hot slots: one portion of blocks goes beyond how many there may be. */
-const ROOM = 1.25
+/** Room in memory beyond that: a portion of blocks is applied before it is asked whether there are
+ *  too many. */
+const PORTION_SLOTS = 40_000
+
+/** Slots that are dropped before others have their turn. */
+const DROPPED_AT_ONCE = 20_000
 
 /** Slots that are put in order at once. */
 const SORTED = 2 ** 20
@@ -125,7 +130,7 @@ export class KeptFlow implements FlowState {
     const { hot_slots, identity } = how
     if (header && header.format !== FORMAT) throw new BrokenState('it is of another version')
     if (header && header.identity !== identity) throw new BrokenState('it is another state')
-    const index = new FlowIndex([], Math.ceil(hot_slots * ROOM), rules)
+    const index = new FlowIndex([], hot_slots + PORTION_SLOTS, rules)
     if (header) {
       const block = { ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY }
       index.restore(block, spellsOf(header))
@@ -326,7 +331,7 @@ export class KeptFlow implements FlowState {
     this.kept_slots = header.slots
     this.saved_number = header.number
     this.saved_id = block_id
-    if (this.is_full) this.cool()
+    if (this.is_full) await finished(this.cooling())
   }
 
   private headerAt(block_id: string | undefined): KeptHeader {
@@ -371,16 +376,20 @@ export class KeptFlow implements FlowState {
   }
 
   /** Drops slots that have not been used since the hand came by last, until few enough are hot. */
-  private cool(): void {
+  private *cooling(): Generator<undefined> {
     const { memory } = this.index
-    this.version += 1
-    while (this.hot > this.hot_slots * STAYS) {
+    for (let looked = 0; this.hot > this.hot_slots * STAYS; looked++) {
+      if (looked % DROPPED_AT_ONCE === 0) {
+        yield
+        this.version += 1
+      }
       const slot = this.hand
       this.hand = slot + 1 >= memory.slot_count ? 0 : slot + 1
       if (!this.is(slot, HERE)) continue
       if (this.is(slot, USED)) this.marks[slot]! &= ~USED
       else this.drop(slot)
     }
+    memory.mergeFree()
   }
 
   /** Reads what addresses (20 bytes) have of the assets that there are, all as of one block: `read`

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Misuse } from '../../lib/fault.ts'
 import type { SlotStore } from './kept.ts'
-import { moveAside, removeKept } from './kept_store.ts'
+import { moveAside, OtherForm, removeKept } from './kept_store.ts'
 import { openKept } from './kept_thread.ts'
 import { BrokenState } from './slot_record.ts'
 
@@ -80,15 +80,16 @@ export class KeptFolder {
     renameSync(`${file}${COPY}`, file)
   }
 
-  /** Opens a state, or begins one. A file that cannot be read is put aside: its state begins anew.
-   *  Throws HeldFile or DiskTrouble. */
+  /** Opens a state, or begins one. A file that cannot be read is put aside, and one of another
+   *  version removed: its state begins anew. Throws HeldFile or DiskTrouble. */
   async open(kind: string, number: number): Promise<SlotStore> {
     const file = this.fileOf(kind, number)
     try {
       return await openKept(file)
     } catch (thrown) {
       if (!(thrown instanceof BrokenState)) throw thrown
-      moveAside(file)
+      if (thrown instanceof OtherForm) removeKept(file)
+      else moveAside(file)
       return openKept(file)
     }
   }

@@ -26,6 +26,11 @@ const CHECKED_BYTES = 256 * 2 ** 20
 /** Pages that are copied at once. */
 const PAGES_COPIED = 1_000
 
+/** The file is whole, and of a form that this version does not read. */
+export class OtherForm extends BrokenState {
+  override name = 'OtherForm'
+}
+
 /** The file is in use by another process. */
 export class HeldFile extends Error {
   override name = 'HeldFile'
@@ -95,13 +100,13 @@ export class KeptStore {
     if (is === 0)
       db.exec(`
         create table slot (id integer primary key, key blob not null, state blob not null);
-        create table twin (id integer not null, key blob primary key, state blob not null)
-          without rowid;
+        create table twin (key blob primary key, state blob not null) without rowid;
         create table counted (key blob primary key, others blob not null) without rowid;
         create table header (number integer primary key, text text not null, sum integer not null);
         pragma application_id = ${APPLICATION};
         pragma user_version = ${FORM}`)
-    else if (is !== APPLICATION || form !== FORM) throw new BrokenState('it is of another version')
+    else if (is !== APPLICATION) throw new BrokenState('it is no index')
+    else if (form !== FORM) throw new OtherForm('it is of another version')
     db.exec('commit')
     const statements = {
       load: db.prepare('select key, state from slot where id = ?'),
@@ -109,11 +114,11 @@ export class KeptStore {
       others: db.prepare('select others from counted where key = ?'),
       put: db.prepare(`insert into slot (id, key, state) values (?, ?, ?)
         on conflict (id) do update set state = excluded.state where key = excluded.key`),
-      putTwin: db.prepare('insert or replace into twin (id, key, state) values (?, ?, ?)'),
+      putTwin: db.prepare('insert or replace into twin (key, state) values (?, ?)'),
       putOthers: db.prepare('insert or replace into counted (key, others) values (?, ?)'),
       header: db.prepare('insert or replace into header (number, text, sum) values (1, ?, ?)'),
       scan: db.prepare('select key, state from slot where id > ? order by id limit ?'),
-      scanTwins: db.prepare('select key, state from twin where key > ? and id <= ?'),
+      scanTwins: db.prepare('select key, state from twin where key > ? and key < ?'),
       scanCounted: db.prepare('select key from counted where key > ? order by key limit ?'),
     }
     for (const statement of Object.values(statements)) statement.setReturnArrays(true)
@@ -161,8 +166,10 @@ export class KeptStore {
   put({ key, state, others }: Entry): void {
     guarded(() => {
       this.before()
-      if (this.statements.put.run(idOf(key), key, state).changes === 0)
-        this.statements.putTwin.run(idOf(key), key, state)
+      if (this.statements.put.run(idOf(key), key, state).changes === 0) {
+        this.before()
+        this.statements.putTwin.run(key, state)
+      }
       if (!others) return
       this.before()
       this.statements.putOthers.run(key, others)
@@ -198,7 +205,8 @@ export class KeptStore {
     const rows = scan.all(after ? idOf(after) : BEFORE_ALL, limit) as unknown as Row[]
     const last = rows.at(-1)
     if (!last) return []
-    rows.push(...(scanTwins.all(after ?? NO_KEY, idOf(last[0])) as unknown as Row[]))
+    const twins = scanTwins.all(after ?? NO_KEY, behind(last[0])) as unknown as Row[]
+    for (const twin of twins) rows.push(twin)
     return rows
       .sort(([a], [b]) => compare(a, b))
       .map((row) => ({ key: row[0], state: row[1], others: this.othersOf(row) }))
@@ -229,6 +237,8 @@ export class KeptStore {
 }
 
 const NO_KEY = new Uint8Array(0)
+/** Of a key, those that are its id. */
+const ID_BYTES = 8
 /** Less than the id of any slot. */
 const BEFORE_ALL = -(2n ** 63n)
 
@@ -236,6 +246,10 @@ const BEFORE_ALL = -(2n ** 63n)
  *  the first byte is an asset, below 255. */
 const idOf = (key: Uint8Array): bigint =>
   new DataView(key.buffer, key.byteOffset).getBigUint64(0) + BEFORE_ALL + 1n
+
+/** More than all keys that begin like one, and less than all others after it. */
+const behind = (key: Uint8Array): Uint8Array =>
+  Buffer.concat([key.subarray(0, ID_BYTES), Buffer.alloc(KEY, 0xff)])
 
 const { compare } = Buffer
 

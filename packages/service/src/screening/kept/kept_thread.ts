@@ -5,7 +5,7 @@
 import { extname, join } from 'node:path'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Entry, KeptHeader, SlotStore } from './kept.ts'
-import { DiskTrouble, HeldFile, KeptStore } from './kept_store.ts'
+import { DiskTrouble, HeldFile, KeptStore, OtherForm } from './kept_store.ts'
 import { BrokenState, KEY, type KeptSlot } from './slot_record.ts'
 
 /** The file is whole, and no thread has it open. */
@@ -106,7 +106,7 @@ export async function openKept(path: string): Promise<SlotStore> {
 }
 
 function errorOf({ name, message }: Failure): Error {
-  for (const Kind of [BrokenState, HeldFile, DiskTrouble])
+  for (const Kind of [BrokenState, OtherForm, HeldFile, DiskTrouble])
     if (new Kind().name === name) return new Kind(message)
   return new Error(message)
 }
