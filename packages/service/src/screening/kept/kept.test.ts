@@ -361,7 +361,7 @@ test('slots come in the order of their keys, each once, however few at a time', 
   store.close()
 })
 
-test('a save of several portions is whole or not at all, and its buffers are used again', async () => {
+test('a save of several portions is whole or not at all, and its buffers serve again', async () => {
   const path = newPath()
   const entries = function* (filled: number, broken_at?: number) {
     for (let i = 0; i < 3_000; i++) {
