@@ -260,20 +260,15 @@ export class Outside {
     })
   }
 
-  /** Wallets whose stake is on its way out. */
-  private readonly unstaking = new Set<Scenario['pool'][number]>()
-
-  /** The operator reads that an order is owed, and that the pool has no room: the stake stays. */
+  /** As an operator does who reads `order_owed`: stake that is on its way out stays. */
   stakeAgain(): void {
-    for (const owner of this.unstaking)
+    for (const owner of this.scenario.pool)
       this.scenario.scene.send(owner, 'CancelAllUnfreezeV2Contract', {})
-    this.unstaking.clear()
   }
 
   /** The operator takes some stake out of a wallet. */
   private unstake(): void {
     const owner = this.dice.pick(this.scenario.pool)
-    this.unstaking.add(owner)
     const unfreeze_balance = BigInt(this.dice.between(500, 3_000)) * 1_000_000n
     this.scenario.scene.send(owner, 'UnfreezeBalanceV2Contract', {
       unfreeze_balance,

@@ -13,9 +13,9 @@ export async function hasOpenOrders(sql: Sql): Promise<boolean> {
   return row !== undefined
 }
 
-/** Whether a success that a fork took back is not delivered again: it waits however long it takes,
- *  and where too little is staked only an operator can help. */
-export async function isOneOwed(sql: Sql): Promise<boolean> {
+/** Whether a fork took back what was delivered, and it is not delivered again (the alert
+ *  `order_owed`). When too little is staked, time alone does not help. */
+export async function hasOwedOrders(sql: Sql): Promise<boolean> {
   const [row] = await sql`select 1 from orders where state = 'success' and to_delegate limit 1`
   return row !== undefined
 }

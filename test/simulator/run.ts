@@ -30,7 +30,7 @@ import { Operator } from './operator.ts'
 import { Outside } from './outside.ts'
 import { drawPlan, type Emphasis, type Plan } from './plan.ts'
 import { Receiver } from './receiver.ts'
-import { hasOpenOrders, isAtRest, isOneOwed, ownFindings } from './rest.ts'
+import { hasOpenOrders, hasOwedOrders, isAtRest, ownFindings } from './rest.ts'
 import { buildScenario, type Scenario } from './scenario.ts'
 import { Screening, Subscribing, sellPlans, type Task } from './tasks.ts'
 import { Trace } from './trace.ts'
@@ -599,8 +599,8 @@ class Run {
       if (this.plan.collects > 0 && round < LAST_ROUND) await this.collectSome()
       if (round < this.plan.late_forks) await this.forkOnceMore()
       if (round === LAST_ROUND) this.outside.activateAgain()
-      // As the alert `order_owed` asks for. What was never delivered is given back without that.
-      if (round >= LAST_ROUND && (await isOneOwed(this.database.sql))) this.outside.stakeAgain()
+      // Not for orders that were never delivered: the service pays those back by itself.
+      if (round >= LAST_ROUND && (await hasOwedOrders(this.database.sql))) this.outside.stakeAgain()
       // From here on a block is solid soon: fewer are needed.
       if (round >= LAST_ROUND) this.chain.setSolidLag(1)
       this.outside.solidify()

@@ -6,6 +6,7 @@
 //   portion   copied -> released (its blocks are empty in PostgreSQL) -> gone (they are back)
 
 import type { Clock } from '../../lib/clock.ts'
+import { Outage } from '../../lib/fault.ts'
 import type { Fragment, WriteFragment } from '../../platform/database/fragments.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
@@ -17,7 +18,12 @@ import {
   releasedBlocks,
   transferLog,
 } from './postgres_log.ts'
-import { type BlockContents, contentsSha256, type TransferArchive } from './transfer_archive.ts'
+import {
+  type BlockContents,
+  contentsSha256,
+  isWhole,
+  type TransferArchive,
+} from './transfer_archive.ts'
 import type { RecordedBlock } from './transfer_log.ts'
 
 /** From a copy to its release. ClickHouse leaves it to the system when confirmed rows are on disk
@@ -92,22 +98,34 @@ export async function endArchive(tx: Tx): Promise<boolean> {
   return ended.length > 0
 }
 
-/** `mended`: blocks that were broken; `first`: the numbers of some that are. */
-export type ArchiveCheck = { blocks: number; mended: number; broken: number; first: number[] }
+/** `mended`: blocks that were broken; `first_broken`: the numbers of some that are. */
+export type ArchiveCheck = {
+  blocks: number
+  mended: number
+  broken: number
+  first_broken: number[]
+}
 const FIRST_BROKEN_MAX = 100
 
-/** Reads a block again from where it came; undefined: it is not there. */
-type ReadAgain = (number: number) => Promise<BlockContents | undefined>
+/** Where blocks are read again, and who hears of each portion in which some were mended: before the
+ *  next is begun, so that the record has it when a later one fails. */
+export type Mender = {
+  /** Undefined: it is not there. */
+  read(number: number): Promise<BlockContents | undefined>
+  noteMended(portion: { first_number: bigint; blocks: number }): Promise<void>
+}
 
 /** Reads everything that is in the archive alone, by block, and compares it with its hashes, and
  *  looks for some of it by address. `tell` hears how many blocks were read, of how many. With
- *  `read_again` broken blocks are put there again. */
+ *  a `mender` all of a portion in which something is broken is put there again. Throws Outage when
+ *  the tables are those of another log. */
 export async function checkArchive(
-  { sql, archive, read_again }: { sql: Sql; archive: TransferArchive; read_again?: ReadAgain },
+  { sql, archive, mender }: { sql: Sql; archive: TransferArchive; mender?: Mender },
   tell: (done: number, whole: number) => void,
 ): Promise<ArchiveCheck> {
+  await archive.verify(await archiveId(sql))
   const { released = 0n } = (await archiveState(sql)) ?? {}
-  const found: ArchiveCheck = { blocks: 0, mended: 0, broken: 0, first: [] }
+  const found: ArchiveCheck = { blocks: 0, mended: 0, broken: 0, first_broken: [] }
   for (let after = -1n; ; ) {
     const [portion] = await sql<Portion>`
       select first_number, last_number from flow_archive_portion
@@ -116,36 +134,48 @@ export async function checkArchive(
     const { first_number: first, last_number: last } = portion
     const blocks = await releasedBlocks(sql, { first, last })
     let broken = await brokenBlocks(archive, blocks)
-    if (read_again && broken.length > 0) {
-      await putAgain(archive, broken, read_again)
-      const still = await brokenBlocks(archive, broken)
-      found.mended += broken.length - still.length
+    if (mender && broken.length > 0) {
+      // All of the portion: most blocks were not looked for by their addresses.
+      await putAgain(archive, blocks, mender)
+      const still = await brokenBlocks(archive, blocks)
+      const mended = broken.length - still.length
+      if (mended > 0) await mender.noteMended({ first_number: first, blocks: mended })
+      found.mended += mended
       broken = still
     }
     found.broken += broken.length
-    for (const { number } of broken.slice(0, FIRST_BROKEN_MAX - found.first.length))
-      found.first.push(Number(number))
+    for (const { number } of broken.slice(0, FIRST_BROKEN_MAX - found.first_broken.length))
+      found.first_broken.push(Number(number))
     found.blocks += Number(last - first) + 1
     tell(found.blocks, Number(released))
     after = first
   }
 }
 
-/** Puts broken blocks into the archive, as it has them where only their addresses are missing, else
- *  as they are read again: nothing that is not as the hash says. */
+/** Reads that fail one after the other before the node is thought to be out. */
+const UNREAD_MAX = 5
+
+/** Puts blocks into the archive as it has them, or as they are read again: nothing that is not as
+ *  its hash says. A block that the node cannot give stays broken. */
 async function putAgain(
   archive: TransferArchive,
-  broken: readonly BlockHash[],
-  readAgain: ReadAgain,
+  hashes: readonly BlockHash[],
+  { read }: Mender,
 ): Promise<void> {
-  const contents = await archive.contents(broken.map(({ number }) => Number(number)))
+  const contents = await archive.contents(hashes.map(({ number }) => Number(number)))
   const blocks: BlockContents[] = []
-  for (const { number, contents_sha256 } of broken) {
-    const isWhole = (block: BlockContents | undefined) =>
-      block && contentsSha256(block).equals(contents_sha256)
+  let unread = 0
+  for (const { number, contents_sha256 } of hashes) {
     let block = contents.get(Number(number))
-    if (!isWhole(block)) block = await readAgain(Number(number))
-    if (block && isWhole(block)) blocks.push(block)
+    if (!isWhole(block, contents_sha256)) {
+      try {
+        block = await read(Number(number))
+        unread = 0
+      } catch (thrown) {
+        if (!(thrown instanceof Outage) || ++unread === UNREAD_MAX) throw thrown
+      }
+    }
+    if (isWhole(block, contents_sha256)) blocks.push(block)
   }
   if (blocks.length > 0) await archive.put(blocks)
 }
@@ -279,7 +309,7 @@ async function brokenBlocks(
   const broken: BlockHash[] = []
   for (const [i, block] of blocks.entries()) {
     const found = contents.get(Number(block.number))
-    const is_whole = found && contentsSha256(found).equals(block.contents_sha256)
+    const is_whole = isWhole(found, block.contents_sha256)
     if (is_whole && (i % each > 0 || (await archive.hasSomeLegs(found)))) continue
     broken.push(block)
   }

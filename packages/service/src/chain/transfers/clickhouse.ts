@@ -28,6 +28,8 @@ const TOO_MANY_ROWS = /^Code: 158\b/
  *  or an error, whatever the user's profile says. */
 const ALWAYS = {
   insert_distributed_sync: '1',
+  // Lost rows are put again, and replicas would pass over those that they have seen before.
+  insert_deduplicate: '0',
   skip_unavailable_shards: '0',
   distributed_group_by_no_merge: '0',
   read_overflow_mode: 'throw',

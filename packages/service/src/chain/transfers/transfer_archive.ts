@@ -52,5 +52,11 @@ export function requireArchive(archive: TransferArchive | undefined): TransferAr
   throw new Outage('Transfers lie in ClickHouse, and PENSTOCK_CLICKHOUSE_URL does not say where.')
 }
 
+/** Whether a block is there, and is that of the hash. */
+export const isWhole = (
+  block: BlockContents | undefined,
+  contents_sha256: Buffer,
+): block is BlockContents => !!block && contentsSha256(block).equals(contents_sha256)
+
 export const contentsSha256 = ({ transfers, tx_ids }: Omit<BlockContents, 'number'>): Buffer =>
   createHash('sha256').update(transfers).update(tx_ids).digest()

@@ -1,4 +1,4 @@
-// The archive of transfers: begun, looked at, checked, ended.
+// The archive of transfers: begun, looked at, checked, mended, ended.
 
 import { isAddress } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
@@ -9,11 +9,12 @@ import {
   beginArchive,
   checkArchive,
   endArchive,
+  type Mender,
 } from '../../chain/transfers/archiving.ts'
 import type { TransferArchive } from '../../chain/transfers/transfer_archive.ts'
 import { misuse, refusal } from '../../lib/fault.ts'
 import { Count, ListOf, Moment, NOTHING, OrNull, Text } from '../../platform/wire/schemas.ts'
-import { basisOf, readAssets, readNewBlock } from '../../screening/tracing/flow_log.ts'
+import { newBlockFromNode, readAssets, readFlowBasis } from '../../screening/tracing/flow_log.ts'
 import { change, look, type Needs, undertaking } from '../table/operation.ts'
 import { tellBlocks } from '../table/progress.ts'
 
@@ -37,10 +38,10 @@ function requireNamed({ archive }: Pick<Needs, 'archive'>): TransferArchive {
 
 const orNull = (number: bigint | null) => (number === null ? null : Number(number))
 
-const checkedValue = ({ blocks, broken, first }: ArchiveCheck) => ({
+const checkedValue = ({ blocks, broken, first_broken }: ArchiveCheck) => ({
   blocks,
   broken,
-  first_broken: first.map((block) => ({ block })),
+  first_broken: first_broken.map((block) => ({ block })),
 })
 
 export const archiveOperations = [
@@ -85,8 +86,10 @@ export const archiveOperations = [
     role: 'admin',
     summary: 'read the blocks again that ClickHouse has lost, from a node, and put them there',
     description:
-      'Everything is looked at as by `archive check`. What a node gives is put there when it is ' +
-      'as its hash says. The exit code is 1 when something is still missing or is not as it was.',
+      'Looks at everything as `archive check` does. When a block of a portion (500) is broken, ' +
+      'the whole portion is put there again: blocks that are whole there from ClickHouse itself, ' +
+      'others from the node, when what it gives has the hash that PostgreSQL has. The exit code ' +
+      'is 1 when something is still broken.',
     body: NOTHING,
     reply: Type.Object({ ...Checked, mended: Count }),
     cli: { node: 'solid' },
@@ -96,15 +99,17 @@ export const archiveOperations = [
       if (!node) throw misuse('archive mend: --node-url is missing.')
       const contracts = (await readAssets(sql)).map(({ contract }) => contract)
       const tokens = new Set(contracts.filter(isAddress))
-      const basis = await basisOf({ sql, node, tokens })
-      const read_again = (number: number) => readNewBlock({ node, tokens }, basis, number)
-      const found = await tellBlocks(needs, (tell) =>
-        checkArchive({ sql, archive, read_again }, tell),
-      )
-      const { broken, mended } = found
-      const mending = { subject: 'archive', before: null, after: { mended, broken } }
-      if (mended > 0) await record(async () => ({ result: undefined, actions: [mending] }))
-      return { value: { ...checkedValue(found), mended }, ok: broken === 0 }
+      const basis = await readFlowBasis({ sql, node, tokens })
+      const mender: Mender = {
+        read: (number) => newBlockFromNode({ node, tokens }, basis, number),
+        async noteMended({ first_number, blocks }) {
+          const after = { first_block: Number(first_number), mended: blocks }
+          const actions = [{ subject: 'archive', before: null, after }]
+          await record(async () => ({ result: undefined, actions }))
+        },
+      }
+      const found = await tellBlocks(needs, (tell) => checkArchive({ sql, archive, mender }, tell))
+      return { value: { ...checkedValue(found), mended: found.mended }, ok: found.broken === 0 }
     },
   }),
   undertaking({

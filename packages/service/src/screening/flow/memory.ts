@@ -49,8 +49,8 @@ export const VISITS = 16
 /** A cell's number is its page and, in these bits, its place there. */
 const PAGE_BITS = 19
 const PAGE_CELLS = 2 ** PAGE_BITS
-/** More cells than are put together: a start and a count fit into one number. */
-const SPAN = 2 ** 17
+/** A run has fewer cells: `start * RUN_MAX + count` is sorted as one double, exact below 2^53. */
+const RUN_MAX = 2 ** 17
 /** There are 35 bits for the number of a cell: 32 in CELLS, three in ASSET. */
 const CELLS_MAX = 2 ** 35
 const HIGH_AT = 13
@@ -123,6 +123,7 @@ export class Memory {
   /** The first cell that was never given out, and how many are in use. */
   private cell_end = 0
   private cells_given = 0
+  /** Free blocks of cells by their capacity: where each begins. */
   private readonly free: number[][] = Array.from({ length: 29 }, () => [])
   /** Free cells side by side: where they begin, and how many there are. */
   private runs: { start: number; count: number }[] = []
@@ -166,10 +167,6 @@ export class Memory {
   /** Cells of pages, whether a slot has them or not. */
   get cells_taken(): number {
     return this.cell_end
-  }
-
-  get cells_used(): number {
-    return this.cells_given
   }
 
   /** The slot of an address (five words from `at`), or -1. */
@@ -396,6 +393,8 @@ export class Memory {
     return start
   }
 
+  /** Cells of the last run. One that is too short is cut into free blocks: each run is looked at
+   *  once, and `mergeFree` puts them together again. */
   private takeOfRuns(capacity: number): number | undefined {
     for (let run = this.runs.at(-1); run; run = this.runs.at(-1)) {
       const { start } = run
@@ -411,25 +410,26 @@ export class Memory {
   }
 
   /** Puts free cells together that lie side by side in a page. Slots come with few cells and go
-   *  with many: what was given back in small pieces would never be used again. */
+   *  with many: what was given back in small pieces would never be used again. It sorts all free
+   *  blocks in one go. */
   mergeFree(): void {
     const blocks = new Float64Array(
       this.free.reduce((sum, starts) => sum + starts.length, this.runs.length),
     )
     let end = 0
-    for (const { start, count } of this.runs) blocks[end++] = start * SPAN + count
+    for (const { start, count } of this.runs) blocks[end++] = start * RUN_MAX + count
     for (const [capacity, starts] of this.free.entries()) {
-      for (const start of starts) blocks[end++] = start * SPAN + capacity
+      for (const start of starts) blocks[end++] = start * RUN_MAX + capacity
       starts.length = 0
     }
     blocks.sort()
     const runs: typeof this.runs = []
     let last: { start: number; count: number } | undefined
     for (const block of blocks) {
-      const start = Math.floor(block / SPAN)
-      const count = block % SPAN
+      const start = Math.floor(block / RUN_MAX)
+      const count = block % RUN_MAX
       const is_next = last && last.start + last.count === start && start % PAGE_CELLS !== 0
-      if (last && is_next && last.count + count < SPAN) last.count += count
+      if (last && is_next && last.count + count < RUN_MAX) last.count += count
       else {
         last = { start, count }
         runs.push(last)

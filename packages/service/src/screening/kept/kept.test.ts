@@ -345,7 +345,7 @@ test('slots come in the order of their keys, each once, however few at a time', 
   const keys = Array.from({ length: 40 }, (_, i) => Buffer.from([i % 3, ...person(i % 13)]))
   const known = new Map(keys.map((key) => [key.toString('hex'), key]))
   const state = Buffer.alloc(9)
-  store.begun()
+  store.begin()
   for (const key of known.values()) store.put({ key, state, others: undefined })
   store.commit({ ...HEADER, slots: known.size })
   for (const limit of [1, 2, 3, 7, 100]) {
@@ -409,7 +409,6 @@ test('a file of another version is removed, and one that is no index is put asid
 })
 
 const HEADER = {
-  format: 'any',
   identity,
   number: 1,
   time_ms: null,
@@ -503,7 +502,7 @@ test('a slot that is not as it was written is refused', async () => {
   const [entry] = store.scan(undefined, { limit: 1, counted: false })
   const state = entry!.state.slice()
   state[state.length - 1]! ^= 1
-  store.begun()
+  store.begin()
   store.put({ ...entry!, state })
   store.commit(store.header!)
   store.close()

@@ -24,7 +24,6 @@ import {
 
 /** The block that the slots are of, and what else the index knows at it. */
 export type KeptHeader = {
-  format: string
   /** Of the state, as the caller names it: no other goes on from this one. */
   identity: string
   number: number
@@ -48,15 +47,14 @@ export type SlotStore = {
   load(keys: Uint8Array): Promise<(KeptSlot | undefined)[]>
   /** Puts slots and the header, all or none. */
   save(entries: Iterable<Entry>, header: KeptHeader): Promise<void>
-  /** Slots after a key, in the order of the keys; `counted`: only those whose counterparties are
-   *  counted. */
+  /** A page of slots in the order of the keys. `after`: the last key of the page before. A page may
+   *  have a few more than `limit`; an empty one is the end. `counted`: only those whose
+   *  counterparties are counted. */
   scan(after: Uint8Array | undefined, how: { limit: number; counted: boolean }): Promise<Entry[]>
   /** Puts all of it, as it was saved last, under another name. */
   copyTo(name: string): Promise<void>
   close(): Promise<void>
 }
-
-const FORMAT = 'penstock kept 2'
 
 /** Of a slot: that it is one of the state, has been used of late, has changed, was never saved. */
 const HERE = 1
@@ -69,8 +67,8 @@ const NEWS = CHANGED | UNSAVED
  *  blocks are applied before slots have to be dropped again. */
 const STAYS = 2 / 3
 
-/** Room in memory beyond that: a portion of blocks is applied before it is asked whether there are
- *  too many. */
+/** Room beyond `hot_slots` from the start: arrays would be doubled for the portion of blocks that
+ *  is applied before `is_full` is asked. */
 const PORTION_SLOTS = 40_000
 
 /** Slots that are dropped before others have their turn. */
@@ -99,7 +97,7 @@ export class KeptFlow implements FlowState {
   private hand = 0
   /** The slots being loaded: until then, some are here that are empty and should not be. */
   private loading: Promise<unknown> | undefined
-  /** Rises with each block that is applied, and when slots are not hot any more. */
+  /** Rises before slots change or are dropped: a reading that waited for the file begins again. */
   private version = 0
   /** A place for one slot that is looked at and not made hot. */
   private readonly glass: FlowIndex
@@ -128,7 +126,6 @@ export class KeptFlow implements FlowState {
   ): AsyncGenerator<undefined, KeptFlow> {
     const { header } = kept
     const { hot_slots, identity } = how
-    if (header && header.format !== FORMAT) throw new BrokenState('it is of another version')
     if (header && header.identity !== identity) throw new BrokenState('it is another state')
     const index = new FlowIndex([], hot_slots + PORTION_SLOTS, rules)
     if (header) {
@@ -319,7 +316,8 @@ export class KeptFlow implements FlowState {
     this.hot -= 1
   }
 
-  /** Saves what has changed, with the block; then drops slots when too many are hot. */
+  /** Saves what has changed, with the block; then drops slots when too many are hot. Until it has
+   *  ended no block may be applied: what that changes could be dropped unsaved. */
   async save(block_id: string | undefined): Promise<void> {
     if (this.is_saved && block_id === this.saved_id) return
     const header = this.headerAt(block_id)
@@ -339,7 +337,6 @@ export class KeptFlow implements FlowState {
     let count = this.kept_slots
     for (const slot of this.changed) if (this.is(slot, UNSAVED) && this.hasMoved(slot)) count += 1
     return {
-      format: FORMAT,
       identity: this.identity,
       number: index.block_number,
       time_ms: Number.isFinite(index.block_time_ms) ? index.block_time_ms : null,
@@ -381,6 +378,7 @@ export class KeptFlow implements FlowState {
     for (let looked = 0; this.hot > this.hot_slots * STAYS; looked++) {
       if (looked % DROPPED_AT_ONCE === 0) {
         yield
+        // After the turn of others: who has looked in it must look again.
         this.version += 1
       }
       const slot = this.hand

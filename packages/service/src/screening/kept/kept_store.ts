@@ -6,16 +6,17 @@
 //
 // A slot's row is found by an integer, the first eight bytes of its key: SQLite finds these
 // fastest, and inner pages of such a table hold integers alone, so that few of them have all. Keys
-// that begin alike are rare, but anyone can make some: the first has the row, and the others are in
-// a table of their own.
+// that begin alike are rare, but anyone can make some: the first of them has its row in `slot`, the
+// others in `same_start`, by the whole key.
 
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
-import { backup, DatabaseSync, type StatementSync } from 'node:sqlite'
+import { backup, DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { Entry, KeptHeader, SlotStore } from './kept.ts'
 import { BrokenState, isCounted, KEY, type KeptSlot } from './slot_record.ts'
 
-/** In the file's own header: that it is one of these, and of which form. */
+/** In the file's own header: that it is one of these, and of which form. FORM rises when a table, a
+ *  record or KeptHeader changes: files of another form are removed, and computed anew. */
 const APPLICATION = 0x464c4f57
 const FORM = 2
 /** Of its pages, how much SQLite keeps in memory. */
@@ -41,19 +42,7 @@ export class DiskTrouble extends Error {
   override name = 'DiskTrouble'
 }
 
-type Statements = Record<
-  | 'load'
-  | 'loadTwin'
-  | 'others'
-  | 'put'
-  | 'putTwin'
-  | 'putOthers'
-  | 'header'
-  | 'scan'
-  | 'scanTwins'
-  | 'scanCounted',
-  StatementSync
->
+type Statements = ReturnType<typeof prepareStatements>
 
 type Row = [key: Uint8Array, state: Uint8Array]
 
@@ -71,7 +60,7 @@ export class KeptStore {
     this.before = before
     this.db = guarded(() => new DatabaseSync(path))
     try {
-      this.statements = guarded(() => this.begin())
+      this.statements = guarded(() => this.prepare())
       this.header = guarded(() => this.readHeader())
       guarded(() => this.check())
     } catch (thrown) {
@@ -80,7 +69,7 @@ export class KeptStore {
     }
   }
 
-  private begin(): Statements {
+  private prepare(): Statements {
     const { db } = this
     db.exec(`
       pragma locking_mode = exclusive;
@@ -100,7 +89,7 @@ export class KeptStore {
     if (is === 0)
       db.exec(`
         create table slot (id integer primary key, key blob not null, state blob not null);
-        create table twin (key blob primary key, state blob not null) without rowid;
+        create table same_start (key blob primary key, state blob not null) without rowid;
         create table counted (key blob primary key, others blob not null) without rowid;
         create table header (number integer primary key, text text not null, sum integer not null);
         pragma application_id = ${APPLICATION};
@@ -108,21 +97,7 @@ export class KeptStore {
     else if (is !== APPLICATION) throw new BrokenState('it is no index')
     else if (form !== FORM) throw new OtherForm('it is of another version')
     db.exec('commit')
-    const statements = {
-      load: db.prepare('select key, state from slot where id = ?'),
-      loadTwin: db.prepare('select key, state from twin where key = ?'),
-      others: db.prepare('select others from counted where key = ?'),
-      put: db.prepare(`insert into slot (id, key, state) values (?, ?, ?)
-        on conflict (id) do update set state = excluded.state where key = excluded.key`),
-      putTwin: db.prepare('insert or replace into twin (key, state) values (?, ?)'),
-      putOthers: db.prepare('insert or replace into counted (key, others) values (?, ?)'),
-      header: db.prepare('insert or replace into header (number, text, sum) values (1, ?, ?)'),
-      scan: db.prepare('select key, state from slot where id > ? order by id limit ?'),
-      scanTwins: db.prepare('select key, state from twin where key > ? and key < ?'),
-      scanCounted: db.prepare('select key from counted where key > ? order by key limit ?'),
-    }
-    for (const statement of Object.values(statements)) statement.setReturnArrays(true)
-    return statements
+    return prepareStatements(db)
   }
 
   private readHeader(): KeptHeader | undefined {
@@ -139,16 +114,17 @@ export class KeptStore {
     const found = this.db.prepare('pragma quick_check(1)').get() as { quick_check: string }
     if (found.quick_check !== 'ok') throw new BrokenState(found.quick_check)
     const row = this.db
-      .prepare('select (select count(*) from slot) + (select count(*) from twin) as slots')
+      .prepare('select (select count(*) from slot) + (select count(*) from same_start) as slots')
       .get() as { slots: number }
     if (row.slots !== (this.header?.slots ?? 0)) throw new BrokenState('slots are missing')
   }
 
   load(key: Uint8Array): KeptSlot | undefined {
     return guarded(() => {
-      const { load, loadTwin } = this.statements
+      const { load, loadSameStart } = this.statements
       let row = load.get(idOf(key)) as unknown as Row | undefined
-      if (row && compare(row[0], key) !== 0) row = loadTwin.get(key) as unknown as Row | undefined
+      if (row && compare(row[0], key) !== 0)
+        row = loadSameStart.get(key) as unknown as Row | undefined
       return row && { state: row[1], others: this.othersOf(row) }
     })
   }
@@ -158,7 +134,7 @@ export class KeptStore {
     return (this.statements.others.get(key) as [Uint8Array] | undefined)?.[0]
   }
 
-  begun(): void {
+  begin(): void {
     this.before()
     guarded(() => this.db.exec('begin immediate'))
   }
@@ -168,7 +144,7 @@ export class KeptStore {
       this.before()
       if (this.statements.put.run(idOf(key), key, state).changes === 0) {
         this.before()
-        this.statements.putTwin.run(key, state)
+        this.statements.putSameStart.run(key, state)
       }
       if (!others) return
       this.before()
@@ -192,7 +168,7 @@ export class KeptStore {
     if (this.db.isTransaction) this.db.exec('rollback')
   }
 
-  /** Slots after a key in the order of the keys; `limit`, and those that begin like the last. */
+  /** See SlotStore. Slots whose keys begin alike are on one page. */
   scan(
     after: Uint8Array | undefined,
     { limit, counted }: { limit: number; counted: boolean },
@@ -201,12 +177,12 @@ export class KeptStore {
   }
 
   private scanAll(after: Uint8Array | undefined, limit: number): Entry[] {
-    const { scan, scanTwins } = this.statements
+    const { scan, scanSameStart } = this.statements
     const rows = scan.all(after ? idOf(after) : BEFORE_ALL, limit) as unknown as Row[]
     const last = rows.at(-1)
     if (!last) return []
-    const twins = scanTwins.all(after ?? NO_KEY, behind(last[0])) as unknown as Row[]
-    for (const twin of twins) rows.push(twin)
+    const others = scanSameStart.all(after ?? NO_KEY, behind(last[0])) as unknown as Row[]
+    for (const other of others) rows.push(other)
     return rows
       .sort(([a], [b]) => compare(a, b))
       .map((row) => ({ key: row[0], state: row[1], others: this.othersOf(row) }))
@@ -236,14 +212,32 @@ export class KeptStore {
   }
 }
 
+function prepareStatements(db: DatabaseSync) {
+  const statements = {
+    load: db.prepare('select key, state from slot where id = ?'),
+    loadSameStart: db.prepare('select key, state from same_start where key = ?'),
+    others: db.prepare('select others from counted where key = ?'),
+    put: db.prepare(`insert into slot (id, key, state) values (?, ?, ?)
+      on conflict (id) do update set state = excluded.state where key = excluded.key`),
+    putSameStart: db.prepare('insert or replace into same_start (key, state) values (?, ?)'),
+    putOthers: db.prepare('insert or replace into counted (key, others) values (?, ?)'),
+    header: db.prepare('insert or replace into header (number, text, sum) values (1, ?, ?)'),
+    scan: db.prepare('select key, state from slot where id > ? order by id limit ?'),
+    scanSameStart: db.prepare('select key, state from same_start where key > ? and key < ?'),
+    scanCounted: db.prepare('select key from counted where key > ? order by key limit ?'),
+  }
+  for (const statement of Object.values(statements)) statement.setReturnArrays(true)
+  return statements
+}
+
 const NO_KEY = new Uint8Array(0)
 /** Of a key, those that are its id. */
 const ID_BYTES = 8
 /** Less than the id of any slot. */
 const BEFORE_ALL = -(2n ** 63n)
 
-/** The first bytes of a key as a signed integer, in the order of the keys. It is never too large:
- *  the first byte is an asset, below 255. */
+/** The first bytes of a key as a signed integer, in the order of the keys; one more, so that none
+ *  is BEFORE_ALL. It still fits: the first byte is an asset, below 255. */
 const idOf = (key: Uint8Array): bigint =>
   new DataView(key.buffer, key.byteOffset).getBigUint64(0) + BEFORE_ALL + 1n
 
@@ -314,7 +308,7 @@ export function keptHere(store: KeptStore): SlotStore {
       return found
     },
     async save(entries, header) {
-      store.begun()
+      store.begin()
       try {
         for (const entry of entries) store.put(entry)
         store.commit(header)

@@ -30,7 +30,7 @@ type Failure = { name: string; message: string }
 
 /** Bytes that go over at once. */
 const PORTION_BYTES = 1 << 20
-/** Of the thread's memory, what is new: it makes much of little use. */
+/** The thread makes much that is soon garbage: a small young generation frees it early. */
 const YOUNG_MB = 4
 /** In place of a length: there is none. */
 const NONE = 0xffffffff
@@ -73,7 +73,7 @@ export async function openKept(path: string): Promise<SlotStore> {
     throw why
   })
   const header = Buffer.from(first).toString()
-  // Those of portions come back, and are used again.
+  // Of portions: the thread sends each back when it is written, for the next one.
   const buffers: Uint8Array[] = []
   return {
     header: header === '' ? undefined : (JSON.parse(header) as KeptHeader),
@@ -87,6 +87,7 @@ export async function openKept(path: string): Promise<SlotStore> {
         for (const put of portionsOf(entries, buffers)) {
           if (written) buffers.push(await written)
           written = ask({ put }, [put.buffer as ArrayBuffer])
+          // When the next cannot be made, this one is not awaited.
           written.catch(() => {})
         }
         if (written) buffers.push(await written)
@@ -209,7 +210,7 @@ async function answer(store: KeptStore, question: Question): Promise<Uint8Array>
       packing.part(state)
       packing.part(others)
     }
-  } else if ('begin' in question) store.begun()
+  } else if ('begin' in question) store.begin()
   else if ('commit' in question) store.commit(question.commit)
   else if ('rollback' in question) store.rollback()
   else if ('copy' in question) await store.copyTo(question.copy)

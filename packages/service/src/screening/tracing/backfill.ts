@@ -9,7 +9,7 @@ import type { Node } from '../../chain/node/node.ts'
 import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import { Outage, refusal } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { basisOf, recordEarlier } from './flow_log.ts'
+import { readFlowBasis, recordEarlier } from './flow_log.ts'
 import { newestInput } from './generations.ts'
 
 export type Needs = { sql: Sql; node: Node; tokens: ReadonlySet<Address> }
@@ -34,7 +34,7 @@ export async function backfill(
 ): Promise<BackfillOutcome> {
   const { sql } = needs
   await requireEarlier(sql, wanted.from_number)
-  const basis = await basisOf(needs)
+  const basis = await readFlowBasis(needs)
   let blocks = 0
   for (;;) {
     const lowest = await transferLog(sql).first()

@@ -119,15 +119,15 @@ export async function noteEarlierFreezes(tx: Tx, rows: readonly NewBlock[]): Pro
     on conflict do nothing`
 }
 
-/** What the node says of the tokens, by which transfers are real. */
-export async function basisOf(needs: Needs): Promise<Omit<FlowBasis, 'doubtful'>> {
+/** Asks the node what there is of each token. One that is new gets its number in flow_asset. */
+export async function readFlowBasis(needs: Needs): Promise<Omit<FlowBasis, 'doubtful'>> {
   const supplies = new Map<Address, bigint>()
   for (const token of needs.tokens) supplies.set(token, await supplyOf(needs.node, token))
   return { assets: await assetsOf(needs), supplies }
 }
 
-/** Reads a block from the node, as the log would have it. Undefined: the node does not have it. */
-export async function readNewBlock(
+/** A solid block from the node, as the log has it. Undefined: the node does not have it. */
+export async function newBlockFromNode(
   { node, tokens }: Pick<Needs, 'node' | 'tokens'>,
   basis: Omit<FlowBasis, 'doubtful'>,
   number: number,

@@ -16,7 +16,7 @@ import { Outage, Refused, refusal } from '../../lib/fault.ts'
 import type { Random } from '../../lib/ids.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { setReach } from './backfill.ts'
-import { basisOf, noteEarlierFreezes, readNewBlock } from './flow_log.ts'
+import { newBlockFromNode, noteEarlierFreezes, readFlowBasis } from './flow_log.ts'
 import { type HistoryBasis, type HistoryBlock, HistoryReader } from './history_blocks.ts'
 import { historyRows } from './history_rows.ts'
 import { importedFiles, noteImport } from './imports.ts'
@@ -79,7 +79,7 @@ export async function importLog(
   const { sql } = needs
   const lowest = await transferLog(sql).first()
   if (!lowest) throw refusal('Nothing is in the log yet: start the service first.')
-  const basis = await basisOf(needs)
+  const basis = await readFlowBasis(needs)
   const read: Segment[] = []
   for (const path of wanted.files) read.push(await readSegment(needs, path, basis, progress))
   const { fresh, known } = await fitting(needs, read)
@@ -212,7 +212,7 @@ class Sample {
 
   /** Throws Refused where the node says something else, with both. */
   async compare({ row, block }: HistoryBlock): Promise<void> {
-    const told = await readNewBlock(this.needs, this.basis, block.number)
+    const told = await newBlockFromNode(this.needs, this.basis, block.number)
     if (!told)
       throw new Outage(`the node does not have block ${block.number}: history is checked with it`)
     this.compared += 1
