@@ -22,7 +22,7 @@ import { screeningState } from '../../screening/engine/state.ts'
 import { backfill, setReach } from '../../screening/tracing/backfill.ts'
 import { importLog } from '../../screening/tracing/import_log.ts'
 import { look, undertaking } from '../table/operation.ts'
-import { tellBlocks } from '../table/progress.ts'
+import { paceText } from './pace.ts'
 
 const FOLLOWS =
   'The running service computes the next generation of the index beside the one in use.'
@@ -84,13 +84,14 @@ export const indexOperations = [
       const node = needs.chain()?.node
       if (!node) throw misuse('aml backfill: --node-url is missing.')
       let began: number | undefined
-      const wanted = { from_number: body.from, made_by: by, made_at: clock.now() }
-      const made = await tellBlocks(needs, (tell) =>
-        backfill({ sql, node, tokens: new Set([USDT]) }, wanted, (block, last) => {
-          began ??= block
-          tell(began - block, began - last)
-        }),
-      )
+      const made_at = clock.now()
+      const wanted = { from_number: body.from, made_by: by, made_at }
+      const made = await backfill({ sql, node, tokens: new Set([USDT]) }, wanted, (block, last) => {
+        began ??= block
+        const [done, whole] = [began - block, began - last]
+        const seconds = (clock.now().getTime() - made_at.getTime()) / 1_000
+        needs.progress({ what: paceText({ done, whole, seconds }), done, whole, unit: 'blocks' })
+      }).finally(() => needs.progress())
       await record(reached(made))
       return { value: made, note: FOLLOWS }
     },
