@@ -452,8 +452,8 @@ test('blocks that ClickHouse has lost are read again from the chain', {
 test('a table by address that is empty is filled again, and none but that of this log', {
   skip: NO_CLICKHOUSE,
 }, async (t) => {
-  const { world, clickhouse, archive, people } = await archived(t)
-  const given = { world, archive, clickhouse, people }
+  const given = await archived(t)
+  const { world, clickhouse, archive, people } = given
   await begin(given)
   for (let round = 0; round < 6; round++) await moveAround(world, people)
   // Portions of more blocks than are looked for by their addresses.

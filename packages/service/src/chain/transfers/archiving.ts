@@ -138,7 +138,9 @@ export async function checkArchive(
       // All of the portion: most blocks were not looked for by their addresses.
       await putAgain(archive, blocks, mender)
       const still = await brokenBlocks(archive, blocks)
-      const mended = broken.length - still.length
+      const mended = broken.filter(
+        ({ number }) => !still.some((one) => one.number === number),
+      ).length
       if (mended > 0) await mender.noteMended({ first_number: first, blocks: mended })
       found.mended += mended
       broken = still

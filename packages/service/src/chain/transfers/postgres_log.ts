@@ -9,7 +9,7 @@ import { bareHex } from './bare_addresses.ts'
 import { countTransfers, type Freeze } from './packed.ts'
 import {
   type BlockContents,
-  contentsSha256,
+  isWhole,
   requireArchive,
   type TransferArchive,
 } from './transfer_archive.ts'
@@ -58,7 +58,7 @@ async function wholeRows<Read extends Row>(
     const { number, transfers, tx_ids, contents_sha256: sha256 } = row
     if (transfers && tx_ids) return { ...row, transfers, tx_ids }
     const found = contents?.get(Number(number))
-    if (!found || !sha256 || !contentsSha256(found).equals(sha256))
+    if (!sha256 || !isWhole(found, sha256))
       throw new Outage(`The archive does not have the transfers of block ${number} as they were.`)
     return { ...row, transfers: found.transfers, tx_ids: found.tx_ids }
   })

@@ -22,6 +22,7 @@ import { screeningState } from '../../screening/engine/state.ts'
 import { backfill, setReach } from '../../screening/tracing/backfill.ts'
 import { importLog } from '../../screening/tracing/import_log.ts'
 import { look, undertaking } from '../table/operation.ts'
+import { tellBlocks } from '../table/progress.ts'
 import { paceText } from './pace.ts'
 
 const FOLLOWS =
@@ -86,12 +87,14 @@ export const indexOperations = [
       let began: number | undefined
       const made_at = clock.now()
       const wanted = { from_number: body.from, made_by: by, made_at }
-      const made = await backfill({ sql, node, tokens: new Set([USDT]) }, wanted, (block, last) => {
-        began ??= block
-        const [done, whole] = [began - block, began - last]
-        const seconds = (clock.now().getTime() - made_at.getTime()) / 1_000
-        needs.progress({ what: paceText({ done, whole, seconds }), done, whole, unit: 'blocks' })
-      }).finally(() => needs.progress())
+      const made = await tellBlocks(needs, (tell) =>
+        backfill({ sql, node, tokens: new Set([USDT]) }, wanted, (block, last) => {
+          began ??= block
+          const [done, whole] = [began - block, began - last]
+          const seconds = (clock.now().getTime() - made_at.getTime()) / 1_000
+          tell(done, whole, paceText({ done, whole, seconds }))
+        }),
+      )
       await record(reached(made))
       return { value: made, note: FOLLOWS }
     },

@@ -47,6 +47,18 @@ const authenticate: Authenticate = async ({ token, signature, body }) => {
 const Unlisted = fault(77, 'unlisted', 'Nobody listed this')
 const pause: { until?: Promise<void>; reached?: () => void } = {}
 
+/** Calls of `trouble` wait until they may finish: how many have begun is counted. */
+function pauseCalls() {
+  const paused = { begun: 0, finish: () => {} }
+  pause.until = new Promise((resolve) => {
+    paused.finish = resolve
+  })
+  pause.reached = () => {
+    paused.begun += 1
+  }
+  return paused
+}
+
 const balance = endpoint({
   path: '/v1/balance',
   auth: 'signature',
@@ -791,43 +803,30 @@ test('connections are checked each second; a stranger is told how long he may id
 
 test('a hundred calls of one caller at once are all answered, 64 of them at a time', async () => {
   const { post } = await server()
-  let begun = 0
-  let finish = () => {}
-  pause.until = new Promise((resolve) => {
-    finish = resolve
-  })
-  pause.reached = () => {
-    begun += 1
-  }
+  const paused = pauseCalls()
   const calls = Array.from({ length: 100 }, () => post('/v1/trouble', '{"how":"pause"}'))
-  while (begun < 64) await delay(1)
+  while (paused.begun < 64) await delay(1)
   await delay(20)
-  assert.equal(begun, 64)
-  finish()
+  assert.equal(paused.begun, 64)
+  paused.finish()
   const codes = (await Promise.all(calls)).map((reply) => reply.json().code as number)
-  assert.deepEqual([begun, new Set(codes)], [100, new Set([0])])
+  assert.deepEqual([paused.begun, new Set(codes)], [100, new Set([0])])
 })
 
 test('of one caller no more than a thousand calls wait: more are refused, not begun', async () => {
   const { post } = await server({ rate_limit: { per_second: 10_000, burst: 10_000 } })
-  let begun = 0
-  let finish = () => {}
-  pause.until = new Promise((resolve) => {
-    finish = resolve
-  })
-  pause.reached = () => {
-    begun += 1
-  }
+  const paused = pauseCalls()
   const calls = Array.from({ length: 1_070 }, () => post('/v1/trouble', '{"how":"pause"}'))
   let told = 0
   for (const call of calls) void call.then(() => told++)
-  while (told < 6 && begun <= 64) await delay(1)
-  finish()
-  assert.deepEqual([told, begun], [6, 64])
+  while (told < 6 && paused.begun <= 64) await delay(1)
+  paused.finish()
+  assert.deepEqual([told, paused.begun], [6, 64])
   const last = await calls.at(-1)!
   assert.deepEqual([last.statusCode, last.headers['retry-after']], [429, '1'])
   const statuses = (await Promise.all(calls)).map(({ statusCode }) => statusCode)
-  assert.deepEqual([begun, statuses.filter((one) => one === 429).length], [1_064, 6])
+  const refused = statuses.filter((one) => one === 429).length
+  assert.deepEqual([paused.begun, refused], [1_064, 6])
 })
 
 test('requests that come in one piece and are too many are told to wait', async (t) => {

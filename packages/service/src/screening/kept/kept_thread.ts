@@ -129,6 +129,11 @@ class Packing {
     this.length += 4
     if (bytes) this.bytes(bytes)
   }
+  entry({ key, state, others }: Entry): void {
+    this.bytes(key)
+    this.part(state)
+    this.part(others)
+  }
   private room(bytes: number): void {
     if (this.length + bytes <= this.buffer.length) return
     const wider = Buffer.allocUnsafeSlow(2 * this.buffer.length + bytes)
@@ -142,11 +147,9 @@ class Packing {
 
 function* portionsOf(entries: Iterable<Entry>, buffers: Uint8Array[]): Generator<Uint8Array> {
   let packing: Packing | undefined
-  for (const { key, state, others } of entries) {
+  for (const entry of entries) {
     packing ??= new Packing((buffers.pop()?.buffer as ArrayBuffer) ?? PORTION_BYTES + 65_536)
-    packing.bytes(key)
-    packing.part(state)
-    packing.part(others)
+    packing.entry(entry)
     if (packing.length < PORTION_BYTES) continue
     yield packing.packed()
     packing = undefined
@@ -205,11 +208,7 @@ async function answer(store: KeptStore, question: Question): Promise<Uint8Array>
     for (const entry of readEntries(question.put)) store.put(entry)
     return question.put
   } else if ('scan' in question) {
-    for (const { key, state, others } of store.scan(question.scan.after, question.scan)) {
-      packing.bytes(key)
-      packing.part(state)
-      packing.part(others)
-    }
+    for (const entry of store.scan(question.scan.after, question.scan)) packing.entry(entry)
   } else if ('begin' in question) store.begin()
   else if ('commit' in question) store.commit(question.commit)
   else if ('rollback' in question) store.rollback()

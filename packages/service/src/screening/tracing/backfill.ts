@@ -19,8 +19,9 @@ export type BackfillOutcome = { first_number: number; blocks: number; reach: num
 /** Called after each portion: the lowest block that the log has, and the one to reach. */
 export type Progress = (reached: number, wanted: number) => void
 
-/** Blocks of one run: with the one above them, as many as a node gives at once. */
-const PORTION = 99
+/** Blocks of one run: with the one above them, as many as a node gives at once. Receipts are asked
+ *  for block by block. */
+export const PORTION = 99
 /** Receipts asked for at a time: the node has others to serve. */
 const AT_ONCE = 8
 

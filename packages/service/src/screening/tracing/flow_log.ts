@@ -68,21 +68,25 @@ export function recordStep(needs: Needs): ReadStep {
   }
 }
 
+/** By what transfers are real. */
 export type FlowBasis = {
   assets: ReadonlyMap<string, Asset>
   supplies: ReadonlyMap<Address, bigint>
+}
+
+type RecordBasis = FlowBasis & {
   /** Collects tokens of which more moved than is known to be there, and nothing is recorded;
-   *  undefined: that is dropped. */
-  doubtful: Set<Address> | undefined
+   *  without it that is dropped. */
+  doubtful?: Set<Address> | undefined
 }
 
 async function recordBlocks(
   tx: Tx,
   blocks: readonly StoredBlock[],
-  judging: FlowBasis,
+  basis: RecordBasis,
 ): Promise<void> {
-  const rows = blocks.map((block) => rowOf(block, judging))
-  if (judging.doubtful !== undefined && judging.doubtful.size > 0)
+  const rows = blocks.map((block) => rowOf(block, basis))
+  if (basis.doubtful !== undefined && basis.doubtful.size > 0)
     throw new Outage('more of a token moved than there is')
   await transferLog(tx).append(rows)
   const changes = latestFreezes(rows)
@@ -99,9 +103,9 @@ async function recordBlocks(
 export async function recordEarlier(
   tx: Tx,
   blocks: readonly StoredBlock[],
-  judging: Omit<FlowBasis, 'doubtful'>,
+  basis: FlowBasis,
 ): Promise<void> {
-  const rows = blocks.map((block) => rowOf(block, { ...judging, doubtful: undefined }))
+  const rows = blocks.map((block) => rowOf(block, basis))
   await transferLog(tx).prepend(rows)
   await noteEarlierFreezes(tx, rows)
 }
@@ -120,7 +124,7 @@ export async function noteEarlierFreezes(tx: Tx, rows: readonly NewBlock[]): Pro
 }
 
 /** Asks the node what there is of each token. One that is new gets its number in flow_asset. */
-export async function readFlowBasis(needs: Needs): Promise<Omit<FlowBasis, 'doubtful'>> {
+export async function readFlowBasis(needs: Needs): Promise<FlowBasis> {
   const supplies = new Map<Address, bigint>()
   for (const token of needs.tokens) supplies.set(token, await supplyOf(needs.node, token))
   return { assets: await assetsOf(needs), supplies }
@@ -129,20 +133,19 @@ export async function readFlowBasis(needs: Needs): Promise<Omit<FlowBasis, 'doub
 /** A solid block from the node, as the log has it. Undefined: the node does not have it. */
 export async function newBlockFromNode(
   { node, tokens }: Pick<Needs, 'node' | 'tokens'>,
-  basis: Omit<FlowBasis, 'doubtful'>,
+  basis: FlowBasis,
   number: number,
 ): Promise<NewBlock | undefined> {
   const found = await node.blockWithReceipts(number, 'solid')
   if (!found) return undefined
-  const contents = contentsOf(tokens, found.block, found.receipts)
-  return rowOf(contents, { ...basis, doubtful: undefined })
+  return rowOf(contentsOf(tokens, found.block, found.receipts), basis)
 }
 
 /** A block as the log has it. */
-function rowOf(block: StoredBlock, judging: FlowBasis): NewBlock {
-  const { transfers, tx_ids } = realTransfers(block, judging)
+function rowOf(block: StoredBlock, basis: RecordBasis): NewBlock {
+  const { transfers, tx_ids } = realTransfers(block, basis)
   const freezes = block.contents.freezes
-    .filter(({ kind, token }) => kind !== 'destroyed' && judging.assets.has(token))
+    .filter(({ kind, token }) => kind !== 'destroyed' && basis.assets.has(token))
     .map(({ token, address, kind }): NewBlock['freezes'][number] => [
       token,
       address,
@@ -172,7 +175,7 @@ function latestFreezes(rows: readonly NewBlock[]) {
   return [...latest.values()]
 }
 
-function realTransfers(block: StoredBlock, { assets, supplies, doubtful }: FlowBasis) {
+function realTransfers(block: StoredBlock, { assets, supplies, doubtful }: RecordBasis) {
   const transfers: LoggedTransfer[] = []
   const tx_ids: string[] = []
   for (const { tx_id, asset, from, to, amount } of block.contents.moves) {

@@ -6,15 +6,10 @@ import { bareAddress } from '../../chain/transfers/bare_addresses.ts'
 import { type LoggedTransfer, packTransfers } from '../../chain/transfers/packed.ts'
 import type { FreezeWord, NewBlock } from '../../chain/transfers/transfer_log.ts'
 import { refusal } from '../../lib/fault.ts'
-import type { Asset } from './flow_log.ts'
+import type { FlowBasis } from './flow_log.ts'
 import type { FieldValue, HistoryRow } from './history_rows.ts'
 
 /** The limits of rows: followed assets, and how much of a token there is. */
-export type HistoryBasis = {
-  assets: ReadonlyMap<string, Asset>
-  supplies: ReadonlyMap<Address, bigint>
-}
-
 /** A block with the row that begins it. `id` is empty where the file names none. */
 export type HistoryBlock = { row: number; block: NewBlock }
 
@@ -55,11 +50,11 @@ type Open = {
 export class HistoryReader {
   /** Rows of assets that are not followed, of nothing, and to oneself. */
   passed_over = 0
-  private readonly basis: HistoryBasis
+  private readonly basis: FlowBasis
   private columns: ReadonlyMap<Name, string> | undefined
   private open: Open | undefined
 
-  constructor(basis: HistoryBasis) {
+  constructor(basis: FlowBasis) {
     this.basis = basis
   }
 

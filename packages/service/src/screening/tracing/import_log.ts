@@ -16,8 +16,8 @@ import { Outage, Refused, refusal } from '../../lib/fault.ts'
 import type { Random } from '../../lib/ids.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { setReach } from './backfill.ts'
-import { newBlockFromNode, noteEarlierFreezes, readFlowBasis } from './flow_log.ts'
-import { type HistoryBasis, type HistoryBlock, HistoryReader } from './history_blocks.ts'
+import { type FlowBasis, newBlockFromNode, noteEarlierFreezes, readFlowBasis } from './flow_log.ts'
+import { type HistoryBlock, HistoryReader } from './history_blocks.ts'
 import { historyRows } from './history_rows.ts'
 import { importedFiles, noteImport } from './imports.ts'
 
@@ -155,7 +155,7 @@ async function hashOf(path: string): Promise<string> {
 async function readSegment(
   needs: Needs,
   path: string,
-  basis: HistoryBasis,
+  basis: FlowBasis,
   progress: ImportProgress,
 ): Promise<Segment> {
   const sha256 = await hashOf(path)
@@ -183,13 +183,13 @@ async function readSegment(
 class Sample {
   compared = 0
   private readonly needs: Needs
-  private readonly basis: HistoryBasis
+  private readonly basis: FlowBasis
   private readonly path: string
   private seen = 0
   private next: number
   private row_from: number
 
-  constructor(needs: Needs, basis: HistoryBasis, path: string) {
+  constructor(needs: Needs, basis: FlowBasis, path: string) {
     this.needs = needs
     this.basis = basis
     this.path = path
@@ -227,7 +227,7 @@ class Sample {
 }
 
 /** The difference of two accounts of a block, in words; undefined: they are the same. */
-function difference(file: NewBlock, node: NewBlock, basis: HistoryBasis): string | undefined {
+function difference(file: NewBlock, node: NewBlock, basis: FlowBasis): string | undefined {
   const unlike = (what: string, ours: unknown, theirs: unknown) =>
     `${what} ${String(ours)} in the file, ${String(theirs)} at the node`
   if (file.id !== node.id) return unlike('its id is', file.id, node.id)
@@ -242,7 +242,7 @@ function difference(file: NewBlock, node: NewBlock, basis: HistoryBasis): string
   return ours === theirs ? undefined : unlike('its freezes are', ours, theirs)
 }
 
-function transferText({ transfers, tx_ids }: NewBlock, i: number, { assets }: HistoryBasis) {
+function transferText({ transfers, tx_ids }: NewBlock, i: number, { assets }: FlowBasis) {
   if (i >= countTransfers(transfers)) return undefined
   const { asset, from, to, amount } = transferAt(transfers, i)
   const known = [...assets.values()].find(({ number }) => number === asset)
@@ -298,7 +298,7 @@ async function requireParent(
 async function writeSegment(
   sql: Sql,
   segment: Segment,
-  how: { basis: HistoryBasis; wanted: ImportRequest; progress: ImportProgress },
+  how: { basis: FlowBasis; wanted: ImportRequest; progress: ImportProgress },
 ): Promise<void> {
   const { path, sha256, first, last, transfers, compared } = segment
   const { basis, wanted, progress } = how
@@ -329,7 +329,7 @@ async function writeSegment(
   })
 }
 
-async function* portionsOf(path: string, basis: HistoryBasis): AsyncGenerator<NewBlock[]> {
+async function* portionsOf(path: string, basis: FlowBasis): AsyncGenerator<NewBlock[]> {
   let blocks: NewBlock[] = []
   for await (const { block } of blocksOf(path, new HistoryReader(basis))) {
     blocks.push(block)
