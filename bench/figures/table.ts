@@ -188,6 +188,18 @@ const SCREENING: readonly Figure[] = [
     minutes_max: 10,
   },
   {
+    name: 'checks',
+    about: 'a hundred checks a second, two workers, two million transfers',
+    lines: [
+      line('the index in a process of its own: answered (p50)', 'apart.check_p50_ms', 'ms'),
+      line('the same (p99)', 'apart.check_p99_ms', 'ms'),
+      line('a worker takes', 'apart.worker_mb', 'MB'),
+      line('an index in each worker: answered (p99)', 'each.check_p99_ms', 'ms'),
+      line('a worker takes', 'each.worker_mb', 'MB'),
+    ],
+    minutes_max: 10,
+  },
+  {
     name: 'flow',
     about: 'the flow index, 4 million addresses',
     lines: [

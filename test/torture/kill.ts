@@ -1,5 +1,6 @@
 // `npm run torture -- kill`: SIGKILL of every role under load, on a real PostgreSQL. Two API
-// processes and two workers serve customers who never give up; in each cycle one or all of them are
+// processes, two workers, one of them without an index, and a process with one serve customers who
+// never give up; in each cycle one or all of them are
 // killed at a moment drawn by chance and started again, then no block is made while the auditor
 // holds rows, chain and what the customers were told against one another. Then each worker is
 // stopped in its tracks for a while, so that the other takes its duties, and goes on with what it
@@ -11,7 +12,13 @@ import { Dice } from '../simulator/dice.ts'
 import { Buyers } from './buyers.ts'
 import { type Member, Rig, type Role } from './rig.ts'
 
-const ROLES: readonly Role[] = ['api', 'api', 'worker', 'worker']
+const PROCESSES: readonly [Role, ...string[]][] = [
+  ['api'],
+  ['api'],
+  ['worker'],
+  ['worker', '--index', 'none'],
+  ['index'],
+]
 const PEOPLE = 4
 const PAUSE_MS = 150
 const BLOCK_MS = 200
@@ -38,14 +45,14 @@ export async function run(args: string[]): Promise<boolean> {
   const dice = new Dice(texts.seed ?? 'kill')
   const rig = await Rig.open()
   const buyers = new Buyers(rig)
-  const killed: Record<string, number> = { api: 0, worker: 0, everything: 0 }
+  const killed: Record<string, number> = { api: 0, worker: 0, index: 0, everything: 0 }
   const findings = new Set<string>()
   const began_ms = performance.now()
   let lost = 0
   let done = 0
   let handed_over = 0
   try {
-    await Promise.all(ROLES.map((role) => rig.start(role)))
+    await Promise.all(PROCESSES.map(([role, ...more]) => rig.start(role, more)))
     await rig.fund()
     buyers.begin(PEOPLE, PAUSE_MS)
     for (; done < cycles && lost + findings.size === 0; done++) {
@@ -116,7 +123,7 @@ async function killSome(rig: Rig, dice: Dice, killed: Record<string, number>): P
   const victims = everything ? [...rig.members] : [dice.pick(rig.members)]
   killed[everything ? 'everything' : victims[0]!.role]! += 1
   await Promise.all(victims.map((member) => member.kill('SIGKILL')))
-  await Promise.all(victims.map(({ role }) => rig.start(role)))
+  await Promise.all(victims.map(({ role, more }) => rig.start(role, more)))
 }
 
 /** Stops a worker for so long and lets it go on. Returns what is wrong then, and whether it had the

@@ -42,7 +42,7 @@ import { asRole } from '../harness/database.ts'
 import { sharePages } from '../harness/sandbox.ts'
 
 export type Access = { customer_id: string; token: string; secret: string; deposit_address: string }
-export type Role = 'api' | 'worker' | 'all'
+export type Role = 'api' | 'worker' | 'index' | 'all'
 
 const PHRASE = 'test test test test test test test test test test test junk'
 const CUSTOMERS = 4
@@ -85,7 +85,7 @@ const databaseOf = (role: Role, url: string): Record<string, string> =>
         PENSTOCK_API_DATABASE_URL: asRole(url, 'penstock_api'),
         PENSTOCK_CONSOLE_DATABASE_URL: asRole(url, 'penstock_admin'),
       }
-    : { DATABASE_URL: asRole(url, `penstock_${role}`) }
+    : { DATABASE_URL: asRole(url, role === 'api' ? 'penstock_api' : 'penstock_worker') }
 
 /** Commands that work on the database server itself, as its superuser. */
 const OF_THE_SERVER: ReadonlySet<string | undefined> = new Set(['backup', 'restore', 'migrate'])
@@ -122,8 +122,9 @@ const inContainer = (image: string, folder: string, args: readonly string[], nam
   ...args,
 ]
 
-/** An API signs nothing, and has no keys. */
-const walletsOf = (role: Role) => (role === 'api' ? 'addresses.json' : 'wallets.json')
+/** An API and an index sign nothing, and have no keys. */
+const walletsOf = (role: Role) =>
+  role === 'api' || role === 'index' ? 'addresses.json' : 'wallets.json'
 
 /** A wallet as an API has it. */
 const withoutKey = ({ private_key: _, ...wallet }: Wallet) => wallet
@@ -131,13 +132,16 @@ const withoutKey = ({ private_key: _, ...wallet }: Wallet) => wallet
 /** One process of the service. */
 export class Member {
   readonly role: Role
+  /** The options that it was started with beside its role. */
+  readonly more: readonly string[]
   readonly child: ChildProcess
   readonly ended: Promise<number | null>
   api_url: string | undefined
   private output = ''
 
-  constructor(role: Role, child: ChildProcess) {
+  constructor({ role, more }: Pick<Member, 'role' | 'more'>, child: ChildProcess) {
     this.role = role
+    this.more = more
     this.child = child
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
@@ -314,7 +318,7 @@ export class Rig {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_COMPILE_CACHE: cache, ...variables },
     })
-    const member = new Member(role, child)
+    const member = new Member({ role, more }, child)
     this.members.push(member)
     let gone = false
     void member.ended.then(() => {

@@ -14,7 +14,13 @@ import type { SmtpServer } from './people/sign_up/mailer.ts'
 import type { SessionLengths } from './people/users/faces.ts'
 import { hostUrls } from './platform/database/hosts.ts'
 import { readSealingKeys } from './platform/seal/seal.ts'
-import { PROCESS_ROLES, type ProcessRole } from './run/program/roles.ts'
+import {
+  hasKeys,
+  INDEXES,
+  type IndexPlace,
+  PROCESS_ROLES,
+  type ProcessRole,
+} from './run/program/roles.ts'
 import type { ProviderKeys } from './screening/providers/configured.ts'
 import {
   LOOSENING,
@@ -47,6 +53,8 @@ export type Config = {
   nodes: NodeConfig[] | undefined
   chain_port: number | undefined
   role: ProcessRole
+  /** Whether it has a screening index. */
+  index: IndexPlace
   /** The port that machines ask about this process. Undefined: none. */
   admin_port: number | undefined
   admin_host: string
@@ -206,7 +214,7 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
     pg_bin: set.PG_BIN,
     nodes: nodes.length > 0 ? nodes : undefined,
     chain_port: number('chain-port'),
-    role: take(() => roleOf(given.role ?? 'all')) ?? 'all',
+    ...(take(() => partsOf(given)) ?? { role: 'all', index: 'own' }),
     admin_port: number('admin-port'),
     admin_host: given['admin-host'] ?? '127.0.0.1',
     ...(take(() => consoleOf(given, set.PENSTOCK_CONSOLE_URL)) ?? NO_CONSOLE),
@@ -242,8 +250,8 @@ function lettersOf(set: SettingValues, role: string): Config['letters'] {
   const { PENSTOCK_SMTP_URL: smtp, PENSTOCK_LETTERS_FROM: from } = set
   const { PENSTOCK_PUBLIC_URL: origin } = set
   if (smtp && from && origin) return { smtp, from, origin }
-  const works = role === 'all' || role === 'worker'
-  if (!smtp && !from && !(set.PENSTOCK_SIGN_UP && works)) return undefined
+  const sends = role === 'all' || role === 'worker'
+  if (!smtp && !from && !(set.PENSTOCK_SIGN_UP && sends)) return undefined
   const missing = [
     ...(smtp ? [] : ['PENSTOCK_SMTP_URL']),
     ...(from ? [] : ['PENSTOCK_LETTERS_FROM']),
@@ -389,6 +397,17 @@ function roleOf(text: string): ProcessRole {
   const [some, last] = [PROCESS_ROLES.slice(0, -1), PROCESS_ROLES.at(-1)]
   if (role === undefined) throw new Misuse(`--role ${text}: it is ${some.join(', ')} or ${last}.`)
   return role
+}
+
+/** What a process does. Only one that runs all steps can leave a part of them to others. */
+function partsOf(given: GivenOptions): { role: ProcessRole; index: IndexPlace } {
+  const role = roleOf(given.role ?? 'all')
+  const index = INDEXES.find((one) => one === (given.index ?? 'own'))
+  if (index === undefined)
+    throw new Misuse(`--index ${given.index}: it is ${INDEXES.join(' or ')}.`)
+  if (given.index !== undefined && !hasKeys(role))
+    throw new Misuse(`--index is for a worker, and --role ${role} is none.`)
+  return { role, index }
 }
 
 const CONSOLE_PORT = 8081

@@ -49,7 +49,15 @@ import { listenForWakes, wakeOthers } from './platform/steps/wake.ts'
 import { type Monitor, startWatching } from './run/program/admin.ts'
 import { publicUrl, startApi } from './run/program/api.ts'
 import { requireRights } from './run/program/rights.ts'
-import { hasApi, hasCallers, hasConsole, hasSteps } from './run/program/roles.ts'
+import {
+  hasApi,
+  hasCallers,
+  hasConsole,
+  hasIndex,
+  hasKeys,
+  hasSteps,
+  runsStep,
+} from './run/program/roles.ts'
 import { keysAtStart } from './run/program/sealing_keys.ts'
 import { DEFAULT_RETENTION_DAYS } from './screening/checks/watches.ts'
 import { beginWithNewest } from './screening/engine/policy.ts'
@@ -194,10 +202,9 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     await requireMigrated(sql, setup, watching.clock)
     await requireRights({ api: api_sql, worker: sql, console: console_sql }, { ...config, log })
     const sealing = await keysAtStart(config, sql, credentials_sql)
-    const works = hasSteps(config.role)
-    const roots_file = works ? await rootsFile(config, log) : undefined
+    const roots_file = hasKeys(config.role) ? await rootsFile(config, log) : undefined
     const found = await narrowKeys(config, node, setup.wallets)
-    const signed = works ? await signedLog(config) : memoryLog()
+    const signed = hasKeys(config.role) ? await signedLog(config) : memoryLog()
     const app = buildApp({
       ...for_app,
       node,
@@ -212,7 +219,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       ...outside,
       books: booksSources(books_sql, nodes, roots_file),
       webhooks: webhookCalls(caller, config),
-      wake: (step) => (worker ? worker.wake(step) : tellOthers(step)),
+      wake: (step) => (worker?.runs(step) ? worker.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
     const reported = reportSources(config, app, outside.providers)
@@ -221,7 +228,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     const operators = await operatorsConsole(setup, of_console)
     const served = { database_url: api_database_url, direct_url, log, app, watching }
     const api = hasApi(config.role) ? await startApi(config, served) : undefined
-    if (works) worker = await startWorker(setup, { ...of_worker, app, watching })
+    if (hasSteps(config.role)) worker = await startWorker(setup, { ...of_worker, app, watching })
     watching.serving()
     return {
       app,
@@ -249,9 +256,13 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   }
 }
 
-type Worker = { wake: (step: string) => void; close(): Promise<void> }
+type Worker = {
+  runs: (step: string) => boolean
+  wake: (step: string) => void
+  close(): Promise<void>
+}
 
-/** Runs the steps; those of a duty when this process holds it. */
+/** Runs the steps of this process; those of a duty when it holds that. */
 async function startWorker(
   { config, database_url, log }: Setup,
   { sql, due_sql, app, watching }: Pick<OfConsole, 'sql' | 'app' | 'watching'> & { due_sql: Sql },
@@ -259,11 +270,14 @@ async function startWorker(
   const { clock, process_id } = watching
   const { direct_url = database_url } = config
   const needs = { sql, clock, process_id, wakeOthers: wakeOthers(sql) }
-  const duties = holdDuties(needs, watching.steps(joinReaders(sql, app.steps)))
+  const all = watching.steps(joinReaders(sql, app.steps))
+  const duties = holdDuties(needs, all, (step) => runsStep(config, step))
+  const names = new Set(duties.steps.map(({ name }) => name))
   await duties.hold()
   const running = startSteps(duties.steps, log, dueAsker(due_sql, duties.steps))
   const listening = listenForWakes(direct_url, running.wake, watching.whenLost)
   return {
+    runs: (step) => names.has(step),
     wake: running.wake,
     async close() {
       await listening.stop()
@@ -323,18 +337,22 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
   stopped_here: () => existsSync(stopFile(config.data_dir)),
 })
 
-/** What the process reports. Who runs no steps asks no provider, and deletes nothing. */
+/** What the process reports. Who answers no checks asks no provider; who only reads signs and
+ *  deletes nothing. */
 function reportSources(
-  { role, event_days, sign_in_days, retention_days }: Config,
+  { role, index, event_days, sign_in_days, retention_days }: Config,
   { indexMemory, signingTerms }: App,
   providers: readonly GuardedProvider[],
 ): ReportSources {
   const events = event_days ?? EVENT_DAYS
   const evidence = retention_days ?? DEFAULT_RETENTION_DAYS
   const sign_ins = sign_in_days ?? SIGN_IN_DAYS
-  return hasSteps(role)
-    ? { indexMemory, signingTerms, providers, kept_days: { events, evidence, sign_ins } }
-    : { indexMemory, signingTerms: () => null, providers: [], kept_days: null }
+  const of_index = hasIndex({ role, index })
+    ? { indexMemory, providers }
+    : { indexMemory: () => null, providers: [] }
+  return hasKeys(role)
+    ? { ...of_index, signingTerms, kept_days: { events, evidence, sign_ins } }
+    : { ...of_index, signingTerms: () => null, kept_days: null }
 }
 
 /** What browsers are shown, put together from now on; nothing where no API is. */
@@ -395,7 +413,7 @@ async function narrowKeys(
   node: Node,
   wallets: Wallets,
 ): Promise<KeyFindings | undefined> {
-  if (!hasSteps(config.role)) return undefined
+  if (!hasKeys(config.role)) return undefined
   const found = await lookAtKeys(node, wallets)
   if (found.complaints.length > 0 && !config.allow_wide_keys) {
     const complaints = found.complaints.map(({ said }) => said).join('\n')
@@ -445,8 +463,8 @@ async function notedRoots(file: string | undefined): Promise<Root[]> {
 
 /** Where the index is kept beside what of it is in memory; undefined: all of it is there, or the
  *  process has none. */
-const indexPlace = async ({ role, data_dir, index_memory_mb }: Config) =>
-  index_memory_mb === undefined || !hasSteps(role)
+const indexPlace = async ({ role, index, data_dir, index_memory_mb }: Config) =>
+  index_memory_mb === undefined || !hasIndex({ role, index })
     ? undefined
     : keptPlace(join(data_dir, 'index'), index_memory_mb, TIMER.wait)
 

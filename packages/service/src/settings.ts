@@ -10,7 +10,7 @@ import { isNetwork } from './lib/networks.ts'
 import { isEmail, readSmtpUrl, type SmtpServer } from './people/sign_up/mailer.ts'
 import { CONSOLE_LENGTHS, PORTAL_LENGTHS } from './people/users/faces.ts'
 import { readNameServers } from './platform/names/names.ts'
-import { PROCESS_ROLES } from './run/program/roles.ts'
+import { INDEXES, PROCESS_ROLES } from './run/program/roles.ts'
 import { readCustomProvider } from './screening/providers/custom_file.ts'
 import { readExplorer } from './web/explorer.ts'
 
@@ -512,6 +512,11 @@ export const OPTIONS = {
     type: 'string',
     value: 'ROLE',
     help: `what this process does: ${PROCESS_ROLES.join(', ')} (all)`,
+  },
+  index: {
+    type: 'string',
+    value: 'WHERE',
+    help: `the screening index of a worker: ${INDEXES.join(', ')} (own); none needs a --role index`,
   },
   'admin-port': {
     type: 'string',

@@ -233,11 +233,13 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
   index_behind: {
     means:
       'the index of a worker lacks more than 20 blocks of the log: a minute of the chain, ' +
-      'which checks wait for; or a worker that started more than a minute ago has none yet',
+      'which checks wait for; or a worker that started more than a minute ago has none yet; or ' +
+      'workers have `--index none` and no process with `--role index` runs: then no check is ' +
+      'answered and no deposit is booked',
     act:
       '`penstock-admin aml index`. After a start it reads its checkpoint first. Else: is the ' +
       'machine out of processor or memory, or is the log full of failures of the step ' +
-      '`index`?',
+      '`index`? Start a process with `--role index` where none runs',
   },
   sent_old: {
     means:

@@ -237,6 +237,25 @@ const CASES: Record<string, Case> = {
         jsonb_build_object('in_use', true, 'block_number', (select max(number) from flow_block))))
       where id = 'slow'`,
   },
+  'workers leave the index to others, and nobody has one': {
+    raises: ['index_behind'],
+    async cause({ world }) {
+      await world.sql`delete from process where report -> 'indexes' <> 'null'`
+      await world.sql`
+        insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+          clock_offset_ms, unreplicated_commits, report)
+        select 'without', 'worker', 'other', '1', 1,
+          ${world.now}::timestamptz - interval '2 minutes', clock_timestamp(), 1, 0, 0, 0,
+          '{"indexes": null}'`
+    },
+    end: ({ world }) => world.sql`
+      insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
+        clock_offset_ms, unreplicated_commits, report)
+      select 'index', 'index', 'other', '1', 1, ${world.now}, clock_timestamp(), 1, 0, 0, 0,
+        jsonb_build_object('indexes', jsonb_build_array(
+          jsonb_build_object('in_use', true, 'block_number', max(number))))
+      from flow_block`,
+  },
   'what was sent is not read back any more': {
     raises: ['sent_old'],
     async cause({ world }) {

@@ -213,18 +213,27 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
     from list where failing_since is not null having count(*) > 0`,
   // Of each process the last it said of itself, some seconds old.
   index_behind: ({ sql, now }) => sql`
-    select null as since, format('the index of %s (%s) lacks %s blocks of the log', host, role,
+    with running as (
+      select id, host, role, report -> 'indexes' as indexes,
+        started_at < ${now}::timestamptz - interval '1 minute' as begun
+      from process where role in ('all', 'worker', 'index') and report ? 'indexes'
+        and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+    ), computing as (
+      select id, host, role, indexes, begun from running where jsonb_typeof(indexes) = 'array'
+    )
+    (select null as since, format('the index of %s (%s) lacks %s blocks of the log', host, role,
       log.last_number - coalesce(known.block_number, log.first_number - 1)) as what
-    from flow_log_ends as log, process as p left join lateral (
+    from flow_log_ends as log, computing left join lateral (
         select (i ->> 'block_number')::bigint as block_number
-        from jsonb_array_elements(p.report -> 'indexes') as i
+        from jsonb_array_elements(indexes) as i
         where (i ->> 'in_use')::boolean) as known on true
-    where p.role in ('all', 'worker') and p.report ? 'indexes'
-      and p.seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
-      and p.started_at < ${now}::timestamptz - interval '1 minute'
-      and log.last_number - coalesce(known.block_number, log.first_number - 1)
+    where begun and log.last_number - coalesce(known.block_number, log.first_number - 1)
         > ${INDEX_BLOCKS_MAX}::bigint
-    order by host, id limit 1`,
+    order by host, id limit 1)
+    union all
+    select null, format('every worker has --index none, as %s has, and no --role index runs',
+      min(host))
+    from running where not exists (select from computing) having bool_and(begun)`,
   sent_old: ({ sql, now }) => sql`
     select max(read_at) as since,
       'where addresses sent was not read back for more than two days' as what

@@ -13,8 +13,9 @@ export type ProcessReport = {
   nodes: NodeCounts[]
   /** Those that it can ask. */
   providers: { name: string; left_alone: boolean }[]
-  /** The flow index in its memory; a second one while that is computed anew. */
-  indexes: IndexMemory[]
+  /** The screening index in its memory; a second one while that is computed anew. Null where it is
+   *  left to other processes. */
+  indexes: IndexMemory[] | null
   /** For how many days it keeps events and evidence; null where it deletes nothing. */
   kept_days: { events: number; evidence: number; sign_ins: number } | null
   /** What it signs with, and how much; null where it signs nothing. */
@@ -24,7 +25,7 @@ export type ProcessReport = {
 /** What of a process its report is made of. */
 export type ReportSources = {
   providers: readonly GuardedProvider[]
-  indexMemory: () => IndexMemory[]
+  indexMemory: () => IndexMemory[] | null
   kept_days: ProcessReport['kept_days']
   signingTerms: () => SigningTerms | null
 }

@@ -58,6 +58,51 @@ test('one process holds a duty, and the others run only what is none', async (t)
   }
 })
 
+test('a process takes the duties of its steps alone, and wakes what runs elsewhere', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const clock = { now: () => new Date(Date.UTC(2026, 9, 8)) }
+  const woken: string[] = []
+  const step = (name: string, more: Partial<Step<string>> = {}): Step<string> => ({
+    name,
+    rest_ms: 1_000,
+    run: async () => true,
+    ...more,
+  })
+  const steps = [
+    step('follow', { duty: 'chain' }),
+    step('credit', { duty: 'blocks', after: ['follow'], before: ['pay'] }),
+    step('screen', { reads_index: true, after: ['follow'] }),
+    step('pay'),
+  ]
+  const start = (process_id: string, runsHere: (one: Step<string>) => boolean) =>
+    holdDuties(
+      { sql, clock, process_id, wakeOthers: (name) => void woken.push(`${process_id} ${name}`) },
+      steps,
+      runsHere,
+    )
+  const of_index = ({ duty, reads_index }: Step<string>) =>
+    duty === 'blocks' || reads_index === true
+  const index = start('index', of_index)
+  const worker = start('worker', (one) => !of_index(one))
+  const namesOf = (some: readonly Step<string>[]) => some.map(({ name }) => name)
+  assert.deepEqual(namesOf(index.steps), ['hold_duties', 'credit', 'screen'])
+  assert.deepEqual(namesOf(worker.steps), ['hold_duties', 'follow', 'pay'])
+  await index.hold()
+  await worker.hold()
+  const held = await sql<{ name: string; process_id: string }>`
+    select name, process_id from duty order by name`
+  assert.deepEqual(
+    held.map(({ name, process_id }) => [name, process_id]),
+    [
+      ['blocks', 'index'],
+      ['chain', 'worker'],
+    ],
+  )
+  for (const one of [...worker.steps, ...index.steps].filter(({ name }) => name !== 'hold_duties'))
+    await one.run()
+  assert.deepEqual(woken, ['worker credit', 'worker screen', 'index pay'])
+})
+
 test('a duty is free seconds after its holder ended, or when it is given back', async (t) => {
   const { start, wait, woken } = await someWorkers(t)
   const [first, second, third] = [start('first'), start('second'), start('third')]

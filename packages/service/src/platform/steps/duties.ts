@@ -26,8 +26,8 @@ type Needs = {
 }
 
 export type Duties = {
-  /** The steps of a process, of which those of a duty run only while it holds the duty; the first
-   *  of them takes duties that are free. */
+  /** The steps of this process; those of a duty run only while it holds that. The first of them
+   *  takes duties that are free. */
   steps: Step<string>[]
   /** Takes duties that are free, and keeps those that it has. True when it has one more. */
   hold(): Promise<boolean>
@@ -35,19 +35,29 @@ export type Duties = {
   giveBack(): Promise<void>
 }
 
+/** `steps`: of the service; `runsHere`: whether this process runs one. Those that it does not run
+ *  are woken in other processes, as those of a duty that it does not hold. */
 export function holdDuties(
   { sql, clock, process_id, wakeOthers }: Needs,
   steps: readonly Step<string>[],
+  runsHere: (step: Step<string>) => boolean = () => true,
 ): Duties {
   let held_until = new Map<string, Date>()
   const holds = (duty: Duty) => (held_until.get(duty) ?? new Date(0)) > clock.now()
-  const ofDuties = new Map(steps.flatMap(({ name, duty }) => (duty ? [[name, duty]] : [])))
+  const here = steps.filter(runsHere)
+  const of_duties = here.filter(({ duty }) => duty)
+  const duties = DUTIES.filter((duty) => here.some((step) => step.duty === duty))
+  /** Whether another process may be the one that runs it. */
+  const runsElsewhere = (name: string) => {
+    const step = here.find((one) => one.name === name)
+    return !step || (step.duty !== undefined && !holds(step.duty))
+  }
   const wakes = wakesOf(steps)
 
   async function hold(): Promise<boolean> {
-    const before = DUTIES.filter(holds)
+    const before = duties.filter(holds)
     const until = later(clock, TERM_MS)
-    const rows = await takeDuties(sql, { process_id, now: clock.now(), until })
+    const rows = await takeDuties(sql, duties, { process_id, now: clock.now(), until })
     held_until = new Map(rows.map(({ name }) => [name, until]))
     return rows.some(({ name }) => !before.includes(name))
   }
@@ -56,23 +66,19 @@ export function holdDuties(
     async run() {
       if (step.duty && !holds(step.duty)) return false
       const moved = await step.run()
-      if (moved) {
-        for (const name of wakes.get(step.name) ?? []) {
-          const duty = ofDuties.get(name)
-          if (duty && !holds(duty)) wakeOthers(name)
-        }
-      }
+      if (moved)
+        for (const name of wakes.get(step.name) ?? []) if (runsElsewhere(name)) wakeOthers(name)
       return moved
     },
   })
   const holding: Step<string> = {
     name: 'hold_duties',
     rest_ms: ASK_MS,
-    before: [...ofDuties.keys()],
+    before: of_duties.map(({ name }) => name),
     run: hold,
   }
   return {
-    steps: [holding, ...steps.map(limited)],
+    steps: [holding, ...here.map(limited)],
     hold,
     async giveBack() {
       held_until = new Map()
@@ -87,12 +93,14 @@ export function holdDuties(
 type DutyTerm = { process_id: string; now: Date; until: Date }
 
 /** Those that the process holds from now on. What another holds is not even locked. */
-const takeDuties = (sql: Sql, { process_id, now, until }: DutyTerm) => sql<{ name: Duty }>`
-  insert into duty (name, process_id, until)
-  select wanted, ${process_id}, ${until}::timestamptz from unnest(${[...DUTIES]}::text[]) as wanted
-  where not exists (
-    select 1 from duty where name = wanted and process_id <> ${process_id} and until > ${now})
-  order by wanted
-  on conflict (name) do update set process_id = excluded.process_id, until = excluded.until
-    where duty.process_id = excluded.process_id or duty.until <= ${now}
-  returning name`
+function takeDuties(sql: Sql, duties: readonly Duty[], { process_id, now, until }: DutyTerm) {
+  return sql<{ name: Duty }>`
+    insert into duty (name, process_id, until)
+    select wanted, ${process_id}, ${until}::timestamptz from unnest(${duties}::text[]) as wanted
+    where not exists (
+      select 1 from duty where name = wanted and process_id <> ${process_id} and until > ${now})
+    order by wanted
+    on conflict (name) do update set process_id = excluded.process_id, until = excluded.until
+      where duty.process_id = excluded.process_id or duty.until <= ${now}
+    returning name`
+}

@@ -35,6 +35,8 @@ export type Step<Name extends string = StepName> = {
   /** The duty that it is part of: it runs in the process that holds it (duties.ts). Left out: in
    *  every process that runs steps. */
   readonly duty?: Duty
+  /** It reads the screening index: it runs in processes that have one. */
+  readonly reads_index?: true
   /** Steps that move what this one waits for: it is woken when they have moved something. */
   readonly after?: readonly Name[]
   /** Steps that take up what this one has moved. A step names only steps of its own floor or of

@@ -77,6 +77,7 @@ export function screenStep(needs: Needs): Step {
   return {
     name: 'screen',
     rest_ms: 1_000,
+    reads_index: true,
     due: (sql) => openChecks(sql, needs.clock.now()),
     after: ['index', 'rescreen'],
     before: ['publish'],
@@ -103,6 +104,7 @@ export function askProvidersStep(needs: Needs): Step {
   return {
     name: 'ask_providers',
     rest_ms: 1_000,
+    reads_index: true,
     due: (sql) => openChecks(sql, needs.clock.now()),
     before: ['publish'],
     async run() {
@@ -227,14 +229,8 @@ const accountsOf = (checks: readonly Pick<Check, 'customer_id'>[]) => [
 ]
 
 /** Reads what a screening rests on; undefined while there is no index, or the chain is not live. */
-function basisReader({
-  sql,
-  clock,
-  generations,
-  sent: reading,
-  carried_blocks,
-  issuers,
-}: Needs): (policy: Policy) => Promise<Basis | undefined> {
+function basisReader(needs: Needs): (policy: Policy) => Promise<Basis | undefined> {
+  const { sql, clock, generations, sent: reading, carried_blocks, issuers } = needs
   const bars = barsReader({ sql, clock, issuers })
   let live_until_ms = Number.NEGATIVE_INFINITY
   /** Asked again only after a while: silence counts after many times as long. */

@@ -124,6 +124,7 @@ export function flowGenerations(needs: Needs): Generations {
     step: {
       name: 'index',
       rest_ms: 1_000,
+      reads_index: true,
       after: ['record', 'refresh_lists'],
       due: (sql) => dueFor(sql, held.current, held.has_more),
       run: () => held.run(),

@@ -81,6 +81,7 @@ export function creditStep(needs: Needs): ReadStep {
   return {
     name: 'credit',
     rest_ms: 3_000,
+    reads_index: true,
     due: (sql) => isBehind(sql, reads),
     duty: 'blocks',
     // Where money of high risk is held, it waits for the index.

@@ -80,6 +80,7 @@ export function screenDepositsStep(needs: {
   return {
     name: 'screen_deposits',
     rest_ms: 3_000,
+    reads_index: true,
     due: (sql) => sql`
       select from deposit_screening where ways is null and block_number <= ${money.height() ?? -1}`,
     duty: 'blocks',
