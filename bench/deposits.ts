@@ -93,8 +93,8 @@ async function prepare(sql: Sql): Promise<Steps> {
     recharge_at: 'solid',
     heldSenders: heldSenders({ clock }),
     issuers: issuersOf({ sql, clock, node }),
-    money,
     dust_sun: DUST_SUN,
+    wake: () => {},
   })
   return {
     index: [recordStep({ sql, node, tokens: new Set([USDT]) }), generations.step],

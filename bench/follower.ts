@@ -27,7 +27,6 @@ import { startPostgres } from 'penstock-service/platform/postgres/server.ts'
 import { type Step, startSteps } from 'penstock-service/platform/steps/step.ts'
 import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
 import { issuersOf } from 'penstock-service/screening/engine/issuers.ts'
-import { moneyReader } from 'penstock-service/screening/engine/money.ts'
 import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
 import {
   DEFAULT_CARRIED_BLOCKS,
@@ -310,13 +309,13 @@ async function withReaders(bench: Bench, follow: Step, blocks: number) {
   const clock = systemClock
   const node = nodeWith(url, httpTransport)
   const issuers = issuersOf({ sql, clock, node })
-  const money = moneyReader({ sql, clock, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS })
-  const senders = { heldSenders: heldSenders({ clock }), issuers, money, dust_sun: DUST_SUN }
+  const senders = { heldSenders: heldSenders({ clock }), issuers, dust_sun: DUST_SUN }
   const deposits = {
     sql,
     clock,
     recharge_address: USDT,
     recharge_at: 'inclusion' as const,
+    wake: () => {},
     ...senders,
   }
   const steps = [

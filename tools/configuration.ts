@@ -6,10 +6,11 @@ import { filled } from './filled.ts'
 /** The type says so already. */
 const YES = /^yes: /
 
-const PROCESSES = ['api', 'worker', 'console']
+const PROCESSES = ['api', 'worker', 'index', 'console']
 const NAMES: Record<string, string> = {
   api: 'APIs',
   worker: 'workers',
+  index: '`--role index`',
   console: 'consoles',
   commands: 'commands',
 }

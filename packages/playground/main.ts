@@ -72,7 +72,8 @@ function announce(local: LocalService): void {
 
 async function start(config: Config): Promise<void> {
   const stop = askedToStop()
-  if (config.role !== 'all') throw new Misuse('start runs everything; roles are for serve.')
+  if (config.role !== 'all' || !config.has_index)
+    throw new Misuse('start runs everything; roles are for serve.')
   // The customers' command line finds a sandbox by its data folder.
   const ready_files = [join(config.data_dir, 'ready.json'), config.ready_file].filter(
     (file) => file !== undefined,

@@ -20,6 +20,7 @@ import { drain, type Step } from 'penstock-service/platform/steps/step.ts'
 import {
   type Needs as AnsweringNeeds,
   askProvidersStep,
+  failLateStep,
   screenStep,
 } from 'penstock-service/screening/checks/answering.ts'
 import type { Check } from 'penstock-service/screening/checks/checks.ts'
@@ -174,6 +175,7 @@ export class ScreeningWorld {
       sent.step,
       screenStep(answering),
       askProvidersStep(answering),
+      failLateStep(answering),
       foldCountsStep({ sql }),
       pruneIndexStep(flow),
     ]

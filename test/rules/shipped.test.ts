@@ -65,7 +65,7 @@ test('compose.yaml starts what there is, with rights that are needed and no othe
     }
   ).version
   const roles = ours.map(([, { command = [] }]) => portOf(command, 'role', command[0] ?? ''))
-  assert.deepEqual(roles, ['api', 'api', 'worker', 'worker', 'console', 'migrate'])
+  assert.deepEqual(roles, ['api', 'api', 'worker', 'worker', 'index', 'console', 'migrate'])
   for (const [name, service] of ours) {
     const { command = [], environment = {}, ports = [], volumes = [], secrets = [] } = service
     requireStart(command, environment, name)
@@ -125,23 +125,26 @@ type PodSpec = {
   volumes?: { name: string; secret?: { secretName: string } }[]
 }
 type Kustomization = {
+  kind: 'Kustomization' | 'Component'
   resources: string[]
+  patches?: { target: { kind: string; name: string }; patch: string }[]
   images?: { name: string }[]
   configMapGenerator?: { name: string; literals: string[] }[]
 }
 
 const base = 'kubernetes/base'
-const readResources = (): Resource[] => {
-  const { resources } = parse(deployed(`${base}/kustomization.yaml`)) as Kustomization
+const component = 'kubernetes/index'
+const readResources = (folder: string): Resource[] => {
+  const { resources } = parse(deployed(`${folder}/kustomization.yaml`)) as Kustomization
   return resources.flatMap((file) =>
-    parseAllDocuments(deployed(`${base}/${file}`)).map((one) => one.toJS() as Resource),
+    parseAllDocuments(deployed(`${folder}/${file}`)).map((one) => one.toJS() as Resource),
   )
 }
 
 test('pods start what there is, with secrets that the guide names, and no right', () => {
   const { images } = parse(deployed(`${base}/kustomization.yaml`)) as Kustomization
   const overlays = globSync('deploy/kubernetes/*/kustomization.yaml', { cwd: ROOT }).filter(
-    (path) => !path.includes('/base/'),
+    (path) => !path.includes('/base/') && !path.includes(component),
   )
   assert.equal(overlays.length, 2)
   const variables = overlays.flatMap((path) => {
@@ -155,12 +158,12 @@ test('pods start what there is, with secrets that the guide names, and no right'
   const env = Object.fromEntries(variables.map((one) => one.split('=') as [string, string]))
   assert.deepEqual(unknownVariables(env), [])
   const guide = readFileSync(join(ROOT, 'docs/operators/containers.md'), 'utf8')
-  const resources = readResources()
+  const resources = [base, component].flatMap(readResources)
   const services = resources.filter(({ kind }) => kind === 'Service')
   const pods = resources.filter(({ spec }) => spec.template !== undefined)
   assert.deepEqual(
     pods.map(({ metadata }) => metadata.name.replace('penstock-', '')),
-    ['api', 'worker', 'console', 'migrate'],
+    ['api', 'worker', 'console', 'migrate', 'index'],
   )
   for (const { metadata, spec } of pods) {
     const pod = spec.template.spec
@@ -202,6 +205,18 @@ test('pods start what there is, with secrets that the guide names, and no right'
     for (const { targetPort } of reached?.spec.ports ?? [])
       assert.ok(named.has(String(targetPort)), `${metadata.name} ${targetPort}`)
   }
+})
+
+test('with the component for one index, workers start without', () => {
+  const { kind, patches } = parse(deployed(`${component}/kustomization.yaml`)) as Kustomization
+  assert.equal(kind, 'Component')
+  const [{ target, patch } = assert.fail()] = patches!
+  const patched = readResources(base).find(
+    (one) => one.kind === target.kind && one.metadata.name === target.name,
+  )
+  const [added] = parse(patch) as { op: string; path: string; value: string }[]
+  assert.deepEqual([added!.op, added!.path], ['add', '/spec/template/spec/containers/0/args/-'])
+  requireStart([...patched!.spec.template.spec.containers[0]!.args, added!.value], {}, 'worker')
 })
 
 const units = globSync('deploy/systemd/*.service', { cwd: ROOT })

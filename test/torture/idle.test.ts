@@ -66,7 +66,7 @@ async function askedIdle(t: TestContext, workers: number): Promise<Record<string
   for (let number = 0; number < workers; number++) {
     const { app } = await world.startProcess()
     const needs = { sql: world.sql, clock, process_id: `${number}`, wakeOthers: () => {} }
-    const { steps } = holdDuties(needs, app.steps)
+    const { steps } = holdDuties(needs, app.steps, () => true)
     processes.push({ steps, due_ms: new Map<string, number>() })
   }
   const look = async () => {

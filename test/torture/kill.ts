@@ -1,12 +1,13 @@
 // `npm run torture -- kill`: SIGKILL of every role under load, on a real PostgreSQL. Two API
-// processes, two workers, one of them without an index, and a process with one serve customers who
-// never give up; in each cycle one or all of them are
-// killed at a moment drawn by chance and started again, then no block is made while the auditor
-// holds rows, chain and what the customers were told against one another. Then each worker is
-// stopped in its tracks for a while, so that the other takes its duties, and goes on with what it
-// was about to do. At the end everything comes to rest, and the check looks once more.
+// processes, two workers and one that has the screening index for them serve customers who never
+// give up, and who have addresses screened; in each cycle one or all of them are killed at a moment
+// drawn by chance and started again, then no block is made while the auditor holds rows, chain and
+// what the customers were told against one another. Then each worker is stopped in its tracks for a
+// while, so that the other takes its duties, and goes on with what it was about to do. At the end
+// everything comes to rest, and the check looks once more.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { signedCall } from '../../bench/parts/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { Dice } from '../simulator/dice.ts'
 import { Buyers } from './buyers.ts'
@@ -15,7 +16,7 @@ import { type Member, Rig, type Role } from './rig.ts'
 const PROCESSES: readonly [Role, ...string[]][] = [
   ['api'],
   ['api'],
-  ['worker'],
+  ['worker', '--index', 'none'],
   ['worker', '--index', 'none'],
   ['index'],
 ]
@@ -70,6 +71,11 @@ export async function run(args: string[]): Promise<boolean> {
       lost += await buyers.lost()
     }
     rig.keepMining(BLOCK_MS)
+    await rig.until('checks are not answered', async () => {
+      const open = await rig.sql`
+        select from aml_check where state in ('pending', 'processing') limit 1`
+      return open.length === 0
+    })
     await buyers.endWhenSoldTo()
     for (const finding of [...(await rig.lookAtRest()), ...buyers.contradictions])
       findings.add(finding)
@@ -102,6 +108,7 @@ type Cycle = { number: number; killed: Record<string, number> }
 /** Kills, starts again, and looks. Returns what is wrong then. */
 async function cycle(rig: Rig, dice: Dice, { number, killed }: Cycle): Promise<string[]> {
   if (number % 10 === 0) await deposits(rig, number)
+  await askForCheck(rig, number)
   rig.keepMining(BLOCK_MS)
   await delay(dice.between(0, 400))
   await killSome(rig, dice, killed)
@@ -115,6 +122,13 @@ async function deposits(rig: Rig, number: number): Promise<void> {
   await rig.pay(customer.deposit_address, 5_000_000_000n)
   await rig.pay(rig.sandbox.wallets.recharge_address, number % 20 === 0 ? 3_000_000n : 100_000n)
   if (number % 30 === 0) rig.passAnHour()
+}
+
+/** Somebody has an address screened, once: who hears nothing does not ask again. */
+async function askForCheck({ api_urls, customers, sandbox }: Rig, number: number): Promise<void> {
+  const call = signedCall(api_urls[0]!, customers[number % customers.length]!)
+  const { address } = sandbox.funded_accounts[number % sandbox.funded_accounts.length]!
+  await call('/v1/aml-checks/new', { type: 'address', network: 'TRX', address }).catch(() => {})
 }
 
 /** Kills one process, or all of them at once, and starts again what was killed. */

@@ -77,8 +77,8 @@ test('every mistake is said at once, and the rest is read all the same', () => {
     'PENSTOCK_PORTAL_LIFE_HOURS',
     'DATABASE_URL',
     'PENSTOCK_SECRET_KEY',
-    '--port',
     '--role',
+    '--port',
     '--console-port',
   ]
   assert.equal(mistakes.length, about.length, mistakes.join('\n'))

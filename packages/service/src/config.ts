@@ -14,13 +14,7 @@ import type { SmtpServer } from './people/sign_up/mailer.ts'
 import type { SessionLengths } from './people/users/faces.ts'
 import { hostUrls } from './platform/database/hosts.ts'
 import { readSealingKeys } from './platform/seal/seal.ts'
-import {
-  hasKeys,
-  INDEXES,
-  type IndexPlace,
-  PROCESS_ROLES,
-  type ProcessRole,
-} from './run/program/roles.ts'
+import { isWorker, PROCESS_ROLES, type ProcessRole } from './run/program/roles.ts'
 import type { ProviderKeys } from './screening/providers/configured.ts'
 import {
   LOOSENING,
@@ -53,8 +47,8 @@ export type Config = {
   nodes: NodeConfig[] | undefined
   chain_port: number | undefined
   role: ProcessRole
-  /** Whether it has a screening index. */
-  index: IndexPlace
+  /** Whether it computes a screening index. */
+  has_index: boolean
   /** The port that machines ask about this process. Undefined: none. */
   admin_port: number | undefined
   admin_host: string
@@ -206,6 +200,7 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
       take(() => Object.values(urls).flatMap((url) => (url ? hostUrls(url) : []))) ?? [],
   })
   take(() => requireSealingKeys(set.PENSTOCK_SECRET_KEY))
+  const parts = take(() => partsOf(given)) ?? { role: 'all', has_index: true }
   return {
     host: given.host ?? '127.0.0.1',
     port: number('port') ?? 8080,
@@ -214,7 +209,7 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
     pg_bin: set.PG_BIN,
     nodes: nodes.length > 0 ? nodes : undefined,
     chain_port: number('chain-port'),
-    ...(take(() => partsOf(given)) ?? { role: 'all', index: 'own' }),
+    ...parts,
     admin_port: number('admin-port'),
     admin_host: given['admin-host'] ?? '127.0.0.1',
     ...(take(() => consoleOf(given, set.PENSTOCK_CONSOLE_URL)) ?? NO_CONSOLE),
@@ -224,7 +219,7 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
     roots_file: set.PENSTOCK_ROOTS_FILE,
     read_nodes: read_nodes.length > 0 ? read_nodes : undefined,
     sign_up: set.PENSTOCK_SIGN_UP === true,
-    letters: take(() => lettersOf(set, given.role ?? 'all')),
+    letters: take(() => lettersOf(set, parts.role)),
     explorer: set.PENSTOCK_EXPLORER,
     invoice_issuer: set.PENSTOCK_INVOICE_ISSUER,
     recharge_at: set.PENSTOCK_RECHARGE_AT ?? 'solid',
@@ -246,12 +241,11 @@ function configOf(given: GivenOptions, env: NodeJS.ProcessEnv, take: Take): Omit
 }
 
 /** Throws Misuse where letters are to go out, and something that this needs is missing. */
-function lettersOf(set: SettingValues, role: string): Config['letters'] {
+function lettersOf(set: SettingValues, role: ProcessRole): Config['letters'] {
   const { PENSTOCK_SMTP_URL: smtp, PENSTOCK_LETTERS_FROM: from } = set
   const { PENSTOCK_PUBLIC_URL: origin } = set
   if (smtp && from && origin) return { smtp, from, origin }
-  const sends = role === 'all' || role === 'worker'
-  if (!smtp && !from && !(set.PENSTOCK_SIGN_UP && sends)) return undefined
+  if (!smtp && !from && !(set.PENSTOCK_SIGN_UP && isWorker(role))) return undefined
   const missing = [
     ...(smtp ? [] : ['PENSTOCK_SMTP_URL']),
     ...(from ? [] : ['PENSTOCK_LETTERS_FROM']),
@@ -399,15 +393,17 @@ function roleOf(text: string): ProcessRole {
   return role
 }
 
-/** What a process does. Only one that runs all steps can leave a part of them to others. */
-function partsOf(given: GivenOptions): { role: ProcessRole; index: IndexPlace } {
-  const role = roleOf(given.role ?? 'all')
-  const index = INDEXES.find((one) => one === (given.index ?? 'own'))
-  if (index === undefined)
-    throw new Misuse(`--index ${given.index}: it is ${INDEXES.join(' or ')}.`)
-  if (given.index !== undefined && !hasKeys(role))
-    throw new Misuse(`--index is for a worker, and --role ${role} is none.`)
-  return { role, index }
+/** Only a worker can leave the index to others. */
+function partsOf({ role: typed = 'all', index }: GivenOptions): {
+  role: ProcessRole
+  has_index: boolean
+} {
+  const role = roleOf(typed)
+  if (index !== undefined && index !== 'own' && index !== 'none')
+    throw new Misuse(`--index ${index}: it is own or none.`)
+  if (index !== undefined && !isWorker(role))
+    throw new Misuse(`--index goes with --role worker or all, and not with ${role}.`)
+  return { role, has_index: role === 'index' || (isWorker(role) && index !== 'none') }
 }
 
 const CONSOLE_PORT = 8081

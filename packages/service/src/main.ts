@@ -16,7 +16,7 @@ import { runCommand } from './operators/command_line/run.ts'
 import { useOwnNames } from './platform/names/names.ts'
 import { requireSafeNode } from './run/program/node_version.ts'
 import { askedToStop, clearReady, print, processLog, runProgram } from './run/program/program.ts'
-import { hasApi, hasKeys } from './run/program/roles.ts'
+import { hasApi, isWorker } from './run/program/roles.ts'
 
 /** Names that nothing reads are mistakes, too. Throws Misuse, with every mistake. */
 function readAll(args: readonly string[], env: NodeJS.ProcessEnv): Config & { help: boolean } {
@@ -46,7 +46,7 @@ async function serveOnly(config: Config): Promise<void> {
     })
   useOwnNames(config.dns_servers)
   await clearReady(config.ready_file)
-  const wallets = await readWallets(wallets_file, hasKeys(config.role) ? 'needed' : 'refused')
+  const wallets = await readWallets(wallets_file, isWorker(config.role) ? 'needed' : 'refused')
   // A command loads nothing of the server.
   const { serve } = await import('./serve.ts')
   const serving = await serve({

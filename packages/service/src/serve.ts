@@ -53,9 +53,8 @@ import {
   hasApi,
   hasCallers,
   hasConsole,
-  hasIndex,
-  hasKeys,
   hasSteps,
+  isWorker,
   runsStep,
 } from './run/program/roles.ts'
 import { keysAtStart } from './run/program/sealing_keys.ts'
@@ -202,9 +201,9 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     await requireMigrated(sql, setup, watching.clock)
     await requireRights({ api: api_sql, worker: sql, console: console_sql }, { ...config, log })
     const sealing = await keysAtStart(config, sql, credentials_sql)
-    const roots_file = hasKeys(config.role) ? await rootsFile(config, log) : undefined
+    const roots_file = isWorker(config.role) ? await rootsFile(config, log) : undefined
     const found = await narrowKeys(config, node, setup.wallets)
-    const signed = hasKeys(config.role) ? await signedLog(config) : memoryLog()
+    const signed = isWorker(config.role) ? await signedLog(config) : memoryLog()
     const app = buildApp({
       ...for_app,
       node,
@@ -219,7 +218,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       ...outside,
       books: booksSources(books_sql, nodes, roots_file),
       webhooks: webhookCalls(caller, config),
-      wake: (step) => (worker?.runs(step) ? worker.wake(step) : tellOthers(step)),
+      wake: (step) => (worker && !worker.isElsewhere(step) ? worker.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
     const reported = reportSources(config, app, outside.providers)
@@ -257,7 +256,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
 }
 
 type Worker = {
-  runs: (step: string) => boolean
+  isElsewhere: (step: string) => boolean
   wake: (step: string) => void
   close(): Promise<void>
 }
@@ -272,12 +271,11 @@ async function startWorker(
   const needs = { sql, clock, process_id, wakeOthers: wakeOthers(sql) }
   const all = watching.steps(joinReaders(sql, app.steps))
   const duties = holdDuties(needs, all, (step) => runsStep(config, step))
-  const names = new Set(duties.steps.map(({ name }) => name))
   await duties.hold()
   const running = startSteps(duties.steps, log, dueAsker(due_sql, duties.steps))
   const listening = listenForWakes(direct_url, running.wake, watching.whenLost)
   return {
-    runs: (step) => names.has(step),
+    isElsewhere: duties.isElsewhere,
     wake: running.wake,
     async close() {
       await listening.stop()
@@ -337,20 +335,18 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
   stopped_here: () => existsSync(stopFile(config.data_dir)),
 })
 
-/** What the process reports. Who answers no checks asks no provider; who only reads signs and
- *  deletes nothing. */
+/** What the process reports. One without an index asks no provider; one that is no worker signs
+ *  nothing, and deletes nothing. */
 function reportSources(
-  { role, index, event_days, sign_in_days, retention_days }: Config,
+  { role, has_index, event_days, sign_in_days, retention_days }: Config,
   { indexMemory, signingTerms }: App,
   providers: readonly GuardedProvider[],
 ): ReportSources {
   const events = event_days ?? EVENT_DAYS
   const evidence = retention_days ?? DEFAULT_RETENTION_DAYS
   const sign_ins = sign_in_days ?? SIGN_IN_DAYS
-  const of_index = hasIndex({ role, index })
-    ? { indexMemory, providers }
-    : { indexMemory: () => null, providers: [] }
-  return hasKeys(role)
+  const of_index = has_index ? { indexMemory, providers } : { providers: [] }
+  return isWorker(role)
     ? { ...of_index, signingTerms, kept_days: { events, evidence, sign_ins } }
     : { ...of_index, signingTerms: () => null, kept_days: null }
 }
@@ -371,6 +367,7 @@ const outsideOf = async (config: Config, clock: Clock, log: Log) => ({
   providers: providersOf(config),
   download: httpDownload,
   retention_days: config.retention_days,
+  without_index: !config.has_index,
   kept: await indexPlace(config),
   archive: archiveOn(config.clickhouse),
   about: {
@@ -413,7 +410,7 @@ async function narrowKeys(
   node: Node,
   wallets: Wallets,
 ): Promise<KeyFindings | undefined> {
-  if (!hasKeys(config.role)) return undefined
+  if (!isWorker(config.role)) return undefined
   const found = await lookAtKeys(node, wallets)
   if (found.complaints.length > 0 && !config.allow_wide_keys) {
     const complaints = found.complaints.map(({ said }) => said).join('\n')
@@ -463,8 +460,8 @@ async function notedRoots(file: string | undefined): Promise<Root[]> {
 
 /** Where the index is kept beside what of it is in memory; undefined: all of it is there, or the
  *  process has none. */
-const indexPlace = async ({ role, index, data_dir, index_memory_mb }: Config) =>
-  index_memory_mb === undefined || !hasIndex({ role, index })
+const indexPlace = async ({ has_index, data_dir, index_memory_mb }: Config) =>
+  index_memory_mb === undefined || !has_index
     ? undefined
     : keptPlace(join(data_dir, 'index'), index_memory_mb, TIMER.wait)
 

@@ -10,7 +10,7 @@ import { isNetwork } from './lib/networks.ts'
 import { isEmail, readSmtpUrl, type SmtpServer } from './people/sign_up/mailer.ts'
 import { CONSOLE_LENGTHS, PORTAL_LENGTHS } from './people/users/faces.ts'
 import { readNameServers } from './platform/names/names.ts'
-import { INDEXES, PROCESS_ROLES } from './run/program/roles.ts'
+import { PROCESS_ROLES } from './run/program/roles.ts'
 import { readCustomProvider } from './screening/providers/custom_file.ts'
 import { readExplorer } from './web/explorer.ts'
 
@@ -18,7 +18,7 @@ import { readExplorer } from './web/explorer.ts'
  *  sentence that begins with the name. */
 type Kind<Value> = { type: string; read(text: string, name: string): Value }
 
-type Reader = 'api' | 'worker' | 'console' | '--role all' | 'commands' | 'npm start'
+type Reader = 'api' | 'worker' | 'index' | 'console' | '--role all' | 'commands' | 'npm start'
 
 type Facts = {
   /** In one line, for --help. */
@@ -149,7 +149,7 @@ const email: Kind<string> = {
 const database = text('a URL with postgres://')
 const key = text('text')
 
-const EVERY = ['api', 'worker', 'console'] as const
+const EVERY = ['api', 'worker', 'index', 'console'] as const
 const NODES = [...EVERY, 'commands'] as const
 
 /** By name, in the order of --help and of the page. */
@@ -308,7 +308,7 @@ export const SETTINGS = {
     loosens: true,
   }),
   PENSTOCK_ALLOW_WIDE_ROLE: setting(yes, {
-    help: "yes: --role api, worker or console may work as the database's owner",
+    help: "yes: --role api, worker, index or console may work as the database's owner",
     more: 'So may any [role](database_roles.md) that can do the work of the others',
     read_by: EVERY,
     loosens: true,
@@ -353,7 +353,7 @@ export const SETTINGS = {
   PENSTOCK_READ_NODE_API_KEY: setting(key, {
     help: 'sent to the first node of --read-node-url and others on its host',
     more: 'As `TRON-PRO-API-KEY`',
-    read_by: ['api'],
+    read_by: ['api', 'worker', 'index'],
     secret: true,
   }),
   PENSTOCK_TRUSTED_PROXIES: setting(networks, {
@@ -371,17 +371,17 @@ export const SETTINGS = {
   PENSTOCK_AMLBOT: setting(pairOfKeys, {
     help: 'access to AMLBot, if a screening policy names it',
     more: 'See [aml.md](../customers/aml.md)',
-    read_by: ['worker'],
+    read_by: ['worker', 'index'],
     secret: true,
   }),
   PENSTOCK_MISTTRACK: setting(key, {
     help: 'API key for MistTrack, likewise',
-    read_by: ['worker'],
+    read_by: ['worker', 'index'],
     secret: true,
   }),
   PENSTOCK_CHAINALYSIS: setting(key, {
     help: "API key for Chainalysis' sanctions service, likewise",
-    read_by: ['worker'],
+    read_by: ['worker', 'index'],
     secret: true,
   }),
   PENSTOCK_PROVIDER_FILE: setting(providerFile, {
@@ -389,19 +389,19 @@ export const SETTINGS = {
     more:
       'Policies name it `custom`: see [aml.md](../customers/aml.md#outside-providers). It holds ' +
       'keys: `chmod 600`',
-    read_by: ['worker'],
+    read_by: ['worker', 'index'],
   }),
   PENSTOCK_INDEX_MEMORY_MB: setting(whole(64, 4_000_000), {
     help: 'what the screening index may take of memory, the rest being in files under --data-dir',
     more: 'Without it all of it is in memory, which is faster: see [aml.md](../customers/aml.md)',
-    read_by: ['worker'],
+    read_by: ['worker', 'index'],
   }),
   PENSTOCK_CLICKHOUSE_URL: setting(clickHouseServer, {
     help: 'ClickHouse, where transfers of older blocks can be moved',
     more:
       'Moved once that is begun: see [archive.md](archive.md). It is a user and a database that ' +
       'nobody else has',
-    read_by: ['worker', 'console', 'commands'],
+    read_by: ['worker', 'index', 'console', 'commands'],
     secret: true,
   }),
   PENSTOCK_AML_RETENTION_DAYS: setting(whole(1, 99_999), {
@@ -516,7 +516,7 @@ export const OPTIONS = {
   index: {
     type: 'string',
     value: 'WHERE',
-    help: `the screening index of a worker: ${INDEXES.join(', ')} (own); none needs a --role index`,
+    help: "a worker's screening index: own, or none: it is left to --role index (own)",
   },
   'admin-port': {
     type: 'string',

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runsStep } from 'penstock-service/run/program/roles.ts'
 import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
 import { signedCall } from '../../../bench/parts/load.ts'
 import { databaseAsServer } from '../../harness/database.ts'
@@ -69,10 +68,11 @@ const answered = (rig: Rig, id: string) =>
     return found.length === 1
   })
 
-type Process = { id: string; role: string; duties: string[]; has_index: boolean }
+type Process = { role: string; duties: string[]; has_reported: boolean; has_index: boolean }
 
 const processesOf = (rig: Rig): Promise<Process[]> => rig.sql<Process>`
-  select id, role, jsonb_typeof(report -> 'indexes') = 'array' as has_index,
+  select role, coalesce(report ? 'nodes', false) as has_reported,
+    coalesce(report ? 'indexes', false) as has_index,
     array(select name from duty where process_id = process.id order by name) as duties
   from process order by role`
 
@@ -80,15 +80,15 @@ test('what reads the index is done where it is, and all else in the worker', asy
   const { rig, anna, call } = await someRig(t)
   await rig.until('the processes do not say what they have', async () => {
     const known = await processesOf(rig)
-    return known.every(({ has_index }) => has_index !== null)
+    return known.every(({ has_reported }) => has_reported)
   })
   const processes = await processesOf(rig)
   assert.deepEqual(
     processes.map(({ role, duties, has_index }) => [role, duties.join(' '), has_index]),
     [
       ['api', '', false],
-      ['index', 'blocks', true],
-      ['worker', 'chain upkeep', false],
+      ['index', '', true],
+      ['worker', 'blocks chain upkeep', false],
     ],
   )
 
@@ -96,55 +96,87 @@ test('what reads the index is done where it is, and all else in the worker', asy
   await delivered(rig, await buy(call, address))
   await answered(rig, await screen(call, address))
 
-  // Now a deposit waits for the index.
+  await rig.pay(anna.deposit_address, 7_000_000n)
+  await screened(rig, 7_000_000n)
+  assert.deepEqual(await rig.lookAtRest(), [])
+})
+
+/** The deposit of that amount is screened. */
+const screened = (rig: Rig, sun: bigint) =>
+  mineUntil(rig, 'the deposit is not screened', async () => {
+    const found = await rig.sql`
+      select from deposit_screening as s join deposit using (tx_id, position)
+      where amount_sun = ${sun} and reading is not null`
+    return found.length === 1
+  })
+
+test('without an index all else goes on, and checks fail after ten minutes', async (t) => {
+  const { rig, index, anna, call } = await someRig(t)
+  await index.kill('SIGKILL')
+  const { address } = rig.sandbox.funded_accounts[0]!
+  const check_id = await screen(call, address)
+  const before = await balanceOf(rig, anna.customer_id)
+  await rig.pay(anna.deposit_address, 7_000_000n)
+  const order_id = await buy(call, address)
+  await delivered(rig, order_id)
+  const [order] = await rig.sql<{ amount_sun: bigint }>`
+    select amount_sun from orders where id = ${order_id}`
+  const after = before + 7_000_000n - order!.amount_sun
+  await mineUntil(
+    rig,
+    'the deposit is not booked',
+    async () => (await balanceOf(rig, anna.customer_id)) === after,
+  )
+  const stateOf = async () => {
+    const [check] = await rig.sql<{ state: string; error: string | null }>`
+      select state, error from aml_check where id = ${check_id}`
+    return check!
+  }
+  assert.deepEqual(await stateOf(), { state: 'pending', error: null })
+  await rig.sql`
+    update aml_check set created_at = created_at - interval '11 minutes',
+      due_at = due_at - interval '11 minutes' where id = ${check_id}`
+  await rig.until('it does not fail', async () => (await stateOf()).state !== 'pending')
+  assert.deepEqual(await stateOf(), { state: 'failed', error: 'index_stale' })
+  assert.equal(await balanceOf(rig, anna.customer_id), after, 'it costs nothing')
+  assert.deepEqual(await rig.lookAtRest(), [])
+})
+
+test('where money of high risk is held, deposits wait for a process with an index', async (t) => {
+  const { rig, index, anna, call } = await someRig(t)
   const held = { ...SHIPPED_POLICY, hold_deposits_from: 'high' as const }
   await rig.sql.begin((tx) =>
     publishPolicy(tx, { body: held, published_by: 'test', published_at: new Date() }),
   )
-  const before = await balanceOf(rig, anna.customer_id)
-  await rig.pay(anna.deposit_address, 7_000_000n)
-  await mineUntil(
-    rig,
-    'it is not booked',
-    async () => (await balanceOf(rig, anna.customer_id)) === before + 7_000_000n,
-  )
-  const read = await rig.sql<{ reading: object | null }>`
-    select s.reading from deposit_screening as s join deposit using (tx_id, position)
-    where amount_sun = 7000000`
-  assert.deepEqual(
-    read.map(({ reading }) => reading !== null),
-    [true],
-  )
-  assert.deepEqual(await rig.lookAtRest(), [])
-})
-
-test('while no process has the index, checks and deposits wait, and are done once', async (t) => {
-  const { rig, index, anna, call } = await someRig(t)
-  const { address } = rig.sandbox.funded_accounts[0]!
   await index.kill('SIGKILL')
   const before = await balanceOf(rig, anna.customer_id)
-  const check_id = await screen(call, address)
   await rig.pay(anna.deposit_address, 7_000_000n)
-  const order_id = await buy(call, address)
-  await delivered(rig, order_id)
-  const [check] = await rig.sql<{ state: string; price_sun: bigint }>`
-    select state, price_sun from aml_check where id = ${check_id}`
-  assert.equal(check!.state, 'pending')
-  const [order] = await rig.sql<{ amount_sun: bigint }>`
-    select amount_sun from orders where id = ${order_id}`
-  assert.equal(await balanceOf(rig, anna.customer_id), before - order!.amount_sun)
+  const check_id = await screen(call, rig.sandbox.funded_accounts[0]!.address)
+  await mineUntil(rig, 'it is not queued', async () => {
+    const queued = await rig.sql`
+      select from deposit_screening join deposit using (tx_id, position)
+      where amount_sun = 7000000 and state = 'seen' and screened_at is null`
+    return queued.length === 1
+  })
+  assert.equal(await balanceOf(rig, anna.customer_id), before)
 
-  const again = await rig.start('index', [], ON_DISK)
+  await rig.start('index', [], ON_DISK)
   await answered(rig, check_id)
-  const after = before - order!.amount_sun - check!.price_sun + 7_000_000n
+  const [check] = await rig.sql<{ price_sun: bigint }>`
+    select price_sun from aml_check where id = ${check_id}`
+  const after = before - check!.price_sun + 7_000_000n
   await mineUntil(
     rig,
     'it is not booked',
     async () => (await balanceOf(rig, anna.customer_id)) === after,
   )
+  const [order] = await rig.sql<{ is_first: boolean }>`
+    select s.screened_at <= d.solid_at as is_first
+    from deposit_screening as s join deposit as d using (tx_id, position)
+    where amount_sun = 7000000`
+  assert.ok(order!.is_first, 'it was screened before it was booked')
   assert.deepEqual(await rig.lookAtRest(), [])
   assert.equal(await balanceOf(rig, anna.customer_id), after)
-  await again.kill('SIGTERM')
 })
 
 test('a process with the index has no key, and refuses a file that has some', async (t) => {
@@ -159,31 +191,4 @@ test('a process with the index has no key, and refuses a file that has some', as
   const member: Member = await rig.start('index')
   await rig.until('it does not begin', async () => (await rig.sql`select from process`).length > 0)
   assert.equal(await member.kill('SIGTERM'), 0)
-})
-
-test('each step runs in a worker, and in one of two that share the work', () => {
-  const steps = [
-    {},
-    { duty: 'chain' },
-    { duty: 'upkeep' },
-    { duty: 'blocks' },
-    { reads_index: true },
-    { duty: 'blocks', reads_index: true },
-  ] as const
-  const where = (step: (typeof steps)[number]) =>
-    (
-      [
-        { role: 'worker', index: 'own' },
-        { role: 'worker', index: 'none' },
-        { role: 'index', index: 'own' },
-      ] as const
-    ).map((parts) => runsStep(parts, { name: 'x', rest_ms: 1, run: async () => true, ...step }))
-  assert.deepEqual(steps.map(where), [
-    [true, true, false],
-    [true, true, false],
-    [true, true, false],
-    [true, false, true],
-    [true, false, true],
-    [true, false, true],
-  ])
 })

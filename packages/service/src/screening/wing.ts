@@ -9,7 +9,7 @@ import type { Common } from '../platform/wing.ts'
 import { openCasesStep, remindCasesStep } from './cases/case_opening.ts'
 import { caseKinds } from './cases/cases.ts'
 import { pairStep } from './cases/counterparties.ts'
-import { askProvidersStep, screenStep } from './checks/answering.ts'
+import { askProvidersStep, failLateStep, screenStep } from './checks/answering.ts'
 import { checkKinds } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
@@ -29,6 +29,7 @@ import {
   DEFAULT_CARRIED_BLOCKS,
   DEFAULT_CHECKPOINT_TRANSFERS,
   flowGenerations,
+  noGenerations,
   pruneIndexStep,
 } from './tracing/generations.ts'
 import { sentReading } from './tracing/sent.ts'
@@ -40,6 +41,8 @@ export type ScreeningSetup = {
   download?: Download
   /** For how long the evidence of checks is kept. */
   retention_days?: number | undefined
+  /** Whether this process leaves the index, and the steps that need it, to others. */
+  without_index?: boolean
   /** Where the index is kept beside what of it is in memory; undefined: all of it is there. */
   kept?: KeptPlace | undefined
   /** Where the log has transfers of older blocks. */
@@ -61,6 +64,7 @@ export const SCREENING_STEPS = {
   read_sent: 'Computes each night where the value that addresses sent went to',
   screen: 'Answers checks that our own engine answers alone',
   ask_providers: 'Answers checks that outside providers are asked about',
+  fail_late: 'Fails checks that have waited too long',
   rescreen: 'Places checks of watched addresses that are due',
   watch_blocks: 'Reads of each confirmed block what concerns watched addresses',
   open_cases: 'Puts answers that wait and alerts about severe money into cases',
@@ -80,7 +84,7 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
   const carried_blocks = DEFAULT_CARRIED_BLOCKS
   const checkpoint_transfers = DEFAULT_CHECKPOINT_TRANSFERS
   const flow = { sql, clock, carried_blocks, checkpoint_transfers, kept, archive }
-  const generations = flowGenerations(flow)
+  const generations = needs.without_index ? noGenerations(flow) : flowGenerations(flow)
   const issuers = issuersOf({ sql, clock, node })
   const sent = sentReading({ sql, clock, generations, kept })
   const answering = { sql, clock, reads, generations, sent, carried_blocks, issuers, providers }
@@ -98,6 +102,7 @@ export function screeningWing({ sql, steps_sql, api_sql, ...needs }: Needs) {
       pairStep({ sql: steps_sql, archive }),
       screenStep(answering),
       askProvidersStep(answering),
+      failLateStep({ sql, clock }),
       rescreenStep({ sql, clock, new_id, generations }),
       watchBlocksStep({ sql: steps_sql }),
       foldCountsStep({ sql: steps_sql }),

@@ -11,8 +11,7 @@ import { type BlockRow, type StoredBlock, unpackRow } from './blocks.ts'
 const PORTION = 20
 
 type Side = 'head' | 'solid'
-/** `until`: no block beyond is read for now. */
-type Reader = { name: string; side: Side; until?: number | undefined }
+type Reader = { name: string; side: Side }
 type Work = (tx: Tx, blocks: StoredBlock[]) => Promise<void>
 
 export type BlockReader = Reader & {
@@ -41,10 +40,10 @@ export const isBehind = (
   where cursor.number is null
     or cursor.number < case when ${side} = 'head' then head_number else confirmed_number end`
 
-async function readPortion(tx: Tx, { name, side, until }: Reader, work: Work): Promise<boolean> {
+async function readPortion(tx: Tx, { name, side }: Reader, work: Work): Promise<boolean> {
   const at = await lockCursor(tx, name)
   if (at === undefined) return false
-  const blocks = await blocksAfter(tx, { side, until }, at)
+  const blocks = await blocksAfter(tx, side, at)
   const last = blocks.at(-1)
   if (!last) return false
   await work(tx, blocks)
@@ -52,17 +51,12 @@ async function readPortion(tx: Tx, { name, side, until }: Reader, work: Work): P
   return true
 }
 
-async function blocksAfter(
-  tx: Tx,
-  { side, until }: Omit<Reader, 'name'>,
-  at: bigint,
-): Promise<StoredBlock[]> {
+async function blocksAfter(tx: Tx, side: Side, at: bigint): Promise<StoredBlock[]> {
   const rows = await tx<BlockRow>`
     select number, id, time, contents from block
     where number > ${at}
       and number <= (select case when ${side} = 'head' then head_number else confirmed_number end
         from chain)
-      and number <= ${until ?? Number.MAX_SAFE_INTEGER}
     order by number limit ${PORTION}`
   return rows.map(unpackRow)
 }

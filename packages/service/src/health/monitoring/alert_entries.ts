@@ -232,14 +232,19 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
   },
   index_behind: {
     means:
-      'the index of a worker lacks more than 20 blocks of the log: a minute of the chain, ' +
-      'which checks wait for; or a worker that started more than a minute ago has none yet; or ' +
-      'workers have `--index none` and no process with `--role index` runs: then no check is ' +
-      'answered and no deposit is booked',
+      'the index of a process lacks more than 20 blocks of the log: a minute of the chain, ' +
+      'which checks wait for; or one that started more than a minute ago has none yet',
     act:
       '`penstock-admin aml index`. After a start it reads its checkpoint first. Else: is the ' +
       'machine out of processor or memory, or is the log full of failures of the step ' +
-      '`index`? Start a process with `--role index` where none runs',
+      '`index`?',
+  },
+  index_missing: {
+    means:
+      'every worker has `--index none`, and no process with `--role index` runs: checks fail ' +
+      'after ten minutes and cost nothing, and deposits wait where the policy holds money of ' +
+      'high risk. All else goes on',
+    act: 'Start a process with `--role index`, or a worker without `--index none`',
   },
   sent_old: {
     means:

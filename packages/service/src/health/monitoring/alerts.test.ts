@@ -237,16 +237,16 @@ const CASES: Record<string, Case> = {
         jsonb_build_object('in_use', true, 'block_number', (select max(number) from flow_block))))
       where id = 'slow'`,
   },
-  'workers leave the index to others, and nobody has one': {
-    raises: ['index_behind'],
+  'workers leave the index to others, and no process has one': {
+    raises: ['index_missing'],
     async cause({ world }) {
-      await world.sql`delete from process where report -> 'indexes' <> 'null'`
+      await world.sql`delete from process where report ? 'indexes'`
       await world.sql`
         insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,
           clock_offset_ms, unreplicated_commits, report)
-        select 'without', 'worker', 'other', '1', 1,
-          ${world.now}::timestamptz - interval '2 minutes', clock_timestamp(), 1, 0, 0, 0,
-          '{"indexes": null}'`
+        select id, 'worker', 'other', '1', 1, ${world.now}::timestamptz - age, clock_timestamp(),
+          1, 0, 0, 0, '{"nodes": []}'
+        from (values ('without', interval '2 minutes'), ('new', interval '0')) as t (id, age)`
     },
     end: ({ world }) => world.sql`
       insert into process (id, role, host, version, schema, started_at, seen_at, beat, standbys,

@@ -213,27 +213,29 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
     from list where failing_since is not null having count(*) > 0`,
   // Of each process the last it said of itself, some seconds old.
   index_behind: ({ sql, now }) => sql`
-    with running as (
-      select id, host, role, report -> 'indexes' as indexes,
-        started_at < ${now}::timestamptz - interval '1 minute' as begun
-      from process where role in ('all', 'worker', 'index') and report ? 'indexes'
-        and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
-    ), computing as (
-      select id, host, role, indexes, begun from running where jsonb_typeof(indexes) = 'array'
-    )
-    (select null as since, format('the index of %s (%s) lacks %s blocks of the log', host, role,
+    select null as since, format('the index of %s (%s) lacks %s blocks of the log', host, role,
       log.last_number - coalesce(known.block_number, log.first_number - 1)) as what
-    from flow_log_ends as log, computing left join lateral (
+    from flow_log_ends as log, process as p left join lateral (
         select (i ->> 'block_number')::bigint as block_number
-        from jsonb_array_elements(indexes) as i
+        from jsonb_array_elements(p.report -> 'indexes') as i
         where (i ->> 'in_use')::boolean) as known on true
-    where begun and log.last_number - coalesce(known.block_number, log.first_number - 1)
+    where p.role in ('all', 'worker', 'index') and p.report ? 'indexes'
+      and p.seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+      and p.started_at < ${now}::timestamptz - interval '1 minute'
+      and log.last_number - coalesce(known.block_number, log.first_number - 1)
         > ${INDEX_BLOCKS_MAX}::bigint
-    order by host, id limit 1)
-    union all
-    select null, format('every worker has --index none, as %s has, and no --role index runs',
-      min(host))
-    from running where not exists (select from computing) having bool_and(begun)`,
+    order by host, id limit 1`,
+  // A report names the nodes as soon as there is one.
+  index_missing: ({ sql, now }) => sql`
+    select null as since, format('the worker on %s leaves the index to others (--index none), and '
+      'no process has one', min(host) filter (where is_without)) as what
+    from (
+      select host, started_at, report ? 'indexes' as has_index,
+        report ? 'nodes' and not report ? 'indexes' as is_without
+      from process where role in ('all', 'worker', 'index')
+        and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})) as p
+    having bool_or(is_without and started_at < ${now}::timestamptz - interval '1 minute')
+      and not bool_or(has_index)`,
   sent_old: ({ sql, now }) => sql`
     select max(read_at) as since,
       'where addresses sent was not read back for more than two days' as what

@@ -13,9 +13,9 @@ export type ProcessReport = {
   nodes: NodeCounts[]
   /** Those that it can ask. */
   providers: { name: string; left_alone: boolean }[]
-  /** The screening index in its memory; a second one while that is computed anew. Null where it is
-   *  left to other processes. */
-  indexes: IndexMemory[] | null
+  /** The screening index in its memory; a second one while that is computed anew. Left out where it
+   *  is left to other processes. */
+  indexes?: IndexMemory[]
   /** For how many days it keeps events and evidence; null where it deletes nothing. */
   kept_days: { events: number; evidence: number; sign_ins: number } | null
   /** What it signs with, and how much; null where it signs nothing. */
@@ -25,7 +25,8 @@ export type ProcessReport = {
 /** What of a process its report is made of. */
 export type ReportSources = {
   providers: readonly GuardedProvider[]
-  indexMemory: () => IndexMemory[] | null
+  /** Left out where the index is left to others. */
+  indexMemory?: () => IndexMemory[]
   kept_days: ProcessReport['kept_days']
   signingTerms: () => SigningTerms | null
 }
@@ -41,7 +42,7 @@ export function writeReport(
   const report: ProcessReport = {
     nodes: nodes.counts().slice(0, NODES_MAX),
     providers: providers.map(({ name, state }) => ({ name, left_alone: state() === 'open' })),
-    indexes: indexMemory(),
+    ...(indexMemory && { indexes: indexMemory() }),
     kept_days,
     signing: signingTerms(),
   }
@@ -82,7 +83,7 @@ export async function nodeRequests(sql: Sql): Promise<InProcess<NodeCounts>[]> {
   )
 }
 
-/** What the flow index takes, in the memory of each process and in the database. */
+/** What the screening index takes, in the memory of each process and in the database. */
 export async function indexSizes(sql: Sql): Promise<{
   memory: InProcess<IndexMemory>[]
   checkpoints: { generation: number; block_number: bigint; made_at: Date; bytes: bigint }[]

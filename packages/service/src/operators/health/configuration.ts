@@ -17,7 +17,7 @@ import { connect, type Sql } from '../../platform/database/sql.ts'
 import { Flag, ListOf, oneOf, optional, Text } from '../../platform/wire/schemas.ts'
 import { whyRefused } from '../../run/program/node_version.ts'
 import { requireRights } from '../../run/program/rights.ts'
-import { hasCallers, hasKeys, PROCESS_ROLES } from '../../run/program/roles.ts'
+import { hasCallers, isWorker, PROCESS_ROLES } from '../../run/program/roles.ts'
 import { keptSealingKeys, sealingKeys } from '../../run/program/sealing_keys.ts'
 import { type Configuration, local, type StartSettings } from '../table/operation.ts'
 import { databasePlace } from '../table/place.ts'
@@ -151,8 +151,8 @@ async function lookAtWallets({ config, node }: Configuration): Promise<Finding[]
   const { wallets_file, role, loosened } = config
   if (wallets_file === undefined) return []
   return found('wallets', async () => {
-    const wallets = await readWallets(wallets_file, hasKeys(role) ? 'needed' : 'refused')
-    if (!node || !hasKeys(role)) return `${wallets.pool.length} of the pool`
+    const wallets = await readWallets(wallets_file, isWorker(role) ? 'needed' : 'refused')
+    if (!node || !isWorker(role)) return `${wallets.pool.length} of the pool`
     const { complaints } = await lookAtKeys(node, wallets)
     if (complaints.length > 0 && !loosened.includes('PENSTOCK_ALLOW_WIDE_KEYS'))
       return { wrong: complaints.map(({ said }) => said) }

@@ -28,7 +28,7 @@ async function someWorkers(t: TestContext) {
       step('sign', { after: ['follow'], before: ['credit'] }),
     ]
     const wakeOthers = (name: string) => void woken.push(`${process_id} ${name}`)
-    const duties = holdDuties({ sql, clock, process_id, wakeOthers }, steps)
+    const duties = holdDuties({ sql, clock, process_id, wakeOthers }, steps, () => true)
     /** What runs when every step is run once. */
     const runAll = async () => {
       ran.length = 0
@@ -71,7 +71,7 @@ test('a process takes the duties of its steps alone, and wakes what runs elsewhe
   const steps = [
     step('follow', { duty: 'chain' }),
     step('credit', { duty: 'blocks', after: ['follow'], before: ['pay'] }),
-    step('screen', { reads_index: true, after: ['follow'] }),
+    step('screen', { needs_index: true, after: ['follow'] }),
     step('pay'),
   ]
   const start = (process_id: string, runsHere: (one: Step<string>) => boolean) =>
@@ -80,10 +80,9 @@ test('a process takes the duties of its steps alone, and wakes what runs elsewhe
       steps,
       runsHere,
     )
-  const of_index = ({ duty, reads_index }: Step<string>) =>
-    duty === 'blocks' || reads_index === true
-  const index = start('index', of_index)
-  const worker = start('worker', (one) => !of_index(one))
+  const of_index = ['credit', 'screen']
+  const index = start('index', ({ name }) => of_index.includes(name))
+  const worker = start('worker', ({ name }) => !of_index.includes(name))
   const namesOf = (some: readonly Step<string>[]) => some.map(({ name }) => name)
   assert.deepEqual(namesOf(index.steps), ['hold_duties', 'credit', 'screen'])
   assert.deepEqual(namesOf(worker.steps), ['hold_duties', 'follow', 'pay'])

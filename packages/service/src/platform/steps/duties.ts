@@ -31,25 +31,25 @@ export type Duties = {
   steps: Step<string>[]
   /** Takes duties that are free, and keeps those that it has. True when it has one more. */
   hold(): Promise<boolean>
+  /** Whether a step is left to other processes at the moment. */
+  isElsewhere(step: string): boolean
   /** So that another need not wait until they are over. */
   giveBack(): Promise<void>
 }
 
-/** `steps`: of the service; `runsHere`: whether this process runs one. Those that it does not run
- *  are woken in other processes, as those of a duty that it does not hold. */
+/** `steps`: of the service; `runsHere`: whether this process runs one. */
 export function holdDuties(
   { sql, clock, process_id, wakeOthers }: Needs,
   steps: readonly Step<string>[],
-  runsHere: (step: Step<string>) => boolean = () => true,
+  runsHere: (step: Step<string>) => boolean,
 ): Duties {
   let held_until = new Map<string, Date>()
   const holds = (duty: Duty) => (held_until.get(duty) ?? new Date(0)) > clock.now()
-  const here = steps.filter(runsHere)
-  const of_duties = here.filter(({ duty }) => duty)
-  const duties = DUTIES.filter((duty) => here.some((step) => step.duty === duty))
-  /** Whether another process may be the one that runs it. */
-  const runsElsewhere = (name: string) => {
-    const step = here.find((one) => one.name === name)
+  const here = new Map(steps.filter(runsHere).map((step) => [step.name, step]))
+  const of_duties = [...here.values()].filter(({ duty }) => duty)
+  const duties = DUTIES.filter((duty) => of_duties.some((step) => step.duty === duty))
+  const isElsewhere = (name: string) => {
+    const step = here.get(name)
     return !step || (step.duty !== undefined && !holds(step.duty))
   }
   const wakes = wakesOf(steps)
@@ -67,7 +67,7 @@ export function holdDuties(
       if (step.duty && !holds(step.duty)) return false
       const moved = await step.run()
       if (moved)
-        for (const name of wakes.get(step.name) ?? []) if (runsElsewhere(name)) wakeOthers(name)
+        for (const name of wakes.get(step.name) ?? []) if (isElsewhere(name)) wakeOthers(name)
       return moved
     },
   })
@@ -78,8 +78,9 @@ export function holdDuties(
     run: hold,
   }
   return {
-    steps: [holding, ...here.map(limited)],
+    steps: [holding, ...[...here.values()].map(limited)],
     hold,
+    isElsewhere,
     async giveBack() {
       held_until = new Map()
       await sql`

@@ -33,10 +33,11 @@ export type Step<Name extends string = StepName> = {
   /** How long it rests after a run that moved nothing; `rest_ms` when left out. */
   rest_now_ms?(): number
   /** The duty that it is part of: it runs in the process that holds it (duties.ts). Left out: in
-   *  every process that runs steps. */
+   *  every worker. */
   readonly duty?: Duty
-  /** It reads the screening index: it runs in processes that have one. */
-  readonly reads_index?: true
+  /** It needs the screening index of its process, so it runs in processes that have one
+   *  (run/program/roles.ts). It is of no duty: whoever holds that may have none. */
+  readonly needs_index?: true
   /** Steps that move what this one waits for: it is woken when they have moved something. */
   readonly after?: readonly Name[]
   /** Steps that take up what this one has moved. A step names only steps of its own floor or of

@@ -58,7 +58,6 @@ const UNKNOWN_MAX_MS = 6_000
 const LOOK_AGAIN_MS = 1_000
 /** A transaction is looked for more and more seldom, and then once a block. */
 const LOOK_SELDOM_MS = 3_000
-const LOOK_FOR_LATE_MS = 5_000
 /** For how long the chain counts as live once it was. */
 const LIVE_MS = 500
 
@@ -73,26 +72,20 @@ const openChecks = (sql: WriteFragment, now: Date): Fragment => sql`
 export function screenStep(needs: Needs): Step {
   const readBasis = basisReader(needs)
   const readPolicy = policyReader(needs)
-  let looked_ms = Number.NEGATIVE_INFINITY
   return {
     name: 'screen',
     rest_ms: 1_000,
-    reads_index: true,
+    needs_index: true,
     due: (sql) => openChecks(sql, needs.clock.now()),
     after: ['index', 'rescreen'],
     before: ['publish'],
     async run() {
-      const now_ms = needs.clock.now().getTime()
-      const look = Math.abs(now_ms - looked_ms) >= LOOK_FOR_LATE_MS
-      if (look) looked_ms = now_ms
-      const late = look && (await failLate(needs))
       const policy = await readPolicy()
       const basis = await readBasis(policy)
-      if (!basis) return late
+      if (!basis) return false
       const routes = Object.keys(policy.routes).filter((route) => isInner(policy, route))
       const checks = await takeUp(needs, { routes, basis, at_once: AT_ONCE })
-      const answered = await answerAll(needs, checks, (check) => screen(needs, basis, check))
-      return answered || late
+      return answerAll(needs, checks, (check) => screen(needs, basis, check))
     },
   }
 }
@@ -104,7 +97,7 @@ export function askProvidersStep(needs: Needs): Step {
   return {
     name: 'ask_providers',
     rest_ms: 1_000,
-    reads_index: true,
+    needs_index: true,
     due: (sql) => openChecks(sql, needs.clock.now()),
     before: ['publish'],
     async run() {
@@ -333,13 +326,23 @@ function completed(
   }
 }
 
-/** Fails what has waited too long: for the index, for a transaction to become solid, or for a fault
- *  to pass. */
+/** Fails checks that have waited too long: for the index, for a transaction to become solid, or for
+ *  a fault to pass. */
+export const failLateStep = (needs: Pick<Needs, 'sql' | 'clock'>): Step => ({
+  name: 'fail_late',
+  rest_ms: 5_000,
+  duty: 'upkeep',
+  due: (sql) => sql`
+    select from aml_check where state in ('pending', 'processing')
+      and created_at < ${later(needs.clock, -WAIT_MAX_MS)} and due_at <= ${needs.clock.now()}`,
+  before: ['publish'],
+  run: () => failLate(needs),
+})
+
 async function failLate({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Promise<boolean> {
-  const before = later(clock, -WAIT_MAX_MS)
   const late = await sql<{ id: string }>`
-    select id from aml_check where state in ('pending', 'processing') and created_at < ${before}
-      and due_at <= ${clock.now()}
+    select id from aml_check where state in ('pending', 'processing')
+      and created_at < ${later(clock, -WAIT_MAX_MS)} and due_at <= ${clock.now()}
     limit ${AT_ONCE}`
   if (late.length === 0) return false
   return sql.begin(async (tx) => {

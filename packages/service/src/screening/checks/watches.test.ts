@@ -188,7 +188,7 @@ test('a rescreening that fails for want of an index is made anew, and told', asy
   // Nobody answers for longer than a check waits.
   const node_time_ms = world.now_ms
   world.now_ms += 700_000
-  await world.process.steps.find(({ name }) => name === 'screen')!.run()
+  await world.process.steps.find(({ name }) => name === 'fail_late')!.run()
   world.now_ms = node_time_ms
   const failed = await sql<{ error: string }>`select error from aml_check where state = 'failed'`
   assert.deepEqual(failed, [{ error: 'index_stale' }])

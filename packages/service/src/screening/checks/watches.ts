@@ -135,7 +135,7 @@ export function rescreenStep(needs: Needs): Step {
   return {
     name: 'rescreen',
     rest_ms: 10_000,
-    reads_index: true,
+    needs_index: true,
     due: (sql) => sql`
       select where (select min(due_at) from aml_watch) <= ${clock.now()}::timestamptz
         or (select min(label_set) from aml_watch)

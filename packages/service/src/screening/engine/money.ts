@@ -11,7 +11,7 @@ import type { Generations } from '../tracing/generations.ts'
 import { pathsBack, type Transfer } from '../tracing/paths.ts'
 import { type AssetHolding, readHoldings } from './asset_holdings.ts'
 import { assetOf, type Basis, moneyOf, mostImportant, type Source } from './findings.ts'
-import { currentPolicy, type Policy } from './policy.ts'
+import type { Policy } from './policy.ts'
 import { noExposure, type Outcome, printUsd, publishedShares, readUsd, scoreOf } from './scoring.ts'
 
 /** A transfer to an address of the house. `asset`: TRX, or the contract of a token. */
@@ -59,9 +59,6 @@ export type MoneyReading = {
 export type MoneyReader = {
   /** The last block of which it is known here what its transfers carried; undefined: of none. */
   height(): number | undefined
-  /** Where money of high risk is held: the block up to which deposits can be booked; elsewhere
-   *  undefined, and nothing waits for the index. */
-  bookableUntil(): Promise<number | undefined>
   /** Reads what each was; undefined for what is not in the log. Of blocks beyond `height` nothing
    *  is in it yet. */
   read(
@@ -92,10 +89,6 @@ export function moneyReader(needs: Needs): MoneyReader {
   }
   return {
     height,
-    async bookableUntil() {
-      const { hold_deposits_from } = await currentPolicy(sql)
-      return hold_deposits_from === 'high' ? (height() ?? -1) : undefined
-    },
     async read(reading, policy, money) {
       const basis = basisOf(policy)
       if (!basis || money.length === 0) return money.map(() => undefined)

@@ -124,13 +124,21 @@ export function flowGenerations(needs: Needs): Generations {
     step: {
       name: 'index',
       rest_ms: 1_000,
-      reads_index: true,
+      needs_index: true,
       after: ['record', 'refresh_lists'],
       due: (sql) => dueFor(sql, held.current, held.has_more),
       run: () => held.run(),
     },
   }
 }
+
+/** Those of a process that has none: whoever asks is a step that does not say `needs_index`. */
+export const noGenerations = (needs: Needs): Generations => ({
+  ...flowGenerations(needs),
+  current(): never {
+    throw new Error('this process has no screening index')
+  },
+})
 
 class HeldGenerations {
   current: Generation | undefined

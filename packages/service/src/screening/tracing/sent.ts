@@ -66,7 +66,7 @@ export function sentReading(needs: Needs): SentReading {
     step: {
       name: 'read_sent',
       rest_ms: 5_000,
-      reads_index: true,
+      needs_index: true,
       after: ['index'],
       due: (sql) => sql`
         select where ${reader.has_more}::boolean

@@ -34,9 +34,10 @@ import {
   DIRECT_RECHARGE,
 } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { StepName } from '../../platform/steps/step.ts'
 import type { HeldSenders } from '../../screening/engine/barred.ts'
 import type { Issuers } from '../../screening/engine/issuers.ts'
-import type { Money, MoneyReader, MoneyReading } from '../../screening/engine/money.ts'
+import type { MoneyReading } from '../../screening/engine/money.ts'
 import { currentPolicy } from '../../screening/engine/policy.ts'
 import {
   BLOCKED,
@@ -46,7 +47,7 @@ import {
   noteArrived,
   placeOf,
 } from './deposits.ts'
-import { noteScreenings } from './screenings.ts'
+import { noteScreenings, storedReadings } from './screenings.ts'
 
 export type Needs = {
   sql: Sql
@@ -56,9 +57,9 @@ export type Needs = {
   recharge_at: 'inclusion' | 'solid'
   heldSenders: HeldSenders
   issuers: Issuers
-  money: Pick<MoneyReader, 'bookableUntil' | 'height' | 'read'>
   /** What would be held is ignored when it is less than this. */
   dust_sun: bigint
+  wake: (step: StepName) => void
 }
 
 /** Less than this is ignored, unless the operator says otherwise: it is not worth anybody's
@@ -81,18 +82,18 @@ export function creditStep(needs: Needs): ReadStep {
   return {
     name: 'credit',
     rest_ms: 3_000,
-    reads_index: true,
     due: (sql) => isBehind(sql, reads),
     duty: 'blocks',
-    // Where money of high risk is held, it waits for the index.
-    after: ['follow', 'confirm', 'index'],
+    // Where money of high risk is held, it is known before what it was.
+    after: ['follow', 'confirm', 'screen_deposits'],
     before: ['publish'],
     reads,
     async run() {
       const unasked = new Set<Address>()
-      const until = await needs.money.bookableUntil()
       const readCredits = (unasked: Set<Address> | undefined) =>
-        readBlocks(sql, { ...reads, until }, (tx, blocks) => credit(tx, needs, { blocks, unasked }))
+        screenedFirst(needs, () =>
+          readBlocks(sql, reads, (tx, blocks) => credit(tx, needs, { blocks, unasked })),
+        )
       const moved = await readCredits(unasked).catch((thrown: unknown) => {
         if (unasked.size > 0) return 'unasked' as const
         throw thrown
@@ -333,21 +334,11 @@ const sendersOf = (arrivals: readonly Arrival[]): Address[] => [
 ]
 
 type Fate = { state: Deposit['state']; reason: string | null }
-/** `reading`: what its money was, where that was to be known first. */
+/** `reading`: by which it is judged, where money of high risk is held. */
 type JudgedArrival = OwnArrival & Fate & { reading?: MoneyReading | undefined }
 
 /** Whether the log can have it. */
 const isScreened = (arrival: Arrival) => arrival.note === undefined && !isWorthless(arrival)
-
-const moneyOf = ({ tx_id, block_number, from, to, ...arrival }: OwnArrival): Money => ({
-  tx_id,
-  block_number,
-  from,
-  to,
-  asset: arrival.token ?? 'TRX',
-  amount: arrival.amount_sun ?? arrival.token_amount!,
-  customer_id: arrival.customer_id ?? DIRECT_RECHARGE,
-})
 
 /** What becomes of each now. */
 async function withFates(
@@ -360,24 +351,53 @@ async function withFates(
   const held = await needs.heldSenders(tx, sendersOf(arrivals))
   const policy = await currentPolicy(tx)
   const by_money = policy.hold_deposits_from === 'high'
-  const readings = new Map<OwnArrival, MoneyReading | undefined>()
-  if (by_money && solid) {
-    const screened = arrivals.filter(isScreened)
-    requireIndexed(needs, screened)
-    const read = await needs.money.read(tx, policy, screened.map(moneyOf))
-    for (const [i, one] of screened.entries()) readings.set(one, read[i])
-  }
+  const readings = by_money && solid ? await readingsOf(tx, arrivals) : new Map()
   return arrivals.map((arrival) => {
-    const reading = readings.get(arrival)
+    const reading = readings.get(placeOf(arrival))
     return { ...arrival, reading, ...fateOf(arrival, needs, { held, solid, by_money, reading }) }
   })
 }
 
-/** Throws an Outage when the index does not know a block yet. */
-function requireIndexed({ money }: Needs, arrivals: readonly Arrival[]): void {
-  const height = money.height() ?? -1
-  if (arrivals.some(({ block_number }) => block_number > height))
-    throw new Outage(`the index knows blocks up to ${height} alone`)
+/** Deposits that have to be screened before they are booked. */
+class Unscreened extends Outage {
+  readonly arrivals: readonly OwnArrival[]
+  constructor(arrivals: readonly OwnArrival[]) {
+    super('deposits have to be screened first')
+    this.arrivals = arrivals
+  }
+}
+
+/** By their places. Throws Unscreened. */
+async function readingsOf(
+  tx: Tx,
+  arrivals: readonly OwnArrival[],
+): Promise<ReadonlyMap<string, MoneyReading | undefined>> {
+  const screened = arrivals.filter(isScreened)
+  const readings = await storedReadings(tx, screened)
+  const missing = screened.filter((one) => !readings.has(placeOf(one)))
+  if (missing.length > 0) throw new Unscreened(missing)
+  return readings
+}
+
+/** Does what books deposits. Those that have to be screened first are queued for that, and nothing
+ *  is booked. */
+export async function screenedFirst(
+  { sql, clock, wake }: Needs,
+  bookDeposits: () => Promise<boolean>,
+): Promise<boolean> {
+  try {
+    return await bookDeposits()
+  } catch (thrown) {
+    if (!(thrown instanceof Unscreened)) throw thrown
+    const now = clock.now()
+    const seen = thrown.arrivals.map((one) => ({ ...one, state: 'seen' as const, reason: null }))
+    await sql.begin(async (tx) => {
+      await noteArrived(tx, seen, { solid: false, now })
+      await noteScreenings(tx, seen, now)
+    })
+    wake('screen_deposits')
+    return false
+  }
 }
 
 /** `by_money`: money of high risk is held, so nothing is decided before it is known what it was. */

@@ -16,7 +16,7 @@ import { Outage, refusal } from '../../lib/fault.ts'
 import { firstIdAt } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
-import { creditProven, type Needs as DepositNeeds } from './deposit_step.ts'
+import { creditProven, type Needs as DepositNeeds, screenedFirst } from './deposit_step.ts'
 import { type Deposit, holdUnproven, placeOf } from './deposits.ts'
 import { DEPOSIT_COLUMNS } from './forms.ts'
 
@@ -68,7 +68,7 @@ export function holdingsStep(needs: Needs): Step {
           and number <= (select number from cursor where name = 'deposits')`
     },
     duty: 'blocks',
-    after: ['credit'],
+    after: ['credit', 'screen_deposits'],
     before: ['publish'],
     // What cannot be asked of a node stops nothing that was asked before.
     run: () =>
@@ -215,7 +215,7 @@ async function compareAll(needs: Needs): Promise<boolean> {
     order by due_at, address limit ${AT_ONCE}`
   return eachRow(
     ready,
-    ({ address }) => sql.begin((tx) => compare(tx, needs, address)),
+    ({ address }) => screenedFirst(needs, () => sql.begin((tx) => compare(tx, needs, address))),
     ({ address }) => postpone(needs, address),
   )
 }

@@ -1,5 +1,5 @@
 // The money of deposits by where it came from: for each that is booked. Where the policy
-// holds money of high risk it is known before the deposit is booked (deposit_step.ts); elsewhere no
+// holds money of high risk a deposit is booked when it is screened (deposit_step.ts); elsewhere no
 // deposit waits for it.
 //
 //   queued -> screened           its shares and level, when the index has its block
@@ -12,7 +12,7 @@ import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import type { Money, MoneyReader, MoneyReading, MoneyWay } from '../../screening/engine/money.ts'
 import { currentPolicy, type Policy, readPolicy } from '../../screening/engine/policy.ts'
-import type { Place } from './forms.ts'
+import { type Place, placeOf } from './forms.ts'
 
 /** The findings about a deposit. `reading` is null while it is queued, and where the log does not
  *  have it. */
@@ -44,6 +44,21 @@ export async function noteScreenings(
                 ${read.map((one) => (one ? JSON.stringify(one) : null))}::jsonb[])
       as t (tx_id, position, block_number, risk_level, reading)
     on conflict (tx_id, position) do nothing`
+}
+
+/** The readings of those that are screened, by their places; undefined: it is not in the log. */
+export async function storedReadings(
+  tx: Tx,
+  places: readonly Place[],
+): Promise<Map<string, MoneyReading | undefined>> {
+  if (places.length === 0) return new Map()
+  const rows = await tx<Place & { reading: MoneyReading | null }>`
+    select tx_id, position, reading from deposit_screening
+    join unnest(${places.map(({ tx_id }) => tx_id)}::text[],
+                ${places.map(({ position }) => position)}::integer[]) as t (tx_id, position)
+      using (tx_id, position)
+    where screened_at is not null`
+  return new Map(rows.map((row) => [placeOf(row), row.reading ?? undefined]))
 }
 
 const AT_ONCE = 200
@@ -80,11 +95,10 @@ export function screenDepositsStep(needs: {
   return {
     name: 'screen_deposits',
     rest_ms: 3_000,
-    reads_index: true,
     due: (sql) => sql`
       select from deposit_screening where ways is null and block_number <= ${money.height() ?? -1}`,
-    duty: 'blocks',
-    after: ['credit', 'holdings', 'index'],
+    needs_index: true,
+    after: ['credit', 'index'],
     async run() {
       const open = await sql<OpenRow>`
         select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
