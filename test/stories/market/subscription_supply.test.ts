@@ -483,3 +483,34 @@ test('energy whose hour is over in exactly five minutes is renewed', async (t) =
   assert.equal(await supplied('5 minutes 1 microsecond'), 1)
   assert.equal(await supplied('5 minutes'), 2)
 })
+
+test('while uses are not counted, an address is not supplied; then all are charged', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  const without = world.app.steps.filter(({ name }) => name !== 'use')
+  const mineUnread = async (blocks: number) => {
+    for (let i = 0; i < blocks; i++) {
+      world.mine()
+      world.wait(3)
+      await world.drain({ ...world.app, steps: without })
+    }
+  }
+  await mineUnread(21)
+  sendTokens(world, bob)
+  // More than two minutes: it is looked at several times.
+  await mineUnread(45)
+  assert.ok((await energyLeft(world, bob)) < PER_TRANSACTION, 'nothing is given for nothing')
+  const [before] = await world.sql<{ supplies: number }>`
+    select supplies from subscription where id = ${id}`
+  await world.drain()
+  world.wait(3)
+  await world.settle()
+  const item = await listed(anna, id)
+  assert.deepEqual([item.status, item.transactions_used], ['active', 1])
+  assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION)
+  const [after] = await world.sql<{ supplies: number }>`
+    select supplies from subscription where id = ${id}`
+  assert.equal(after!.supplies, before!.supplies + 1)
+})

@@ -47,6 +47,9 @@ const LOOK_AGAIN_MS = 3_000
 const UNDER_WAY_MS = 500
 /** How long the first energy may take before the subscription is an error and paid back. */
 const START_MS_MAX = 600_000
+/** When more blocks than these wait to be read for uses, an active address is not supplied: what it
+ *  uses would not be charged. */
+const UNREAD_MAX = 20
 /** What would be renewed so shortly before the address is to rest is not renewed. */
 const REST_EARLY_MS = 900_000
 const HOUR_MS = 3_600_000
@@ -63,6 +66,8 @@ type RunningSubscription = Subscription &
     order_state: string | null
     /** The time of the newest block: by it hours are idle and days are over. */
     head_time: Date
+    /** Blocks whose uses are not counted yet. */
+    unread: bigint
     customer_state: CustomerState
     /** What was ordered for its next supply and not noted: the process died in between. */
     lost_order_id: string | null
@@ -167,6 +172,7 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   }
   if (running.order_state === 'new' || running.order_state === 'pending')
     return lookAgain(needs, id, UNDER_WAY_MS)
+  if (!starting && running.unread > UNREAD_MAX) return lookAgain(needs, id, LOOK_AGAIN_MS)
   // What is there goes when its hour is over, and what is used of it is charged.
   if (!starting && running.customer_state !== 'active') return lookAgain(needs, id, LOOK_MS)
   if (running.resting === 'idle') return rest(needs, running, 'idle')
@@ -195,6 +201,8 @@ async function findRunning(sql: Sql | Tx, id: string): Promise<RunningSubscripti
       plan.included, plan.price_sun, plan.idle_hours,
       plan.transactions_limit as plan_transactions_limit,
            (select head_time from chain) as head_time, o.state as order_state,
+           (select head_number from chain)
+             - coalesce((select number from cursor where name = 'subscriptions'), 0) as unread,
            c.state as customer_state, lost.id as lost_order_id
     from subscription as s join plan on plan.id = plan_id join customer as c on c.id = s.customer_id
     left join orders as o on o.id = order_id
