@@ -193,9 +193,10 @@ const SCREENING: readonly Figure[] = [
     lines: [
       line('the index in a process of its own: answered (p50)', 'apart.check_p50_ms', 'ms'),
       line('the same (p99)', 'apart.check_p99_ms', 'ms'),
-      line('a worker takes', 'apart.worker_mb', 'MB'),
+      line('a worker without an index takes', 'apart.worker_mb', 'MB'),
+      line('both workers and the index', 'apart.together_mb', 'MB'),
       line('an index in each worker: answered (p99)', 'each.check_p99_ms', 'ms'),
-      line('a worker takes', 'each.worker_mb', 'MB'),
+      line('a worker with an index takes', 'each.worker_mb', 'MB'),
     ],
     minutes_max: 10,
   },

@@ -136,7 +136,7 @@ async function lookAtProviders(page: Page): Promise<void> {
     /quota used up: ExpiredPlan/,
   ]
   for (const text of said) await providers.filter({ hasText: text }).waitFor()
-  const memory = page.getByRole('table', { name: 'In worker memory' }).getByRole('row')
+  const memory = page.getByRole('table', { name: 'In memory' }).getByRole('row')
   await memory.filter({ hasText: /worker machine-1.*3, in use.*1\s234\s567.*250 MB/ }).waitFor()
 }
 

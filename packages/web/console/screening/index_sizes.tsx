@@ -1,4 +1,4 @@
-// What the flow index takes: in the memory of each worker, and in the database.
+// Sizes of the screening index: in the memory of each process, and in the database.
 
 import { Answer } from '../../shared/parts/answer.tsx'
 import { Facts, Table } from '../../shared/parts/table.tsx'

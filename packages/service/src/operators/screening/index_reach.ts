@@ -41,7 +41,7 @@ const reached = (made: Reach) => async () => ({
 export const indexOperations = [
   look({
     path: '/operator/aml/index',
-    summary: 'what the flow index takes, in the memory of each worker and in the database',
+    summary: 'what the screening index takes, in the memory of each process and in the database',
     description:
       'A slot is a pair of an address and an asset. While an index is computed anew, a worker ' +
       'has two. What is kept of it in the database: the log it is computed from, what transfers ' +

@@ -8,7 +8,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 const CHANNEL = 'penstock_wake'
 const RETRY_MS = 1_000
 /** For each step: orders come by the thousand, and one run of a step takes up many. */
-const PAUSE_MS = 50
+const PAUSE_MS = 30
 
 /** Tells the processes that listen, at once; what is to be told of a step less than PAUSE_MS after
  *  that is told together at the end of the pause. Never throws and is not waited for. */
