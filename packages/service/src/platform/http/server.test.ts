@@ -557,16 +557,30 @@ test('health has an allowance of its own for each address', async () => {
   assert.equal((await app.inject({ url: '/health', remoteAddress: '203.0.113.1' })).statusCode, 200)
 })
 
-test('other pages can be added, and their failures are not shown either', async () => {
-  const { app } = await server()
+test('other pages can be added, and their failures are logged and not shown either', async () => {
+  const { app, lines } = await server()
   app.get('/page', async () => 'hello')
-  app.get('/broken', async () => {
-    throw new Error('hunter2')
-  })
+  for (const [path, status] of [
+    ['/broken', {}],
+    ['/broken/inside', { statusCode: 500 }],
+    ['/broken/outside', { statusCode: 400 }],
+  ] as const)
+    app.get(path, async () => {
+      throw Object.assign(new Error('hunter2'), status)
+    })
   assert.equal((await app.inject({ method: 'GET', url: '/page' })).body, 'hello')
-  const broken = await app.inject({ method: 'GET', url: '/broken' })
-  assert.equal(broken.statusCode, 500)
-  assert.doesNotMatch(broken.body, /hunter2/)
+  for (const [path, status, logged] of [
+    ['/broken', 500, 1],
+    ['/broken/inside', 500, 1],
+    ['/broken/outside', 400, 0],
+  ] as const) {
+    const before = lines.length
+    const broken = await app.inject({ method: 'GET', url: path })
+    assert.equal(broken.statusCode, status)
+    assert.doesNotMatch(broken.body, /hunter2/)
+    const failures = lines.slice(before).filter(({ event }) => event === 'request_failed')
+    assert.equal(failures.length, logged, path)
+  }
 })
 
 test('the address behind a trusted proxy is the one it names; no other is believed', async () => {
