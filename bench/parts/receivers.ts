@@ -51,9 +51,11 @@ export type ReceiverBench = {
 const CLIENTS = 256
 const SECONDS = 3
 const PACED_SECONDS = 5
-/** A paced load asks how long one waits, and a service that has just begun is compiled meanwhile:
- *  whoever waits then has the line of that time before him. */
-const PACED_WARM_UP_MS = 4_000
+/** A service that has just begun is compiled while it works, and takes several times as long for an
+ *  order; at 1,500 a second a line forms in that time, and it takes some ten seconds until that is
+ *  gone. Measured is what comes after it. */
+const WARM_UP_MS = 8_000
+const PACED_WARM_UP_MS = 15_000
 /** Above what comes through in that time, with what goes before it. */
 const FRESH = 40_000
 const FEW = 50
@@ -81,7 +83,7 @@ export async function measureReceivers(bench: ReceiverBench): Promise<ReceiverFi
   const few = await bench.fresh(FEW)
   const customers = `${keys.length} customers`
   for (const limits of ['default', 'none'] as const) {
-    const load = { seconds: SECONDS }
+    const load = { seconds: SECONDS, warm_up_ms: WARM_UP_MS }
     await measure({ receivers: 'one', customers, limits }, { ...load, addresses: few.slice(0, 1) })
     await measure({ receivers: 'few', customers, limits }, { ...load, addresses: few })
     const addresses = await bench.fresh(FRESH)
@@ -92,7 +94,8 @@ export async function measureReceivers(bench: ReceiverBench): Promise<ReceiverFi
     ['one customer', SENT.one],
   ] as const)
     for (const per_second of rates) {
-      const addresses = await bench.fresh((PACED_SECONDS + 5) * per_second)
+      const paced_ms = PACED_WARM_UP_MS + 1_000 * (PACED_SECONDS + 1)
+      const addresses = await bench.fresh((paced_ms / 1_000) * per_second)
       const about = { receivers: 'distinct', customers: who, limits: 'default' } as const
       const load = { seconds: PACED_SECONDS, warm_up_ms: PACED_WARM_UP_MS, per_second }
       await measure(about, { ...load, addresses })
