@@ -505,7 +505,7 @@ test('while uses are not counted, an address is not supplied; then all are charg
   const [before] = await world.sql<{ supplies: number }>`
     select supplies from subscription where id = ${id}`
   await world.drain()
-  world.wait(3)
+  world.wait(15)
   await world.settle()
   const item = await listed(anna, id)
   assert.deepEqual([item.status, item.transactions_used], ['active', 1])

@@ -255,6 +255,22 @@ test('tokens of high risk are held as that, and what is dust is ignored', async 
   assert.equal(screening!.reading!.severe_usd, '2000.00')
 })
 
+test('what is held for another reason is shown with its way, too, when it is clean', async (t) => {
+  const { world, anna } = await withMule(t, HIGH)
+  const sam = world.person('sam', 1_000)
+  world.scene.post('/devchain/mint', { address: sam.address, amount: 10_000_000_000n })
+  const data = `a9059cbb${addressWord(anna.deposit_address)}${numberWord(2_000_000_000n)}`
+  const call = { contract_address: addressToHex(USDT), data }
+  const sent = world.scene.send(sam, 'TriggerSmartContract', call, { fee_limit: 1_000n * TRX })
+  const tx_id = String(sent.txid)
+  await world.solidify()
+  await world.settle()
+  assert.deepEqual(await fatesOf(world, [tx_id]), [['held', 'a token that is not TRX']])
+  const [screening] = await findScreenings(world.sql, tx_id)
+  assert.equal(screening!.reading!.risk_level, 'low')
+  assert.equal(screening!.ways!.length, 1)
+})
+
 test('what a contract sends is held by where it came from, once it is borne out', async (t) => {
   const { world, anna } = await withMule(t, HIGH)
   const owner = world.person('owner', 10_000)

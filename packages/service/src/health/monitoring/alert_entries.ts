@@ -195,8 +195,12 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
       '`deposits resolve`',
   },
   deposit_waits: {
-    means: 'a recharge or a refund is on its way for more than 10 minutes',
-    act: "`penstock-admin deposits show TX_ID`: its order, or the refund's transaction, waits",
+    means:
+      'a recharge or a refund is on its way for more than 10 minutes, or a deposit waits to be ' +
+      'screened for so long, where the policy holds money of high risk',
+    act:
+      "`penstock-admin deposits show TX_ID`: its order, or the refund's transaction, waits; or " +
+      'the index is behind or missing, or the log has failures of the step `screen_deposits`',
   },
   freezes_not_asked: {
     means:

@@ -375,6 +375,20 @@ const CASES: Record<string, Case> = {
         (select ${world.now}::timestamptz - interval '11 minutes' as at) as times`,
     end: ({ world }) => world.sql`delete from deposit where tx_id = ${TX_ID}`,
   },
+  'a deposit is not screened': {
+    raises: ['deposit_waits'],
+    async cause({ world }) {
+      await world.sql`
+        insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number,
+          block_time, state, due_at, seen_at)
+        values (${TX_ID}, 0, 'from', 'to', 1, 1, ${world.now}, 'seen', ${world.now}, ${world.now})`
+      await world.sql`
+        insert into deposit_screening (tx_id, position, block_number, queued_at)
+        values (${TX_ID}, 0, 1, ${world.now}::timestamptz - interval '11 minutes')`
+    },
+    end: ({ world }) => world.sql`
+      update deposit_screening set screened_at = ${world.now} where tx_id = ${TX_ID}`,
+  },
   'the database was restored from before': {
     raises: ['database_went_back'],
     cause: ({ world }) => world.sql`

@@ -179,10 +179,15 @@ export const ALERTS: Record<string, (look: AlertNeeds<WriteFragment>) => Fragmen
       count(*)) as what from deposit
     where state = 'held' having count(*) > 0`,
   deposit_waits: ({ sql, now }) => sql`
-    select min(seen_at) as since, format('deposits on their way for more than 10 minutes: %s',
-      count(*)) as what from deposit
-    where state in ('received', 'delivering', 'returning', 'refunding')
-      and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+    select min(at) as since, format('deposits on their way for more than 10 minutes: %s',
+      count(*)) as what
+    from (
+      select seen_at as at from deposit
+      where state in ('received', 'delivering', 'returning', 'refunding')
+      union all
+      select queued_at from deposit_screening join deposit using (tx_id, position)
+      where ways is null and screened_at is null and solid_at is null) as waiting
+    where at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
   // Over as soon as any issuer has answered since.
   freezes_not_asked: ({ sql, now }) => sql`
     select asked_at as since, format('the issuer of %s was not asked whether it froze an address '

@@ -50,6 +50,7 @@ const START_MS_MAX = 600_000
 /** When more blocks than these wait to be read for uses, an active address is not supplied: what it
  *  uses would not be charged. */
 const UNREAD_MAX = 20
+const UNREAD_LOOK_MS = 15_000
 /** What would be renewed so shortly before the address is to rest is not renewed. */
 const REST_EARLY_MS = 900_000
 const HOUR_MS = 3_600_000
@@ -172,7 +173,7 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   }
   if (running.order_state === 'new' || running.order_state === 'pending')
     return lookAgain(needs, id, UNDER_WAY_MS)
-  if (!starting && running.unread > UNREAD_MAX) return lookAgain(needs, id, LOOK_AGAIN_MS)
+  if (!starting && running.unread > UNREAD_MAX) return lookAgain(needs, id, UNREAD_LOOK_MS)
   // What is there goes when its hour is over, and what is used of it is charged.
   if (!starting && running.customer_state !== 'active') return lookAgain(needs, id, LOOK_MS)
   if (running.resting === 'idle') return rest(needs, running, 'idle')

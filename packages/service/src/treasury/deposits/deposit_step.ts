@@ -47,7 +47,7 @@ import {
   noteArrived,
   placeOf,
 } from './deposits.ts'
-import { noteScreenings, storedReadings } from './screenings.ts'
+import { noteScreenings, queuedOf, storedReadings } from './screenings.ts'
 
 export type Needs = {
   sql: Sql
@@ -98,10 +98,10 @@ export function creditStep(needs: Needs): ReadStep {
         if (unasked.size > 0) return 'unasked' as const
         throw thrown
       })
-      if (moved !== 'unasked') return moved
+      if (moved !== 'unasked') return moved === true
       // What cannot be asked now holds nothing up.
       await needs.issuers.ask([...unasked])
-      return readCredits(undefined)
+      return (await readCredits(undefined)) === true
     },
   }
 }
@@ -121,6 +121,8 @@ async function credit(tx: Tx, needs: Needs, { blocks, unasked }: CreditPortion):
     .filter(isSentByContract)
     .map((one): JudgedArrival => ({ ...one, state: 'unproven', reason: null }))
   const now = needs.clock.now()
+  // Their blocks are kept until they are screened.
+  if (unproven.length > 0 && (await isHeldByMoney(tx))) await readingsOf(tx, unproven)
   await noteArrived(tx, unproven, { solid: false, now })
   await noteOutflows(tx, needs, blocks)
   const arrivals = all.filter((one) => !isSentByContract(one))
@@ -349,14 +351,17 @@ async function withFates(
 ): Promise<JudgedArrival[]> {
   if (arrivals.length === 0) return []
   const held = await needs.heldSenders(tx, sendersOf(arrivals))
-  const policy = await currentPolicy(tx)
-  const by_money = policy.hold_deposits_from === 'high'
+  const by_money = await isHeldByMoney(tx)
   const readings = by_money && solid ? await readingsOf(tx, arrivals) : new Map()
   return arrivals.map((arrival) => {
     const reading = readings.get(placeOf(arrival))
     return { ...arrival, reading, ...fateOf(arrival, needs, { held, solid, by_money, reading }) }
   })
 }
+
+/** Whether money of high risk is held: then deposits are screened before they are booked. */
+const isHeldByMoney = async (tx: Tx): Promise<boolean> =>
+  (await currentPolicy(tx)).hold_deposits_from === 'high'
 
 /** Deposits that have to be screened before they are booked. */
 class Unscreened extends Outage {
@@ -379,24 +384,27 @@ async function readingsOf(
   return readings
 }
 
-/** Does what books deposits. Those that have to be screened first are queued for that, and nothing
- *  is booked. */
+/** Does what books deposits. Where some have to be screened first they are queued for that, and
+ *  nothing is booked. */
 export async function screenedFirst(
   { sql, clock, wake }: Needs,
   bookDeposits: () => Promise<boolean>,
-): Promise<boolean> {
+): Promise<boolean | 'queued'> {
   try {
     return await bookDeposits()
   } catch (thrown) {
     if (!(thrown instanceof Unscreened)) throw thrown
     const now = clock.now()
-    const seen = thrown.arrivals.map((one) => ({ ...one, state: 'seen' as const, reason: null }))
     await sql.begin(async (tx) => {
+      const queued = await queuedOf(tx, thrown.arrivals)
+      const seen = thrown.arrivals
+        .filter((one) => !queued.has(placeOf(one)))
+        .map((one) => ({ ...one, state: 'seen' as const, reason: null }))
       await noteArrived(tx, seen, { solid: false, now })
       await noteScreenings(tx, seen, now)
     })
     wake('screen_deposits')
-    return false
+    return 'queued'
   }
 }
 

@@ -85,7 +85,9 @@ export async function noteArrived(
   const rows = [...new Map(arrived.map((one) => [placeOf(one), one])).values()]
   const column = <Key extends keyof DepositArrival>(name: Key) => rows.map((row) => row[name])
   const now_or_open = solid ? now : null
-  const noted = await tx<DepositChange & { state_before: Deposit['state'] | null }>`
+  const noted = await tx<
+    DepositChange & { is_new: boolean; state_before: Deposit['state'] | null }
+  >`
     with before as materialized (
       select tx_id, position, state from deposit where tx_id = any(${column('tx_id')})
     ), noted as (
@@ -120,13 +122,15 @@ export async function noteArrived(
                      or (deposit.state = 'unproven' and ${solid}::boolean)
                    then excluded.reason else deposit.reason end
       where deposit.solid_at is null
-    returning tx_id, position, customer_id, state
+    returning tx_id, position, customer_id, state, xmax = 0 as is_new
     )
-    select noted.*, before.state as state_before
+    select tx_id, position, noted.customer_id, noted.state, is_new, before.state as state_before
     from noted left join before using (tx_id, position)`
   const those = (state: Deposit['state']) => noted.filter((one) => one.state === state)
-  // A block that is read again tells nothing new.
-  const seen = those('seen').filter(({ state_before }) => state_before !== 'seen')
+  // A block that is read again, or by two at once, tells nothing new.
+  const seen = those('seen').filter(
+    ({ is_new, state_before }) => is_new || (state_before !== null && state_before !== 'seen'),
+  )
   if (!solid) return noteDeposits(tx, 'deposit.seen', seen, now)
   await noteDeposits(tx, 'deposit.credited', those('credited'), now)
   await noteDeposits(tx, 'deposit.held', those('held'), now)

@@ -95,8 +95,8 @@ export function holdingsStep(needs: Needs): Step {
 }
 
 /** What cannot be done at an address now is done later, after the others. */
-async function postpone({ sql, clock }: Needs, address: Address): Promise<void> {
-  await sql`update holding set due_at = ${later(clock, EVERY_MS)} where address = ${address}`
+async function postpone({ sql, clock }: Needs, address: Address, ms = EVERY_MS): Promise<void> {
+  await sql`update holding set due_at = ${later(clock, ms)} where address = ${address}`
 }
 
 /** The rows of customers whose ids come after one, and that of the published address. */
@@ -215,7 +215,11 @@ async function compareAll(needs: Needs): Promise<boolean> {
     order by due_at, address limit ${AT_ONCE}`
   return eachRow(
     ready,
-    ({ address }) => screenedFirst(needs, () => sql.begin((tx) => compare(tx, needs, address))),
+    async ({ address }) => {
+      const moved = await screenedFirst(needs, () => sql.begin((tx) => compare(tx, needs, address)))
+      if (moved === 'queued') await postpone(needs, address, BETWEEN_MS)
+      return moved === true
+    },
     ({ address }) => postpone(needs, address),
   )
 }

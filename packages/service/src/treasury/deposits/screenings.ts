@@ -3,13 +3,13 @@
 // deposit waits for it.
 //
 //   queued -> screened           its shares and level, when the index has its block
-//          -> with its ways      of what is not low, or was held
+//          -> with its ways      when it is booked: of what is not low, or was held
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { DIRECT_RECHARGE } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
-import type { Step } from '../../platform/steps/step.ts'
+import { allOrEach, eachRow, type Step } from '../../platform/steps/step.ts'
 import type { Money, MoneyReader, MoneyReading, MoneyWay } from '../../screening/engine/money.ts'
 import { currentPolicy, type Policy, readPolicy } from '../../screening/engine/policy.ts'
 import { type Place, placeOf } from './forms.ts'
@@ -61,6 +61,16 @@ export async function storedReadings(
   return new Map(rows.map((row) => [placeOf(row), row.reading ?? undefined]))
 }
 
+/** The places of those that are queued, or screened. */
+export async function queuedOf(tx: Tx, places: readonly Place[]): Promise<Set<string>> {
+  const rows = await tx<Place>`
+    select tx_id, position from deposit_screening
+    join unnest(${places.map(({ tx_id }) => tx_id)}::text[],
+                ${places.map(({ position }) => position)}::integer[]) as t (tx_id, position)
+      using (tx_id, position)`
+  return new Set(rows.map(placeOf))
+}
+
 const AT_ONCE = 200
 
 type OpenRow = Place & {
@@ -85,37 +95,66 @@ const moneyOf = (row: OpenRow): Money => ({
   customer_id: row.customer_id ?? DIRECT_RECHARGE,
 })
 
-/** queued -> screened -> with its ways */
-export function screenDepositsStep(needs: {
-  sql: Sql
-  clock: Clock
-  money: Pick<MoneyReader, 'height' | 'read' | 'ways'>
-}): Step {
-  const { sql, clock, money } = needs
+type Needs = { sql: Sql; clock: Clock; money: Pick<MoneyReader, 'height' | 'read' | 'ways'> }
+
+/** queued -> screened, and screened -> with its ways when it is booked. Each process with an index
+ *  does both, and the first counts. */
+export function screenDepositsStep(needs: Needs): Step {
+  const { money } = needs
   return {
     name: 'screen_deposits',
     rest_ms: 3_000,
-    due: (sql) => sql`
-      select from deposit_screening where ways is null and block_number <= ${money.height() ?? -1}`,
     needs_index: true,
-    after: ['credit', 'index'],
-    async run() {
-      const open = await sql<OpenRow>`
-        select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
-          token_amount, customer_id, state, reading
-        from deposit_screening as s join deposit using (tx_id, position)
-        where ways is null and s.block_number <= ${money.height() ?? -1}
-        order by s.block_number limit ${AT_ONCE}`
-      if (open.length === 0) return false
-      const policy = await currentPolicy(sql)
-      const unread = open.filter(({ reading }) => reading === null)
-      const read = await money.read(sql, policy, unread.map(moneyOf))
-      const readings = new Map(unread.map((row, i) => [row, read[i] ?? null]))
-      const rows = open.map((row) => ({ ...row, reading: row.reading ?? readings.get(row)! }))
-      await store(sql, clock.now(), await withWays(needs, policy, rows))
+    due: (sql) => sql`
+      select from deposit_screening
+      where ways is null and screened_at is null and block_number <= ${money.height() ?? -1}
+      union all
+      select from deposit_screening as s join deposit using (tx_id, position)
+      where ways is null and screened_at is not null and s.block_number <= ${money.height() ?? -1}
+        and solid_at is not null`,
+    after: ['credit', 'holdings', 'index'],
+    // A way that cannot be found holds up no booking.
+    run: () =>
+      eachRow(
+        [screenQueued, findWays],
+        (part) => part(needs),
+        async () => {},
+      ),
+  }
+}
+
+async function screenQueued({ sql, clock, money }: Needs): Promise<boolean> {
+  const queued = await sql<OpenRow>`
+    select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
+      token_amount, customer_id, state, reading
+    from deposit_screening as s join deposit using (tx_id, position)
+    where ways is null and screened_at is null and s.block_number <= ${money.height() ?? -1}
+    order by s.block_number, tx_id, position limit ${AT_ONCE}`
+  if (queued.length === 0) return false
+  const read = await money.read(sql, await currentPolicy(sql), queued.map(moneyOf))
+  const rows = queued.map((row, i) => ({ ...row, reading: read[i] ?? null }))
+  await storeReadings(sql, clock.now(), rows)
+  return true
+}
+
+async function findWays(needs: Needs): Promise<boolean> {
+  const { sql, money } = needs
+  const booked = await sql<OpenRow>`
+    select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
+      token_amount, customer_id, state, reading
+    from deposit_screening as s join deposit using (tx_id, position)
+    where ways is null and screened_at is not null and s.block_number <= ${money.height() ?? -1}
+      and solid_at is not null
+    order by s.block_number, tx_id, position limit ${AT_ONCE}`
+  const policy = await currentPolicy(sql)
+  return allOrEach(
+    booked,
+    async (rows) => {
+      await storeWays(sql, await withWays(needs, policy, rows))
       return true
     },
-  }
+    async () => {},
+  )
 }
 
 type WholeRow = OpenRow & { ways: MoneyWay[] }
@@ -140,18 +179,33 @@ async function withWays(
   return rows.map((row) => ({ ...row, ways: ways_of.get(row) ?? [] }))
 }
 
-async function store(sql: Sql, now: Date, rows: readonly WholeRow[]): Promise<void> {
+async function storeReadings(sql: Sql, now: Date, rows: readonly OpenRow[]): Promise<void> {
   await sql`
     update deposit_screening as s
-    set screened_at = coalesce(s.screened_at, ${now}), ways = t.ways,
-      risk_level = coalesce(s.risk_level, t.risk_level), reading = coalesce(s.reading, t.reading)
+    set screened_at = ${now}, risk_level = t.risk_level, reading = t.reading
     from unnest(${rows.map((row) => row.tx_id)}::text[],
                 ${rows.map((row) => row.position)}::integer[],
                 ${rows.map(({ reading }) => reading?.risk_level ?? null)}::text[],
-                ${rows.map(({ reading }) => (reading ? JSON.stringify(reading) : null))}::jsonb[],
-                ${rows.map(({ ways }) => JSON.stringify(ways))}::jsonb[])
-      as t (id, place, risk_level, reading, ways)
-    where s.tx_id = t.id and s.position = t.place and s.ways is null`
+                ${rows.map(({ reading }) => (reading ? JSON.stringify(reading) : null))}::jsonb[])
+      as t (id, place, risk_level, reading), (
+      select tx_id, position from deposit_screening
+      where tx_id = any(${rows.map((row) => row.tx_id)}) and screened_at is null
+      order by tx_id, position for update) as open
+    where s.tx_id = t.id and s.position = t.place and s.screened_at is null
+      and open.tx_id = t.id and open.position = t.place`
+}
+
+async function storeWays(sql: Sql, rows: readonly WholeRow[]): Promise<void> {
+  await sql`
+    update deposit_screening as s set ways = t.ways
+    from unnest(${rows.map((row) => row.tx_id)}::text[],
+                ${rows.map((row) => row.position)}::integer[],
+                ${rows.map(({ ways }) => JSON.stringify(ways))}::jsonb[]) as t (id, place, ways), (
+      select tx_id, position from deposit_screening
+      where tx_id = any(${rows.map((row) => row.tx_id)}) and ways is null
+      order by tx_id, position for update) as open
+    where s.tx_id = t.id and s.position = t.place and s.ways is null
+      and open.tx_id = t.id and open.position = t.place`
 }
 
 /** The findings about the deposits of a transaction. */
