@@ -3,6 +3,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { filled } from '../../tools/filled.ts'
 import { commandOf, type Figure, valueAt } from './table.ts'
 
 /** The machine and versions of a measurement. */
@@ -63,7 +64,8 @@ export function printBlock(table: readonly Figure[], all: readonly Measurement[]
         ? 'not measured yet'
         : `${one.measured_at.slice(0, 10)}, commit ${one.commit}, machine ${nameOf(one.machine)}`
     const rows = one === undefined ? [] : figure.lines.map((line) => printLine(line, one.values))
-    return [`- **${figure.about}**`, `  - \`${commandOf(figure)}\`: ${when}`, ...rows].join('\n')
+    const head = filled(`  - \`${commandOf(figure)}\`: ${when}`, '    ').trimEnd()
+    return [`- **${figure.about}**`, head, ...rows].join('\n')
   })
   const listed = machines.map((text, i) => `${i + 1}. ${text}`)
   return `Machines:\n\n${listed.join('\n')}\n\n${figures.join('\n')}\n`
