@@ -1,5 +1,5 @@
 // The first calls of a page: who is signed in, if anybody, what one can sign in with, and being
-// signed in by a link that does so at once. And the last one.
+// signed in by a link that does so at once. The last one is in sign_out.ts.
 
 import { type Static, type TSchema, Type } from 'typebox'
 import { eventBounds } from '../../events/log/events.ts'
@@ -13,19 +13,17 @@ import {
   endpoint,
   Forbidden,
   type HandlerInput,
-  InvalidParams,
   refuses,
   Unauthenticated,
 } from '../../platform/wire/endpoint.ts'
 import { OrNull } from '../../platform/wire/schemas.ts'
 import { type Face, whyNoPasskeys, whyNoSignIn } from '../users/faces.ts'
-import { causeOf, customerOf, requirePresence, sessionCookie, tokenOf } from '../users/mount.ts'
+import { causeOf, customerOf, sessionCookie, tokenOf } from '../users/mount.ts'
 import { scopesOfRole } from '../users/roles.ts'
 import {
   beginSession,
   browserOf,
   endSessionBefore,
-  endSessions,
   idleAt,
   isUserToken,
   type Place,
@@ -231,38 +229,5 @@ export const link = (needs: Needs): Endpoint =>
       })
       giveToken(needs, asked, begun.token)
       return signedIn(needs, begun.token)
-    },
-  })
-
-export const end = (needs: Needs): Endpoint =>
-  endpoint({
-    path: '/session/end',
-    auth: 'signature',
-    scope: [],
-    mutating: true,
-    summary: 'Signs out: ends this session, or all of the user, which wants a proof of presence',
-    body: Type.Object({
-      everywhere: Type.Optional(
-        Type.Boolean({ fault: () => InvalidParams('everywhere', 'Invalid everywhere') }),
-      ),
-    }),
-    reply: Type.Object({ ended: Type.Integer({ description: 'How many sessions' }) }),
-    faults: [refuses(InvalidParams, '`everywhere` is neither true nor false', 'everywhere')],
-    async handle(asked) {
-      const { user_id, session_id } = asked.customer.user!
-      const { everywhere = false } = asked.body
-      const { sql, clock, face } = needs
-      if (everywhere) requirePresence(asked.customer, clock.now())
-      const which = { user_id, at: clock.now(), id: everywhere ? undefined : session_id }
-      const ended = await sql.begin(async (tx) => {
-        const attempt = { face: face.name, way: 'end' as const, place: placeOf(asked) }
-        await noteTry(tx, needs, attempt, { outcome: 'done', user_id, session_id })
-        return endSessions(tx, which)
-      })
-      needs.sessions.forget(givenToken(needs, asked))
-      giveToken(needs, asked)
-      // What is stored there is how the pages look, and the other face's.
-      asked.reply_headers['clear-site-data'] = '"cache"'
-      return { ended }
     },
   })

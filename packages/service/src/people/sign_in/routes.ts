@@ -5,12 +5,13 @@ import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import type { Endpoint } from '../../platform/wire/endpoint.ts'
 import { pruneSessionsStep, sessionReader } from '../users/sessions.ts'
-import { begin, end, link } from './begin.ts'
+import { begin, link } from './begin.ts'
 import { pruneChallengesStep } from './challenges.ts'
 import { credentialRoutes } from './credentials.ts'
 import { join } from './joining.ts'
 import { assertionOptions, OptionsForm } from './passkeys.ts'
 import { type Needs, passkey, password, recovery, stepUpRoute } from './proofs.ts'
+import { signOut } from './sign_out.ts'
 import { pruneTriesStep } from './tries.ts'
 
 export type SignInNeeds = Needs
@@ -34,7 +35,7 @@ export const signInRoutes = (needs: SignInNeeds): Endpoint[] => [
   recovery(needs),
   stepUpRoute(needs),
   ...credentialRoutes(needs),
-  end(needs),
+  signOut(needs),
 ]
 
 /** Forgets sign-ins and sessions after `kept_days`, and challenges that are over. */
