@@ -12,6 +12,7 @@ import type { Step } from '../../platform/steps/step.ts'
 import { EVENT_COLUMNS, type Event } from '../log/events.ts'
 import type { Readable } from '../log/kinds.ts'
 import type { CallError, CallOutcome } from './caller.ts'
+import { afterCall } from './retries.ts'
 import { callAnew, WEBHOOK_COLUMNS, type Webhook } from './webhooks.ts'
 
 export type NoticeState = 'due' | 'delivered' | 'dead' | 'passed'
@@ -33,11 +34,6 @@ const EVENTS_AT_ONCE = 200
 /** With so many calls failed in a row, only the oldest open notice is called, and seldom. */
 export const FAILED_MAX = 20
 const PROBE_MS = 60_000
-
-/** Seconds from a call that failed to the next. */
-const SCHEDULE_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
-/** So far a pause may differ from the schedule, so that not all come back at once. */
-const SPREAD = 0.1
 
 /** Finds a row when one has something to be told, or, when this process is `busy`, always. */
 export const leasableWebhooks = (
@@ -193,7 +189,10 @@ export async function noteCalls(
   made: readonly CallRecord[],
   chance: () => number,
 ): Promise<void> {
-  const fates = made.map((call) => ({ number: call.notice.number, ...fateOf(call, chance) }))
+  const fates = made.map(({ notice, at, outcome }) => {
+    const call = { at, is_delivered: isDelivered(outcome) }
+    return { number: notice.number, ...afterCall(notice, call, chance) }
+  })
   tx.send`
     update notice set state = t.state, calls = t.calls, due_at = t.due_at
     from unnest(${fates.map(({ number }) => number)}::bigint[],
@@ -212,22 +211,6 @@ export async function noteCalls(
                 ${made.map(({ outcome }) => outcome.error)}::text[],
                 ${made.map(({ outcome }) => outcome.body)}::text[])
     on conflict do nothing`
-}
-
-/** A call ahead of its time, to see whether a webhook that failed on and on is back, uses up
- *  nothing of the schedule when it fails. */
-function fateOf(
-  { notice, at, outcome }: CallRecord,
-  chance: () => number,
-): { state: NoticeState; calls: number; due_at: Date } {
-  const calls = notice.calls + 1
-  if (isDelivered(outcome)) return { state: 'delivered', calls, due_at: at }
-  // A call before its time only tried whether the receiver is back: it uses up no schedule.
-  if (notice.due_at > at) return { state: 'due', calls: notice.calls, due_at: notice.due_at }
-  const seconds = SCHEDULE_SECONDS[notice.calls]
-  if (seconds === undefined) return { state: 'dead', calls, due_at: at }
-  const factor = 1 - SPREAD + 2 * SPREAD * chance()
-  return { state: 'due', calls, due_at: new Date(at.getTime() + seconds * 1_000 * factor) }
 }
 
 /** due -> passed where the event is not kept any more. Says whether there were any. */
