@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { listCases } from 'penstock-service/screening/cases/case_subjects.ts'
 import { noteAlerts } from 'penstock-service/screening/checks/watch_rules.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld } from '../../harness/world.ts'
@@ -157,6 +158,37 @@ test('an answer that waits is a case, which two operators close', async (t) => {
   assert.match(await as('olga', 'reopen', ...WHY), /It is not closed: it is open/)
   const again = await show()
   assert.deepEqual([again.state, again.code, again.owner], ['open', null, null])
+})
+
+test('a case names the earlier ones of its address, and is late from when it is due', async (t) => {
+  const { world, id, eve, show } = await caseWorld(t)
+  const { sql } = world
+  // The same of another customer before, and one about somebody else.
+  for (const [other, address] of [
+    ['0before', eve],
+    ['0else', world.person('sam').address],
+  ])
+    await sql`
+      insert into aml_case select (jsonb_populate_record(c, jsonb_build_object('id', ${other}::text,
+        'address', ${address}::text, 'customer_id', null))).*
+      from aml_case as c where id = ${id}`
+  assert.deepEqual(
+    (await show()).earlier.map((one) => one.id),
+    ['0before'],
+  )
+  const [{ due_at } = assert.fail()] = await sql<{ due_at: Date }>`
+    select due_at from aml_case where id = ${id}`
+  const before = new Date(due_at.getTime() - 1)
+  for (const [now, late] of [
+    [before, []],
+    [due_at, ['0else', '0before', id]],
+  ] as const) {
+    const listed = await listCases(sql, { late: true, now, limit: 10 })
+    assert.deepEqual(
+      listed.map((one) => [one.id, one.is_late]),
+      late.map((one) => [one, true]),
+    )
+  }
 })
 
 test('a late case has one event, and one that waited is with its owner again', async (t) => {

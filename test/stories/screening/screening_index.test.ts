@@ -324,6 +324,18 @@ test('with the past read from the node, the index is as if there from the start'
     backfill({ sql: late.sql, node: weak, tokens: new Set([USDT]) }, wanted),
     /ECONNRESET/,
   )
+  // A node that makes one of the blocks a child of another, below those that are there.
+  const lying = {
+    ...node,
+    blocks: async (...range: Parameters<typeof node.blocks>) => {
+      const blocks = await node.blocks(...range)
+      return blocks.map((block, i) => (i === 1 ? { ...block, parent_id: 'ab'.repeat(32) } : block))
+    },
+  }
+  await assert.rejects(
+    backfill({ sql: late.sql, node: lying, tokens: new Set([USDT]) }, wanted),
+    /has another parent/,
+  )
   await late.drain()
   const still = await late.ask({ customer_id: late.customer_id, address: people[1]!.address })
   assert.equal(still.generation, before.generation, 'half of the past changes nothing')

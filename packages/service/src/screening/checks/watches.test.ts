@@ -53,6 +53,28 @@ async function noted(sql: Sql): Promise<[type: string, data: Record<string, unkn
   return notes.map(({ type, data }) => [type, JSON.parse(data) as Record<string, unknown>])
 }
 
+test('each address that a customer watches is screened by a check of its own', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const { sql, clock, new_id } = world
+  const { generations } = world.process
+  world.process.steps.push(rescreenStep({ sql, clock, new_id, generations }))
+  const [anna, ben] = [await world.customer(10), await world.customer(10)]
+  const [one, other] = [world.person(), world.person()]
+  await world.settle()
+  const made_at = clock.now()
+  const both = [{ address: one.address }, { address: other.address }]
+  await sql.begin((tx) => watch(tx, { customer_id: anna, made_at, watches: both }))
+  await sql.begin((tx) => watch(tx, { customer_id: ben, made_at, watches: both }))
+  await world.drain()
+  const watched = await sql<{ agrees: boolean; check_id: string }>`
+    select w.check_id, c.address = w.address and c.customer_id = w.customer_id as agrees
+    from aml_watch as w join aml_check as c on c.id = w.check_id`
+  assert.deepEqual(
+    watched.map(({ agrees }) => agrees),
+    Array(4).fill(true),
+  )
+})
+
 test('a watched address is screened again when labels change, at no cost', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, clock, new_id } = world

@@ -257,6 +257,27 @@ test('the thread that has the file answers as the file does', async () => {
   await again.close()
 })
 
+test('slots that are hot are counted once, also the first of an index without labels', async () => {
+  const path = newPath()
+  const openedAt = () => {
+    const options = { rules: RULES, identity, hot_slots: 1_000 }
+    return finished(KeptFlow.opening(keptHere(new KeptStore(path)), new LabelTable(), options))
+  }
+  // Frozen people have slots of their own, which come first.
+  const chain = someChain(20, 26).map((one) => ({ ...one, freezes: [] }))
+  const flow = await openedAt()
+  await applyKept(flow, chain.slice(0, 10))
+  assert.equal(flow.hot_count, flow.index.memory.slot_count)
+  await flow.save('x')
+  await flow.close()
+  const again = await openedAt()
+  assert.equal(again.hot_count, 0)
+  await applyKept(again, chain.slice(10))
+  assert.ok(again.hot_count > 10)
+  assert.equal(again.hot_count, again.index.memory.slot_count)
+  await again.close()
+})
+
 test('a block that is applied while somebody reads does not mix in', async () => {
   const chain = someChain(60)
   const kept = await openKept(newPath())

@@ -7,6 +7,7 @@ import {
   type ScreeningWorld,
   TRX,
 } from 'penstock-test/harness/screening_world.ts'
+import { transferLog } from '../../chain/transfers/postgres_log.ts'
 import { drain } from '../../platform/steps/step.ts'
 import { stateAt } from '../checks/replay.ts'
 import { stateHash } from '../flow/checkpoint.ts'
@@ -88,6 +89,12 @@ test('a process that starts takes the newest checkpoint to the same state', asyn
   const people = Array.from({ length: 5 }, () => world.person())
   traffic(world, people)
   await world.settle()
+  // What the checkpoint has is not read of the log again.
+  const emptied = await world.sql`
+    update flow_block set transfers = '', tx_ids = ''
+    where number <= (select max(number) from flow_checkpoint) and octet_length(transfers) > 0
+    returning number`
+  assert.ok(emptied.length > 0)
   const started = world.startProcess()
   await started.generations.step.run()
   assert.equal(started.generations.current(), undefined)
@@ -161,6 +168,37 @@ test('while the next generation is computed, checks use the current one', async 
   await world.drain()
   const after = await world.ask({ customer_id, address: end.address })
   assert.deepEqual([after.label_set, after.risk_score], [1, '100.0'])
+})
+
+test('all that there is of a token can move at once, and is in the log', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const [one, other] = [world.person(), world.person()]
+  const each = 1_000_000_000_000n
+  world.sendToken(one, other, each)
+  world.mine()
+  world.sendToken(other, one, 2n * each)
+  await world.settle()
+  const moved = await world.sql<{ transfers: Buffer }>`
+    select transfers from flow_block where octet_length(transfers) > 0 order by number`
+  assert.deepEqual(
+    moved.map(({ transfers }) => transfers.readBigUInt64LE(44)),
+    [each, 2n * each],
+  )
+})
+
+test('it is known whether it is kept what all transfers of some blocks carried', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const people = [world.person(), world.person(), world.person()]
+  traffic(world, people)
+  await world.settle()
+  const { carried, first_block, index } = world.process.generations.current()!
+  const blocks = { first: first_block, last: index.block_number }
+  const log = transferLog(world.sql)
+  assert.equal(await log.isNoted(carried, blocks), true)
+  assert.equal(await log.isNoted([], blocks), false, 'by no generation')
+  await world.sql`
+    delete from flow_carried where number = (select max(number) from flow_carried)`
+  assert.equal(await log.isNoted(carried, blocks), false)
 })
 
 test('old transfers are forgotten, and a deposit check says what stands in for them', async (t) => {
