@@ -195,6 +195,27 @@ test('an order that is open for five minutes is told once, with what it waits fo
   assert.deepEqual(others, [])
 })
 
+test('what an order waits for is its own: a block, or a signature', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000_000] })
+  const anna = await world.customer({ trx: 100 })
+  const unsigned = { ...world.app, steps: world.app.steps.filter(({ name }) => name !== 'sign') }
+  world.network.loses = () => true
+  const sent = await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.drain()
+  const waiting = await anna.buyEnergy(world.person('carl', 1).address, 65_000)
+  await world.drain(unsigned)
+  world.wait(301)
+  await world.drain(unsigned)
+  const delayed = (await told(world, anna)).filter(({ type }) => type === 'order.delayed')
+  assert.deepEqual(
+    new Map(delayed.map(({ subject, data }) => [subject, data?.waits_for])),
+    new Map([
+      [`order:${sent.id}`, 'block'],
+      [`order:${waiting.id}`, 'signature'],
+    ]),
+  )
+})
+
 test('each order is told late at its own time, also beside one that was so before', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000_000] })
   const bob = world.person('bob', 1)

@@ -26,6 +26,7 @@ import { readHolding } from '../flow/holdings.ts'
 import { LabelTable } from '../flow/label_table.ts'
 import type { Label } from '../flow/labels.ts'
 import { applyBlock, CarriedWriter } from '../flow/log.ts'
+import { SLOT } from '../flow/memory.ts'
 import { KeptFlow } from './kept.ts'
 import { KeptFolder } from './kept_folder.ts'
 import { HeldFile, KeptStore, keptHere, moveAside } from './kept_store.ts'
@@ -233,6 +234,29 @@ test('a state that was whole in memory goes on from the file', async () => {
   await applyKept(flow, chain.slice(30))
   applyNoted(twin, chain.slice(30))
   await assertSame(flow, twin)
+  await flow.close()
+})
+
+test('a state that fills its memory to the last slot is moved whole', async () => {
+  const index = new FlowIndex([], 0, RULES)
+  const { memory } = index
+  const isFull = () => memory.slots.length === memory.slot_count * SLOT
+  // Two new addresses a block; memory grows by doubling.
+  for (let number = 1; number < 5_000 && !(isFull() && number > 10); number++) {
+    const [from, to] = [Buffer.alloc(20, 7), Buffer.alloc(20, 9)]
+    from.writeUInt32BE(number)
+    to.writeUInt32BE(number)
+    const transfers = packTransfers([{ asset: 0, from, to, amount: 1n }])
+    const block = { number, time_ms: number * 3_000, freezes: [], transfers }
+    applyBlock(index, { ...block, first_sequence: number })
+  }
+  assert.ok(isFull(), `${memory.slot_count} slots in ${memory.slots.length / SLOT}`)
+  const count = memory.slot_count
+  const kept = keptHere(new KeptStore(newPath()))
+  const how = { block_id: undefined, identity, hot_slots: count }
+  const hash = stateHash(index)
+  const flow = await KeptFlow.moving(index, kept, how)
+  assert.deepEqual([flow.slot_count, await flow.stateHash()], [count, hash])
   await flow.close()
 })
 
