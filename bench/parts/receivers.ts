@@ -51,9 +51,9 @@ export type ReceiverBench = {
 const CLIENTS = 256
 const SECONDS = 3
 const PACED_SECONDS = 5
-/** A service that has just begun is compiled while it works, and takes several times as long for an
- *  order; at 1,500 a second a line forms in that time, and it takes some ten seconds until that is
- *  gone. Measured is what comes after it. */
+/** A service that has just begun is slower, and a line forms before it: of the same load, 1,500 a
+ *  second, the p99 was 164 ms after four seconds and 22 ms after fifteen, one run each. Measured is
+ *  a service that has been at work, and not one that was just started. */
 const WARM_UP_MS = 8_000
 const PACED_WARM_UP_MS = 15_000
 /** Above what comes through in that time, with what goes before it. */
