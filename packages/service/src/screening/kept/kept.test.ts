@@ -281,7 +281,7 @@ test('the thread that has the file answers as the file does', async () => {
   await again.close()
 })
 
-test('slots that are hot are counted once, also the first of an index without labels', async () => {
+test('slots that are hot are counted once, also of an index without labels', async () => {
   const path = newPath()
   const openedAt = () => {
     const options = { rules: RULES, identity, hot_slots: 1_000 }

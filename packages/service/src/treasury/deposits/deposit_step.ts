@@ -47,7 +47,7 @@ import {
   noteArrived,
   placeOf,
 } from './deposits.ts'
-import { noteScreenings, queuedOf, storedReadings } from './screenings.ts'
+import { noteScreenings, screeningsAt } from './screenings.ts'
 
 export type Needs = {
   sql: Sql
@@ -377,11 +377,11 @@ async function readingsOf(
   tx: Tx,
   arrivals: readonly OwnArrival[],
 ): Promise<ReadonlyMap<string, MoneyReading | undefined>> {
-  const screened = arrivals.filter(isScreened)
-  const readings = await storedReadings(tx, screened)
-  const missing = screened.filter((one) => !readings.has(placeOf(one)))
+  const wanted = arrivals.filter(isScreened)
+  const screenings = await screeningsAt(tx, wanted)
+  const missing = wanted.filter((one) => !screenings.get(placeOf(one))?.screened_at)
   if (missing.length > 0) throw new Unscreened(missing)
-  return readings
+  return new Map(Array.from(screenings, ([place, one]) => [place, one.reading ?? undefined]))
 }
 
 /** Does what books deposits. Where some have to be screened first they are queued for that, and
@@ -396,7 +396,7 @@ export async function screenedFirst(
     if (!(thrown instanceof Unscreened)) throw thrown
     const now = clock.now()
     await sql.begin(async (tx) => {
-      const queued = await queuedOf(tx, thrown.arrivals)
+      const queued = await screeningsAt(tx, thrown.arrivals)
       const seen = thrown.arrivals
         .filter((one) => !queued.has(placeOf(one)))
         .map((one) => ({ ...one, state: 'seen' as const, reason: null }))

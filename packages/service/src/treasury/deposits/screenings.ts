@@ -46,29 +46,19 @@ export async function noteScreenings(
     on conflict (tx_id, position) do nothing`
 }
 
-/** The readings of those that are screened, by their places; undefined: it is not in the log. */
-export async function storedReadings(
+/** Those that are queued or screened, by their places. A reading is null until then, and where the
+ *  log does not have it. */
+export async function screeningsAt(
   tx: Tx,
   places: readonly Place[],
-): Promise<Map<string, MoneyReading | undefined>> {
+): Promise<Map<string, Pick<DepositFindings, 'screened_at' | 'reading'>>> {
   if (places.length === 0) return new Map()
-  const rows = await tx<Place & { reading: MoneyReading | null }>`
-    select tx_id, position, reading from deposit_screening
-    join unnest(${places.map(({ tx_id }) => tx_id)}::text[],
-                ${places.map(({ position }) => position)}::integer[]) as t (tx_id, position)
-      using (tx_id, position)
-    where screened_at is not null`
-  return new Map(rows.map((row) => [placeOf(row), row.reading ?? undefined]))
-}
-
-/** The places of those that are queued, or screened. */
-export async function queuedOf(tx: Tx, places: readonly Place[]): Promise<Set<string>> {
-  const rows = await tx<Place>`
-    select tx_id, position from deposit_screening
+  const rows = await tx<Pick<DepositFindings, 'tx_id' | 'position' | 'screened_at' | 'reading'>>`
+    select tx_id, position, screened_at, reading from deposit_screening
     join unnest(${places.map(({ tx_id }) => tx_id)}::text[],
                 ${places.map(({ position }) => position)}::integer[]) as t (tx_id, position)
       using (tx_id, position)`
-  return new Set(rows.map(placeOf))
+  return new Map(rows.map((row) => [placeOf(row), row]))
 }
 
 const AT_ONCE = 200
@@ -123,13 +113,19 @@ export function screenDepositsStep(needs: Needs): Step {
   }
 }
 
-async function screenQueued({ sql, clock, money }: Needs): Promise<boolean> {
-  const queued = await sql<OpenRow>`
-    select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
-      token_amount, customer_id, state, reading
-    from deposit_screening as s join deposit using (tx_id, position)
-    where ways is null and screened_at is null and s.block_number <= ${money.height() ?? -1}
-    order by s.block_number, tx_id, position limit ${AT_ONCE}`
+/** Queued ones of blocks that the index has, or screened ones that are booked and have no ways. */
+const openRows = ({ sql, money }: Needs, screened: boolean): Promise<OpenRow[]> => sql<OpenRow>`
+  select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
+    token_amount, customer_id, state, reading
+  from deposit_screening as s join deposit using (tx_id, position)
+  where ways is null and s.block_number <= ${money.height() ?? -1}
+    and case when ${screened}::boolean then screened_at is not null and solid_at is not null
+      else screened_at is null end
+  order by s.block_number, tx_id, position limit ${AT_ONCE}`
+
+async function screenQueued(needs: Needs): Promise<boolean> {
+  const { sql, clock, money } = needs
+  const queued = await openRows(needs, false)
   if (queued.length === 0) return false
   const read = await money.read(sql, await currentPolicy(sql), queued.map(moneyOf))
   const rows = queued.map((row, i) => ({ ...row, reading: read[i] ?? null }))
@@ -138,14 +134,9 @@ async function screenQueued({ sql, clock, money }: Needs): Promise<boolean> {
 }
 
 async function findWays(needs: Needs): Promise<boolean> {
-  const { sql, money } = needs
-  const booked = await sql<OpenRow>`
-    select tx_id, position, s.block_number, from_address, to_address, amount_sun, token,
-      token_amount, customer_id, state, reading
-    from deposit_screening as s join deposit using (tx_id, position)
-    where ways is null and screened_at is not null and s.block_number <= ${money.height() ?? -1}
-      and solid_at is not null
-    order by s.block_number, tx_id, position limit ${AT_ONCE}`
+  const { sql } = needs
+  const booked = await openRows(needs, true)
+  if (booked.length === 0) return false
   const policy = await currentPolicy(sql)
   return allOrEach(
     booked,
