@@ -7,8 +7,9 @@ import { ROOT } from './source.ts'
 /** Between being asked to end and being ended. */
 const GRACE_MS = 15_000
 
-/** The last lines of a program that took too long. */
-const LINES_OF_LATE = 5
+/** The last lines of a program that failed, and how much of each. */
+const LINES_MAX = 5
+const LINE_MAX = 2_000
 
 export type Run = { values: unknown } | { failure: string }
 
@@ -49,17 +50,23 @@ export async function runJson(program: readonly string[], minutes_max: number): 
   await forget()
   const lines = Buffer.concat(output).toString().trim().split('\n')
   if (late) {
-    const how_far = lines.slice(-LINES_OF_LATE).join('\n')
-    return { failure: `it took more than ${minutes_max} minutes\n${how_far}`.trim() }
+    return { failure: `it took more than ${minutes_max} minutes\n${endOf(lines)}`.trim() }
   }
-  const [last = ''] = lines.slice(-1)
   if (code !== 0) {
     const said = Buffer.concat(complaint).toString().trim().split('\n').slice(-12).join('\n')
-    return { failure: `it ended with ${code}\n${said}\n${last.slice(0, 2_000)}`.trim() }
+    return { failure: `it ended with ${code}\n${said}\n${endOf(lines)}`.trim() }
   }
+  const [last = ''] = lines.slice(-1)
   try {
     return { values: JSON.parse(last) as unknown }
   } catch {
     return { failure: `it printed no JSON but ${JSON.stringify(last.slice(0, 200))}` }
   }
 }
+
+/** Some print what they have found before the line that sums it up. */
+const endOf = (lines: readonly string[]): string =>
+  lines
+    .slice(-LINES_MAX)
+    .map((line) => line.slice(0, LINE_MAX))
+    .join('\n')

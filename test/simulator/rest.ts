@@ -1,6 +1,7 @@
 // What the rows say of rest: whether the run has to go on, and what the service itself has found
 // wrong.
 
+import { ORDER_TOO_OLD } from 'penstock-service/chain/signing/signing_reasons.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 
 /** Whether something is on its way that time alone brings on. */
@@ -43,11 +44,12 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
   return row === undefined
 }
 
-/** What the service's own check of its books has found, and what it would not sign. */
+/** What the service's own check of its books has found, and what it would not sign; but that of a
+ *  process that a day passed by between two of its statements. */
 export async function ownFindings(sql: Sql): Promise<string[]> {
   const refused = await sql<{ subject: string; answer: string }>`
     select subject, answer from attempt where refused_at is not null
-      and not starts_with(id, 'forged')`
+      and not starts_with(id, 'forged') and answer is distinct from ${ORDER_TOO_OLD}`
   const rows = await sql<{ rule: string; subject: string; found: string }>`
     select rule, subject, found from books_finding`
   return [

@@ -167,7 +167,7 @@ if (!isInterrupted()) {
   if (whole) say(`${LONG.size} files are left to the nightly job: \`npm test -- --long\``)
   say(`${passed} passed, ${failed} failed, ${skipped.length} skipped`)
   if (options.json) {
-    const failing = failures.map((failure) => failure.split('\n', 1)[0])
+    const failing = failures.map(beginningOf)
     say(JSON.stringify({ passed, failed, skipped: skipped.length, failing }))
   }
   const tests = passed + failed + skipped.length

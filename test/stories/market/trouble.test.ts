@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { totalsOf } from 'penstock-devchain/state/state.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import { CARRIES_MIN, TRANSACTION_BANDWIDTH } from 'penstock-service/market/pool/pool.ts'
+import pg from 'pg'
+import { eventually } from '../../harness/eventually.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const DELEGATE = 'DelegateResourceContract'
@@ -59,6 +61,29 @@ test('a delegation that the node drops is made again when dead, and delivered on
   assert.deepEqual(await world.attempts('delegate'), ['dead', 'included'])
   const limit = await world.energyLimit(bob.address)
   assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
+})
+
+test('an order that was given up while its delivery waited for the pool is not sent', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  const other = new pg.Client({ connectionString: world.database.url })
+  await other.connect()
+  t.after(() => other.end())
+  await other.query('begin; select from pool_wallet for update')
+  const running = world.app.steps.find(({ name }) => name === 'delegate')!.run()
+  await eventually('it waits for the pool', async () => {
+    const { rowCount } = await other.query(`
+      select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`)
+    return rowCount! > 0
+  })
+  world.wait(601)
+  await other.query('commit')
+  await running
+  assert.deepEqual(await world.sql`select from delegation`, [])
+  await world.drain()
+  await refunded(anna, order.id, 10)
 })
 
 for (const kind of [

@@ -149,10 +149,14 @@ function More({ id, of, children }: MoreProps) {
     shut.current?.abort()
     if (newState !== 'open') return
     shut.current = new AbortController()
-    // It does not move with its row.
-    const how = { capture: true, passive: true, signal: shut.current.signal }
-    for (const type of ['scroll', 'resize']) addEventListener(type, () => menu.hidePopover(), how)
     const { bottom, top, right } = button.current!.getBoundingClientRect()
+    // It does not move with its row. What was scrolled before it opened is told after that.
+    const shutWhenMoved = () => {
+      const now = button.current!.getBoundingClientRect()
+      if (now.bottom !== bottom || now.right !== right) menu.hidePopover()
+    }
+    const how = { capture: true, passive: true, signal: shut.current.signal }
+    for (const type of ['scroll', 'resize']) addEventListener(type, shutWhenMoved, how)
     const { offsetHeight, style } = menu
     const is_room_below = bottom + offsetHeight <= innerHeight
     style.insetBlockStart = `${is_room_below ? bottom : Math.max(0, top - offsetHeight)}px`

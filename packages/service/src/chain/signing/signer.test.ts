@@ -123,6 +123,7 @@ async function order({
   amount_sun = 10_000n,
   energy = 50,
   fee_sun = 0n,
+  created_at = now,
 } = {}): Promise<string> {
   const id = newName('order')
   await sql`
@@ -131,7 +132,7 @@ async function order({
                         due_at, created_at)
     values (${id}, 'anna', 'energy', ${bob.address}, ${energy}, false, ${state},
       false, ${amount_sun + fee_sun}, ${fee_sun}, 'shown',
-            ${now}, ${now})`
+            ${now}, ${created_at})`
   if (!hold) return id
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
@@ -293,6 +294,18 @@ test('an open order, or one owed after a fork, is delivered; an unpaid one is no
   ]
   for (const [of, why] of cases)
     assert.match(await whyNot((await delegating(of)).attempt, bytes), why)
+})
+
+test('an order of a day ago is delivered no more, but when a fork took it back', async () => {
+  const bytes = raw(DELEGATE, delegation)
+  const day_ago = new Date(now.getTime() - 86_400_000)
+  const later = new Date(day_ago.getTime() + 1)
+  const why = await whyNot((await delegating(await order({ created_at: day_ago }))).attempt, bytes)
+  assert.match(why, /its order was made more than a day before/)
+  const owed = await order({ state: 'success', created_at: day_ago })
+  await resolve(owed, 'capture')
+  for (const one of [owed, await order({ created_at: later })])
+    assert.equal((await ask(signerWith(), (await delegating(one)).attempt, bytes)).state, 'signed')
 })
 
 test('a delegation row without an order, or unlike it, gets nothing', async () => {

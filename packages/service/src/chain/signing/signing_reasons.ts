@@ -48,6 +48,8 @@ export type Reason = {
   order_paid: boolean | null
   /** Delegations: whether the order cost what a price in force then says, or its quote. */
   order_priced: boolean | null
+  /** Delegations: whether it is of the day before, or owed after a fork. */
+  order_recent: boolean | null
   /** Delegations: the most that the amount may stake. */
   most_sun: bigint | null
   /** Activations: whether an order names it that is paid for. */
@@ -123,8 +125,8 @@ function marketReasonsOf(
       end and case o.state when 'success' then resolved.kind is not distinct from
                 case when o.amount_sun > 0 then 'capture' end
               else resolved.id is null end as order_paid,
-      is_priced(o) and (o.state = 'success' or o.created_at > a.made_at - interval '1 day')
-        as order_priced,
+      is_priced(o) as order_priced,
+      o.state = 'success' or o.created_at > a.made_at - interval '1 day' as order_recent,
       trunc(2000000 * d.amount::numeric * pool.total_weight / nullif(pool.total_limit,
         0)) + 2000000 as most_sun,
       exists (select 1 from orders as w
@@ -173,6 +175,8 @@ const STATES: Readonly<Record<string, string>> = {
   claim: 'claiming',
 }
 
+/** It has been given up long before; a process that slept for a day may still ask. */
+export const ORDER_TOO_OLD = 'its order was made more than a day before'
 /** No money leaves while it is so; what was sold is delivered and taken back all the same. */
 const BOOKS_BROKEN = 'the check of the books has found what no operator has accepted'
 
@@ -212,11 +216,12 @@ export function objection(
 }
 
 function objectionToOrder(
-  { order_wants, order_paid, order_priced, most_sun }: Reason,
+  { order_wants, order_paid, order_priced, order_recent, most_sun }: Reason,
   { sun }: Operation,
 ): string | undefined {
   if (!order_wants) return 'no order that is open or owed wants this much there'
   if (!order_paid) return 'its order is not paid for'
+  if (!order_recent) return ORDER_TOO_OLD
   if (!order_priced) return 'its order costs less than any price in force when it was made'
   if (most_sun === null || sun > most_sun) return `${sun} sun is far more than its amount needs`
   return undefined

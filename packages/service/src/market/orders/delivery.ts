@@ -179,9 +179,12 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
     if (orders.some((order) => missing(order, resource) > 0))
       pools.set(resource, await lockRooms(tx, resource))
   }
+  // By the time that it is now: the rooms may have been locked for long, or the process stopped.
+  const late = later(needs.clock, -WAIT_MAX_MS)
+  const wanted = orders.filter((order) => order.state === 'success' || order.created_at >= late)
   const planned: NewDelegation[] = []
   const waiting: string[] = []
-  for (const order of orders) {
+  for (const order of wanted) {
     const parts = planOrder(order, pools, missing)
     if (parts) planned.push(...parts)
     else waiting.push(order.id)
@@ -192,7 +195,7 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
       planned.reduce((sum, one) => sum + (one.resource === resource ? one.part.amount : 0), 0)
     useRoom(tx, { energy: BigInt(used('energy')), bandwidth: BigInt(used('bandwidth')) })
   }
-  const done = locked.filter((id) => !waiting.includes(id))
+  const done = wanted.map((order) => order.id).filter((id) => !waiting.includes(id))
   awaitDelegations(tx, done)
   // The pool has less than when these were placed, and may have more again soon.
   await postponeOrders(tx, waiting, later(needs.clock, LOOK_AGAIN_MS))
