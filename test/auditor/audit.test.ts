@@ -9,7 +9,7 @@ import { moveByHand } from '../harness/moving_by_hand.ts'
 import { openWorld, TRX, type World } from '../harness/world.ts'
 import { ALWAYS, AT_REST, Auditor } from './audit.ts'
 import type { Post } from './branch.ts'
-import { blacklistedGetNothing } from './by_hand.ts'
+import { heldSendersGetNothing } from './by_hand.ts'
 import { History } from './history.ts'
 import { type Journal, readJournal, sealsHold } from './journal.ts'
 import { depositsAreKnown, fundsAreThere, type Place, rechargesAreDone } from './rest.ts'
@@ -69,7 +69,7 @@ async function readEverything(t: TestContext): Promise<Read & { found: string[] 
     first_block,
     recharge_address,
     refund_address: refund!.address,
-    blacklisted: [world.person('whale').address],
+    held_senders: [world.person('whale').address],
   }
   const auditor = new Auditor({ client, post, wallets, from_block: 1 })
   const found = await auditor.lookAtRest(place)
@@ -82,7 +82,7 @@ function look({ books, journal, place }: Read): string[] {
     ...rules,
     ...depositsAreKnown(books, place),
     ...fundsAreThere(books, place),
-    ...blacklistedGetNothing(books, place),
+    ...heldSendersGetNothing(books, place),
     ...sealsHold(journal),
   ]
 }
@@ -388,16 +388,16 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     /^C3 customer/,
   ],
   [
-    'a refund to a blacklisted sender',
+    'a refund to a sender whose money is held',
     (_rows, { books, place }) => {
       const { transactions } = books.branch
       const refund = first(
         [...transactions.values()],
         ({ owner }) => owner === place.refund_address,
       )
-      refund.to = place.blacklisted[0]!
+      refund.to = place.held_senders[0]!
     },
-    /has sent back to a blacklisted one/,
+    /has sent back to one whose money is held/,
   ],
   [
     'money that is held and was credited',

@@ -4,9 +4,9 @@
 import type pg from 'pg'
 import { at, type Branch, type Post, readBranch } from './branch.ts'
 import {
-  blacklistedGetNothing,
   decisionsAreBooked,
   heldMoneyIsThere,
+  heldSendersGetNothing,
   resolutionsAreTrue,
 } from './by_hand.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
@@ -94,7 +94,7 @@ export class Auditor {
     const findings = [...this.see(books), ...[...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))]
     findings.push(...laterUsesAreCounted(books, this.history.active_at))
     findings.push(...sealsHold(await readJournal(this.client)))
-    findings.push(...blacklistedGetNothing(books, place))
+    findings.push(...heldSendersGetNothing(books, place))
     return [...findings, ...depositsAreKnown(books, place), ...fundsAreThere(books, place)]
   }
 

@@ -124,24 +124,25 @@ export function heldMoneyIsThere({ rows }: Books): string[] {
   return held === booked ? [] : [`C6 ${booked} sun are booked as held, and ${held} are`]
 }
 
-type ListFacts = { blacklisted: readonly string[]; refund_address: string | undefined }
+type SenderFacts = { held_senders: readonly string[]; refund_address: string | undefined }
 
 const UNTOUCHED = ['seen', 'held', 'ignored', 'resolved', 'gone']
 
-/** What blacklisted senders have sent was neither credited nor delivered for, and nothing of ours
- *  has gone to them. */
-export function blacklistedGetNothing(
+/** What senders whose money is held have sent was neither credited nor delivered for, and nothing
+ *  of ours has gone to them. */
+export function heldSendersGetNothing(
   { rows, branch }: Books,
-  { blacklisted, refund_address }: ListFacts,
+  { held_senders, refund_address }: SenderFacts,
 ): string[] {
   const findings = rows.deposits
     .filter(
-      ({ from_address, state }) => blacklisted.includes(from_address) && !UNTOUCHED.includes(state),
+      ({ from_address, state }) =>
+        held_senders.includes(from_address) && !UNTOUCHED.includes(state),
     )
-    .map(({ tx_id, state }) => `deposit ${tx_id} of a blacklisted sender is ${state}`)
+    .map(({ tx_id, state }) => `deposit ${tx_id} of a sender whose money is held is ${state}`)
   for (const { tx_id, owner, to } of branch.transactions.values()) {
-    if (owner === refund_address && blacklisted.includes(to))
-      findings.push(`${tx_id} has sent back to a blacklisted one`)
+    if (owner === refund_address && held_senders.includes(to))
+      findings.push(`${tx_id} has sent back to one whose money is held`)
   }
   return findings
 }

@@ -100,8 +100,8 @@ export type Place = {
   first_block: number
   recharge_address: string
   refund_address: string | undefined
-  /** Who was blacklisted all the time. */
-  blacklisted: readonly string[]
+  /** Whose money was held all the time: who was blacklisted, or sends money of high risk. */
+  held_senders: readonly string[]
 }
 
 /** C6: every transfer to an address of ours since the service began to read has its end in the

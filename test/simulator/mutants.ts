@@ -375,6 +375,21 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'money of high risk is credited where it is held',
+    emphasis: 'screened_deposits',
+    edits: [[deposit_step, "if (reading?.risk_level === 'high') return HIGH_RISK", '']],
+  },
+  {
+    name: 'a recharge does not wait to be screened',
+    emphasis: 'screened_deposits',
+    edits: [[deposit_step, "recharge_at === 'solid' || by_money", "recharge_at === 'solid'"]],
+  },
+  {
+    name: 'deposits that have to be screened are not queued',
+    emphasis: 'screened_deposits',
+    edits: [[deposit_step, 'await noteScreenings(tx, seen, now)', '']],
+  },
+  {
     name: 'what is held is given to the customer',
     edits: [
       [

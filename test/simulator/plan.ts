@@ -47,6 +47,8 @@ export type Plan = {
   /** How many are asked for at most, and how often: none in many runs. */
   subscriptions: { most: number; rate: number }
   checks: { most: number; rate: number }
+  /** Whether deposits are screened before they are booked, and money of high risk is held. */
+  screens_deposits: boolean
   /** How often operators move money by hand, and blacklist somebody: never in most runs. */
   by_hand: number
   /** How often an operator collects deposits: never in most runs. */
@@ -81,6 +83,7 @@ export const EMPHASES = [
   'promoted',
   'collecting',
   'voting',
+  'screened_deposits',
 ] as const
 export type Emphasis = (typeof EMPHASES)[number]
 
@@ -96,10 +99,15 @@ export function drawPlan(dice: Dice, emphasis?: Emphasis): Plan {
   const screens = theme === 'checks' || theme === 'everything'
   const hands = dice.fork('by hand')
   const by_hand = hands.chance(0.35) ? hands.pick([0.2, 0.5]) : 0
+  const screens_deposits = dice.fork('mixers').chance(0.1)
   const often = (probability: number) => (dice.chance(0.5) ? rate * probability : 0)
   const fork = often(2)
   const plan: Plan = {
-    name: `${level}, ${theme}${by_hand > 0 ? ', by hand' : ''}`,
+    name: [
+      `${level}, ${theme}`,
+      ...(by_hand > 0 ? ['by hand'] : []),
+      ...(screens_deposits ? ['screened deposits'] : []),
+    ].join(', '),
     instances,
     nodes: dice.between(1, 2),
     lie: undefined,
@@ -117,6 +125,7 @@ export function drawPlan(dice: Dice, emphasis?: Emphasis): Plan {
     checks: screens
       ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) }
       : { most: 0, rate: 0 },
+    screens_deposits,
     by_hand,
     collects: dice.fork('collects').chance(0.12) ? 0.4 : 0,
     votes: dice.fork('votes').chance(0.1),
@@ -182,7 +191,7 @@ const drawEmphasis = (plan: Plan, dice: Dice): Emphasis =>
 
 function sharpened(plan: Plan, emphasis: Emphasis): Plan {
   const { events, troubles } = plan
-  const name = `${plan.name}, ${emphasis.replace('_', ' ')}`
+  const name = `${plan.name}, ${emphasis.replaceAll('_', ' ')}`
   if (emphasis === 'rivals') {
     // Others activate the addresses that we activate, and ours comes too late.
     return {
@@ -202,6 +211,9 @@ function sharpened(plan: Plan, emphasis: Emphasis): Plan {
     return { ...plan, ...rough, name, webhooks: true, moments: Math.min(plan.moments + 40, 150) }
   }
   if (emphasis === 'voting') return { ...plan, name, votes: true, late_forks: 3 }
+  if (emphasis === 'screened_deposits') {
+    return { ...plan, name, screens_deposits: true, events: { ...events, deposit: 3 } }
+  }
   if (emphasis === 'collecting') {
     // Files are made, signed and sent while more is paid in, and forks take back what has left.
     const often = { collects: 1.5, event_rate: 2, moments: plan.moments + 60, late_forks: 2 }

@@ -33,7 +33,7 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
       union all select 1 from activation where state in ('new', 'activating')
       union all select 1 from delegation where state not in ('ended', 'failed')
       union all select 1 from deposit
-        where state in ('unproven', 'received', 'delivering', 'returning', 'refunding')
+        where state in ('seen', 'unproven', 'received', 'delivering', 'returning', 'refunding')
       union all select 1 from collection_transfer where state = 'made'
       union all select 1 from vote where state = 'casting'
       union all select 1 from reward_claim where state = 'claiming'

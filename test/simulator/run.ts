@@ -12,6 +12,8 @@ import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
+import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
+import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
 import { setPlan } from 'penstock-service/treasury/votes/plan.ts'
 import { addressFromHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
@@ -54,10 +56,15 @@ const LIE_SUN = 77_000_000n
 const FOLLOW_MS = 2_000
 /** Steps that are needed only where there are such things: while everything comes to rest they run
  *  there, and at the end. */
-const BYWAYS = {
-  subscriptions: ['use', 'confirm_uses', 'supply', 'withdraw_supply'],
-  checks: ['record', 'index', 'screen', 'ask_providers', 'fold_counts'],
-} as const
+const SUBSCRIPTION_STEPS = ['use', 'confirm_uses', 'supply', 'withdraw_supply']
+const CHECK_STEPS = ['screen', 'ask_providers', 'fold_counts']
+const INDEX_STEPS = ['record', 'index']
+
+const bywaysOf = ({ subscriptions, checks, screens_deposits }: Plan): string[] => [
+  ...(subscriptions.most === 0 ? SUBSCRIPTION_STEPS : []),
+  ...(checks.most === 0 ? CHECK_STEPS : []),
+  ...(checks.most === 0 && !screens_deposits ? INDEX_STEPS : []),
+]
 /** Steps that may rest for longer clean up: until the end they run in the time of troubles only. */
 const REST_MS_MAX = 3_000
 /** From this round on the way to rest nothing new happens. */
@@ -70,6 +77,23 @@ const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 const TELLING_STEPS = new Set(['publish', 'notify'])
 /** And where servers are lost: the step that must not rely on what the lost one had. */
 const SEALING_STEPS = new Set(['seal'])
+/** What the operator's own list says of a mixer. */
+const LABEL_LIST = {
+  list: 'operator',
+  origin: 'simulator',
+  passed_over: 0,
+  loaded_by: 'simulator',
+  may_shrink: true,
+}
+const MIXER = {
+  category: 'mixer',
+  entity: 'Blender',
+  kind: 'curated',
+  confidence: 100,
+  reference: 'simulator',
+  valid_from: undefined,
+  valid_to: undefined,
+} as const
 const NO_STEPS: ReadonlySet<string> = new Set()
 
 /** `emphasis`: what happens often; the seed decides when left out. */
@@ -123,7 +147,8 @@ class Run {
   private screening: Screening | undefined
   private operator: Operator | undefined
   private collector: Collector | undefined
-  private readonly blacklisted: string[] = []
+  /** Senders whose money is held from the beginning to the end. */
+  private readonly held_senders: string[] = []
   private instances: Instance[] = []
   private started = 0
   private first_block = 0
@@ -150,10 +175,7 @@ class Run {
       from_block: this.chain.solid_block.header.number,
     })
     // What happens before the troubles is told in them.
-    this.byways = new Set<string>(['publish', 'notify'])
-    for (const kind of ['subscriptions', 'checks'] as const) {
-      if (this.plan[kind].most === 0) for (const name of BYWAYS[kind]) this.byways.add(name)
-    }
+    this.byways = new Set(['publish', 'notify', ...bywaysOf(this.plan)])
     this.outside = new Outside({ ...this, dice: this.dice.fork('outside') })
   }
 
@@ -198,6 +220,7 @@ class Run {
     })
     if (this.plan.subscriptions.most > 0) await sellPlans(this.database.sql, this.clock)
     if (this.plan.by_hand > 0) await this.blacklistOne()
+    if (this.plan.screens_deposits) await this.labelOne()
     if (this.plan.votes) await this.planVotes()
     this.Tasks()
     await instance!.run(app.steps[0]!)
@@ -214,10 +237,24 @@ class Run {
   /** Somebody who sends money is blacklisted from the beginning to the end. */
   private async blacklistOne(): Promise<void> {
     const { address } = this.scenario.payers.at(-1)!
-    this.blacklisted.push(address)
+    this.held_senders.push(address)
     await this.database.sql`
         insert into flow_freeze (token, address, frozen, number)
           values (${USDT}, ${address}, true, 0)`
+  }
+
+  /** Somebody who sends money is a mixer, as is known from the beginning, and money of high risk is
+   *  held however little it is. */
+  private async labelOne(): Promise<void> {
+    const { address } = this.scenario.payers[0]!
+    this.held_senders.push(address)
+    const at = new Date(0)
+    await this.database.sql.begin(async (tx) => {
+      await publishList(tx, { ...LABEL_LIST, loaded_at: at }, [{ ...MIXER, address }])
+      const direct = [{ share_bp: 1, usd: 0, points: 75 }]
+      const body = { ...SHIPPED_POLICY, direct, hold_deposits_from: 'high' as const }
+      await publishPolicy(tx, { body, published_by: 'simulator', published_at: at })
+    })
   }
 
   /** The stake votes for two witnesses, one of which it favours. */
@@ -660,8 +697,8 @@ class Run {
 
   private get place() {
     const { recharge_address, refund } = this.scenario.wallets
-    const { first_block, blacklisted } = this
-    return { first_block, recharge_address, refund_address: refund?.address, blacklisted }
+    const { first_block, held_senders } = this
+    return { first_block, recharge_address, refund_address: refund?.address, held_senders }
   }
 
   /** Most is held only when it is solid: operators go on while everything comes to rest. */

@@ -527,7 +527,7 @@ export class Rig {
     await this.stopMining()
     const { recharge_address, refund } = this.sandbox.wallets
     const paying = { recharge_address, refund_address: refund?.address }
-    const place: Place = { first_block: this.first_block, ...paying, blacklisted: [] }
+    const place: Place = { first_block: this.first_block, ...paying, held_senders: [] }
     let least = Number.POSITIVE_INFINITY
     for (let idle = 0; idle < IDLE_ROUNDS_MAX; idle++) {
       const { open, hours, unread } = await this.countOpen()

@@ -2,7 +2,8 @@
 //
 //   sim        runs of the simulator, so many seeds (lanes) at a time on each thread
 //              [--runs N] [--seed N] [--threads N] [--lanes N] [--trace LINES]
-//              [--emphasis rivals|forked_uses|webhooks|poor|promoted|collecting|voting]
+//              [--emphasis rivals|forked_uses|webhooks|poor|promoted|collecting|voting|
+//               screened_deposits]
 //   mutants    every known mistake must be found within N seeds
 //              [--runs N] [--seed N] [--only TEXT]
 //   kill       SIGKILL of every role under load; then each worker is paused
