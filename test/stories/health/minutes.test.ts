@@ -334,6 +334,29 @@ test('screening is slow after thirty seconds, and down after five minutes', asyn
   await world.drain()
 })
 
+test('screening is down while no process has the index, though nobody asks', async (t) => {
+  const world = await makeWorld(t)
+  await world.drain()
+  const since = await toMinute(world)
+  await live(world, 60)
+  const alert = (name: string) => world.sql`
+    insert into alert (alert, what, raised_at) values (${name}, 'test', ${world.now})`
+  await alert('index_behind')
+  await live(world, 60)
+  await alert('index_missing')
+  await live(world, 130)
+  const states_then = ['screening', 'deposits'] as const
+  const found = await Promise.all(states_then.map((part) => states(world, part, since)))
+  assert.deepEqual(found, [
+    ['up', 'up', 'down', 'down'],
+    ['up', 'up', 'up', 'up'],
+  ])
+  await world.sql`delete from alert where alert = 'index_missing'`
+  const over = await toMinute(world)
+  await live(world, 70)
+  assert.deepEqual(await states(world, 'screening', over), ['up'])
+})
+
 const hooked = (world: World) => world.customer({ trx: 100, scopes: ['read', 'buy', 'webhooks'] })
 const hook = (customer: Customer) =>
   customer.get('/v1/webhook/new', { url: 'https://shop.example/penstock' })

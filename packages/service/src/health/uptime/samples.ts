@@ -170,6 +170,7 @@ const lateDeposits = (sql: Query, from: Date, late_ms: number): Promise<Lateness
     from of_customer, chain
     where block_number + ${IRREVERSIBLE_BLOCKS}::bigint <= head_number`
 
+/** While no process has the index every check would wait, whether or not one was asked for. */
 const lateChecks = (sql: Query, from: Date, late_ms: number): Promise<Lateness[]> => sql<Lateness>`
   select 'screening' as part, created_at + ${late_ms}::integer * interval '1 millisecond' as since,
     null::timestamptz as until
@@ -179,7 +180,9 @@ const lateChecks = (sql: Query, from: Date, late_ms: number): Promise<Lateness[]
   from noted_event as e
     join aml_check as c on c.id = substr(e.subject, length('aml_check:') + 1)
   where e.at >= ${from} and e.type in ('aml_check.completed', 'aml_check.failed') and not e.test
-    and c.ended_at > c.created_at + ${late_ms}::integer * interval '1 millisecond'`
+    and c.ended_at > c.created_at + ${late_ms}::integer * interval '1 millisecond'
+  union all
+  select 'screening', raised_at, null from alert where alert = 'index_missing'`
 
 /** Events that have no number yet, and webhooks that could be called and are told nothing. */
 const lateCalls = (sql: Query, late_ms: number): Promise<Lateness[]> => sql<Lateness>`
