@@ -12,7 +12,14 @@ import { contract, encodeRawData, transactionId } from 'penstock-tron/transactio
 import { Outage } from '../../lib/fault.ts'
 import { thrownFields } from '../../lib/log.ts'
 import { NodeBusy } from './answers.ts'
-import { type Block, httpTransport, type NodeOptions, type Transport, tronNode } from './node.ts'
+import {
+  type Block,
+  httpTransport,
+  type NodeOptions,
+  type Transport,
+  tronNode,
+  withoutKeys,
+} from './node.ts'
 
 type Exchange = { status: number; body: string }
 type Script = (path: string, body: Record<string, unknown>) => Exchange | object | 'silence'
@@ -45,6 +52,22 @@ const block = (more: object = {}, header: object = {}) => ({
 })
 const SILENT: Script = () => 'silence'
 const GOOD: Script = () => block()
+
+test('what may be a key is eight letters or more, in a path or a header', () => {
+  const node = {
+    url: 'http://one/12345678/1234567',
+    solid_url: 'http://two/abcdefgh/',
+    headers: { key: 'ABCDEFGH', other: 'ABCDEFG' },
+  }
+  const said = (text: string, cause?: Error) =>
+    withoutKeys(new Outage(text, cause ? { cause } : {}), node) as Outage
+  const { message, cause } = said('12345678 abcdefgh ABCDEFGH', new Error('no ABCDEFGH'))
+  assert.doesNotMatch(message, /12345678|abcdefgh|ABCDEFGH/)
+  assert.doesNotMatch(String(cause), /ABCDEFGH/)
+  assert.match(said('1234567, ABCDEFG').message, /1234567, ABCDEFG/)
+  const bug = new TypeError('12345678')
+  assert.equal(withoutKeys(bug, node), bug)
+})
 
 test('what a node says that repeats a key is told without it', async () => {
   const nodes = [

@@ -92,6 +92,14 @@ test('an address whose key nobody has shown may become a contract', async () => 
   assert.deepEqual([before, await look()], ['active', 'contract'])
 })
 
+test('a contract is no receiver for ever, whatever a node says of what it has signed', async () => {
+  const contract = { active: true, contract: true, has_signed: true, existed_at: new Date(1) }
+  const { look, block, asked } = reader(contract, { ...contract, contract: false })
+  const before = await look()
+  block.number += 1
+  assert.deepEqual([before, await look(), asked()], ['contract', 'active', 2])
+})
+
 test('who has signed what a confirmed block has is active, and no node is asked', async () => {
   const { look, asked, block } = reader()
   block.signers.add(ADDRESS)

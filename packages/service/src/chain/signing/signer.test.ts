@@ -382,6 +382,28 @@ test("a subscription's and a direct recharge's order is delivered, a forged one 
   assert.equal((await ask(signerWith(), recharged, bytes)).state, 'signed')
 })
 
+test('no sum of nothing is signed, and none beyond the most that is allowed', async () => {
+  const sums: [string, (attempt: bigint) => Promise<[string, Uint8Array]>][] = [
+    [
+      'a refund',
+      async (amount) => [
+        (await refunding()).attempt,
+        raw('TransferContract', { ...payment, amount }),
+      ],
+    ],
+    [
+      'a delegation',
+      async (balance) => [
+        (await delegating(await order())).attempt,
+        raw(DELEGATE, { ...delegation, balance }),
+      ],
+    ],
+  ]
+  for (const [what, asking] of sums)
+    for (const sun of [0n, -1n, 10n ** 15n])
+      assert.match(await whyNot(...(await asking(sun))), /sun is too much/, `${what} of ${sun}`)
+})
+
 test('a forged activation, refund or attempt gets nothing', async () => {
   const pay = raw('TransferContract', payment)
   const alone = await attemptFor('refund:nothing')

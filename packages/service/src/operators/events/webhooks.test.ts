@@ -16,12 +16,26 @@ test('a network that is allowed for one customer is allowed for nobody else', as
   const make = async (who: typeof anna) =>
     (await who.call('/v1/webhook/new', { url: 'http://10.1.2.3:3000/hook' })).key
   assert.equal(await make(anna), 'url_refused.scheme')
-  await json('webhooks', 'allow', anna.id, '10.1.0.0/16')
+  const said = async (word: string) => {
+    const { out, err } = await type('webhooks', word, anna.id, '10.1.0.0/16')
+    return `${out}${err}`
+  }
+  assert.match(await said('allow'), /In force with the next call\./)
+  assert.match(await said('allow'), /No change\./)
   assert.deepEqual(await json('webhooks', 'networks', anna.id), [{ network: '10.1.0.0/16' }])
   assert.equal(await make(anna), undefined)
   assert.equal(await make(bert), 'url_refused.scheme')
-  await json('webhooks', 'deny', anna.id, '10.1.0.0/16')
+  assert.match(await said('deny'), /In force with the next call\./)
+  assert.match(await said('deny'), /No change\./)
   assert.equal(await make(anna), 'url_refused.scheme')
+  // The record has what changed something.
+  const recorded = await world.sql<{ after: unknown }>`
+    select after from operator_action where subject = ${`webhook_network:${anna.id}`}
+    order by number`
+  assert.deepEqual(
+    recorded.map(({ after }) => after),
+    [true, false].map((allowed) => ({ network: '10.1.0.0/16', allowed })),
+  )
   for (const [words, said] of [
     [['allow', anna.id, 'all'], /^all is neither an address nor a network\./],
     [['allow', 'nobody', '10.1.0.0/16'], /^There is no customer nobody\./],
