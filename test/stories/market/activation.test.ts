@@ -158,3 +158,34 @@ test('an activation that never gets into a block is retried, then refunded to al
   await world.settle()
   assert.equal((await anna.check(order.id)).status, 'success', 'and it can be bought again')
 })
+
+test('a worker that was asking of a dead attempt does not undo what came after it', async (t) => {
+  const world = await makeWorld(t)
+  const nina = world.person('nina')
+  const anna = await world.customer({ trx: 10 })
+  world.network.loses = (type) => type === 'AccountCreateContract'
+  const order = await anna.buy({ service: 'activate_address', params: { address: nina.address } })
+  await world.drain()
+  world.network.loses = () => false
+  // Its time passes, and the first attempt is dead.
+  world.mine(60)
+  const others = world.app.steps.filter(({ name }) => name !== 'activated')
+  await world.drain({ ...world.app, steps: others })
+  assert.deepEqual(await world.attempts('activate'), ['dead'])
+  let is_first = true
+  world.network.onRequest = async (path) => {
+    if (path !== '/wallet/getaccount' || !is_first) return
+    is_first = false
+    // While this one waits for the node, another worker makes the second attempt, which a block
+    // has then.
+    await world.drain()
+    world.mine(1)
+    await world.drain({ ...world.app, steps: others })
+  }
+  await world.app.steps.find(({ name }) => name === 'activated')!.run()
+  assert.equal(is_first, false)
+  await world.settle()
+  assert.deepEqual(await world.attempts('activate'), ['dead', 'included'])
+  assert.equal((await anna.check(order.id)).status, 'success')
+  assert.equal(await anna.balance(), 8.6)
+})

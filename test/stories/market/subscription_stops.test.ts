@@ -14,9 +14,11 @@ import {
   use,
   wanted,
 } from '../../harness/subscribers.ts'
-import { type Customer, makeWorld, type World } from '../../harness/world.ts'
+import { Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const stop = (who: Customer, id: string) => who.get<Subscription>('/v1/subscription/stop', { id })
+
+type Made = { key: { id: string }; token: string; secret: string }
 
 /** Runs one step and nothing else. */
 const run = (world: World, name: string) =>
@@ -101,6 +103,39 @@ test('an activation that such a stop cannot take back is paid for', async (t) =>
   await world.solidify()
   assert.equal((await listed(anna, id)).total_price, 1.4)
   assert.equal(await anna.balance(), 8.6)
+})
+
+test('who revokes the key of a start pays for the activation and for what is used', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 20, scopes: ['read', 'buy', 'manage'] })
+  const made = { name: 'shop', scopes: ['read', 'buy'] }
+  const { key, ...access } = await anna.get<Made>('/v1/key/new', made)
+  const { id, deposit_address } = anna
+  const shopping = new Customer(world, { id, deposit_address, ...access })
+  const nina = world.person('nina')
+  const bob = sender(world)
+  const activating = wanted(nina.address, { activate_address: true })
+  const [of_nina, of_bob] = [
+    await shopping.get<Subscription>(START, activating),
+    await shopping.get<Subscription>(START, wanted(bob.address)),
+  ]
+  await world.drain()
+  world.mine()
+  await world.drain()
+  await anna.get('/v1/key/revoke', { id: key.id })
+  world.mine()
+  await use(world, bob)
+  await world.settle()
+  await world.solidify()
+  await world.solidify()
+  const seen = async ({ id }: Subscription) => {
+    const { status, total_price, transactions_used } = await listed(anna, id)
+    return [status, total_price, transactions_used]
+  }
+  assert.deepEqual(await seen(of_nina), ['stopped', 1.4, 0])
+  assert.deepEqual(await seen(of_bob), ['stopped', 6, 1])
+  assert.equal(await anna.balance(), 12.6)
+  assert.ok((await energyLeft(world, bob)) < 1_000, 'what was delivered is taken back')
 })
 
 test("one that cannot be stopped says why: its plan's limit, its own, its end", async (t) => {

@@ -16,11 +16,12 @@ import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { allOrEach, eachRow, type Step } from '../../platform/steps/step.ts'
 import {
   type Activation,
+  type ActivationAttempt,
   type ActivationWallet,
   beginActivations,
-  retryActivations,
+  retryActivation,
   revertActivations,
-  succeedActivations,
+  succeedActivation,
   takeActivated,
 } from '../pool/activations.ts'
 import {
@@ -84,7 +85,10 @@ async function activate(tx: Tx, needs: ActivationNeeds, one: Activation): Promis
   return true
 }
 
-type ActivationWithAttempt = Activation & { attempt: 'included' | 'solid' | 'dead' }
+type ActivationWithAttempt = ActivationAttempt & {
+  address: Activation['address']
+  attempt: 'included' | 'solid' | 'dead'
+}
 
 /** activation activating -> active | new | failed, by what became of the attempt; and back when a
  *  fork took its block. */
@@ -103,8 +107,8 @@ export function activatedStep(needs: Pick<ActivationNeeds, 'sql' | 'node'>): Ste
     async run() {
       const reverted = await revertActivations(sql)
       const due = await sql<ActivationWithAttempt>`
-        select activation.id, address, attempt.state as attempt from activation join attempt
-          on attempt.id = attempt_id
+        select activation.id, attempt_id, address, attempt.state as attempt
+        from activation join attempt on attempt.id = attempt_id
         where activation.state = 'activating' and attempt.state in ('included', 'solid', 'dead')
         order by activation.id limit ${ACTIVATIONS_AT_ONCE}`
       const moved = await eachRow(
@@ -119,13 +123,13 @@ export function activatedStep(needs: Pick<ActivationNeeds, 'sql' | 'node'>): Ste
 
 async function concludeActivation(
   { sql, node }: Pick<ActivationNeeds, 'sql' | 'node'>,
-  { id, address, attempt }: ActivationWithAttempt,
+  one: ActivationWithAttempt,
 ): Promise<true> {
-  if (attempt !== 'dead') {
-    await succeedActivations(sql, [id])
-    await showActivation(sql, id)
-  } else if ((await node.account(address)).active) await takeActivated(sql, [id])
-  else await retryActivations(sql, [id])
+  if (one.attempt !== 'dead') {
+    await succeedActivation(sql, one)
+    await showActivation(sql, one.id)
+  } else if ((await node.account(one.address)).active) await takeActivated(sql, one)
+  else await retryActivation(sql, one)
   return true
 }
 

@@ -17,6 +17,10 @@ export type Needs = EnqueueNeeds & { activation_wallet: ActivationWallet }
 
 export type Activation = { id: string; address: Address }
 
+/** An activation and the attempt that something was learnt of: while a node was asked another
+ *  process may have gone on to the next one, of which it says nothing. */
+export type ActivationAttempt = { id: string; attempt_id: string }
+
 const TRIES = 3
 
 /** The chain's fees for an account, where the node does not say: one TRX, and the bandwidth. */
@@ -92,26 +96,28 @@ export function beginActivations(tx: Tx, needs: Needs, activations: readonly Act
 }
 
 /** activating -> active: a block has the attempt. */
-export async function succeedActivations(sql: Query, ids: readonly string[]): Promise<void> {
+export async function succeedActivation(sql: Query, one: ActivationAttempt): Promise<void> {
   await sql`
-    update activation set state = 'active' where state = 'activating' and id in (
-      select id from activation where id = any(${ids}) order by id for update)`
+    update activation set state = 'active' where state = 'activating' and id = ${one.id}
+      and attempt_id = (
+        select id from attempt where id = ${one.attempt_id} and state in ('included', 'solid'))`
 }
 
 /** activating -> active, though the attempt is dead: somebody else has activated the address. */
-export async function takeActivated(sql: Query, ids: readonly string[]): Promise<void> {
+export async function takeActivated(sql: Query, one: ActivationAttempt): Promise<void> {
   await sql`
-    update activation set state = 'active', attempt_id = null where state = 'activating' and id in (
-      select id from activation where id = any(${ids}) order by id for update)`
+    update activation set state = 'active', attempt_id = null
+    where state = 'activating' and id = ${one.id}
+      and attempt_id = (select id from attempt where id = ${one.attempt_id} and state = 'dead')`
 }
 
 /** activating -> new | failed: the attempt is dead. */
-export async function retryActivations(sql: Query, ids: readonly string[]): Promise<void> {
+export async function retryActivation(sql: Query, one: ActivationAttempt): Promise<void> {
   await sql`
     update activation set tries = tries + 1, attempt_id = null, state = case
       when tries + 1 < ${TRIES} then 'new' else 'failed' end
-    where state = 'activating' and id in (
-      select id from activation where id = any(${ids}) order by id for update)`
+    where state = 'activating' and id = ${one.id}
+      and attempt_id = (select id from attempt where id = ${one.attempt_id} and state = 'dead')`
 }
 
 /** active -> activating: a fork took the block of the attempt back. One for an address at a time.

@@ -114,39 +114,47 @@ export type EndedSubscription = {
 
 /** Ends all that run of a customer, or those that one of its keys has started, because the customer
  *  is closed or the key revoked. The caller's transaction does that too, so that nothing is started
- *  afterwards. */
+ *  afterwards. Customers revoke keys themselves: what has been supplied is stopped as if they had
+ *  said so, and pays for what was used and activated, also before it is active. */
 export async function endAll(
   tx: Tx,
   { customer_id, key_id = null }: { customer_id: string; key_id?: string | null },
   end: End,
 ): Promise<EndedSubscription[]> {
   await lockAccounts(tx, [customerAccount(customer_id)])
-  const running = await tx<SubscriptionRow>`
-    select ${SUBSCRIPTION_COLUMNS} from subscription
+  const running = await tx<RunningRow>`
+    select ${SUBSCRIPTION_COLUMNS}, exists (
+        select from orders as o where o.customer_id = ${SUBSCRIPTIONS}
+          and o.external_id = subscription.id || '/1') as is_supplied
+    from subscription
     where customer_id = ${customer_id} and (${key_id}::text is null or key_id = ${key_id})
       and state in ('new', 'pending', 'active')
     order by id for update`
   return endRunning(tx, running, end)
 }
 
+/** `is_supplied`: something was ordered for it, and it is stopped also when it is not active. */
+type RunningRow = SubscriptionRow & { is_supplied?: boolean }
+
 /** The caller has locked the accounts and the subscriptions. */
 async function endRunning(
   tx: Tx,
-  running: readonly SubscriptionRow[],
+  running: readonly RunningRow[],
   { reason, now, as = 'stopped' }: End,
 ): Promise<EndedSubscription[]> {
-  const active = running.filter(({ state }) => state === 'active')
-  const not_begun = running.filter(({ state }) => state !== 'active')
+  const isBegun = ({ state, is_supplied = false }: RunningRow) => state === 'active' || is_supplied
+  const begun = running.filter(isBegun)
+  const not_begun = running.filter((one) => !isBegun(one))
   const at = await endsAt(tx, now)
   await endSubscriptions(
     tx,
-    active.map(({ id, customer_id }) => ({ id, customer_id, state: as, reason, at })),
+    begun.map(({ id, customer_id }) => ({ id, customer_id, state: as, reason, at })),
   )
   await failSubscriptions(tx, not_begun, { reason, now })
-  return running.map(({ id, state: before }) => ({
-    id,
-    before,
-    state: before === 'active' ? as : 'error',
+  return running.map((one) => ({
+    id: one.id,
+    before: one.state,
+    state: isBegun(one) ? as : 'error',
   }))
 }
 

@@ -259,8 +259,8 @@ export async function closeStoppedStart(
     where id = ${id}`
 }
 
-/** active -> stopped | expired; by the customer also new, pending -> stopped. The caller has locked
- *  them. */
+/** active -> stopped | expired; by what the customer does also new, pending -> stopped. The caller
+ *  has locked them. */
 export async function endSubscriptions(tx: Tx, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return
   tx.send`
@@ -272,7 +272,7 @@ export async function endSubscriptions(tx: Tx, endings: readonly Ending[]): Prom
         ${endings.map((one) => one.reason)}::text[], ${endings.map((one) => one.at)}::timestamptz[])
         as e (id, state, reason, at)
       where s.id = e.id and (s.state = 'active'
-        or (e.state = 'stopped' and e.reason is null and s.state in ('new', 'pending')))
+        or (e.state = 'stopped' and s.state in ('new', 'pending')))
       returning 1
     )
     select must(count(*) = ${endings.length}, 'a subscription that ends did not run') from ended`
