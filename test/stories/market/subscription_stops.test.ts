@@ -18,7 +18,7 @@ import { Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const stop = (who: Customer, id: string) => who.get<Subscription>('/v1/subscription/stop', { id })
 
-type Made = { key: { id: string }; token: string; secret: string }
+type KeyAccess = { key: { id: string }; token: string; secret: string }
 
 /** Runs one step and nothing else. */
 const run = (world: World, name: string) =>
@@ -109,7 +109,7 @@ test('who revokes the key of a start pays for the activation and for what is use
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 20, scopes: ['read', 'buy', 'manage'] })
   const made = { name: 'shop', scopes: ['read', 'buy'] }
-  const { key, ...access } = await anna.get<Made>('/v1/key/new', made)
+  const { key, ...access } = await anna.get<KeyAccess>('/v1/key/new', made)
   const { id, deposit_address } = anna
   const shopping = new Customer(world, { id, deposit_address, ...access })
   const nina = world.person('nina')

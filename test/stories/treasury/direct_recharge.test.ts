@@ -363,3 +363,57 @@ test('two processes that read the same deposits deliver each once', async (t) =>
     assert.ok(limit >= 66_666 && limit < 68_000, `${limit}`)
   }
 })
+
+test('a worker that was away too long does not deliver what another has sent back', async (t) => {
+  const world = await makeWorld(t)
+  const other = await world.startProcess()
+  const sam = world.person('sam', 100)
+  await world.drain()
+  const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
+  world.mine()
+  for (const name of ['follow', 'arrive'])
+    await world.app.steps.find((step) => step.name === name)!.run()
+  const recharge = (steps = world.app.steps) => steps.find(({ name }) => name === 'recharge')!.run()
+  let is_away = false
+  world.network.onRequest = async (path) => {
+    if (is_away || path !== '/wallet/getaccount') return
+    is_away = true
+    // While this one waits for a node, the pool is short for two minutes, and the other one gives
+    // the money back.
+    await world.sql`update pool set reserved = reserved + 10000000000`
+    world.mine(45)
+    const follow = other.app.steps.find(({ name }) => name === 'follow')!
+    while (await follow.run());
+    await recharge(other.app.steps)
+    await world.sql`update pool set reserved = reserved - 10000000000`
+  }
+  await recharge()
+  assert.deepEqual([is_away, (await depositOf(world, tx_id)).state], [true, 'returning'])
+  assert.deepEqual(await world.sql`select from orders`, [])
+  await world.settle()
+  await world.solidify()
+  await world.solidify()
+  assert.equal((await depositOf(world, tx_id)).state, 'refunded')
+  assert.equal(await world.energyLimit(sam.address), 0)
+})
+
+test('what is placed for a deposit is its order from that very moment', async (t) => {
+  const world = await makeWorld(t)
+  const sam = world.person('sam', 100)
+  const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
+  world.mine()
+  for (const name of ['follow', 'arrive'])
+    await world.app.steps.find((step) => step.name === name)!.run()
+  // The transaction that places it is all that the database does.
+  const { transaction_ids } = await inOneTransaction(world, 'recharge')
+  assert.equal(transaction_ids.size, 1)
+  assert.equal((await depositOf(world, tx_id)).state, 'delivering')
+})
+
+/** Runs a step, and says in which transactions deposits and orders were written. */
+async function inOneTransaction(world: World, name: string) {
+  await world.app.steps.find((step) => step.name === name)!.run()
+  const rows = await world.sql<{ xid: string }>`
+    select xmin::text as xid from orders union select xmin::text from deposit`
+  return { transaction_ids: new Set(rows.map(({ xid }) => xid)) }
+}

@@ -372,6 +372,7 @@ test("a subscription's and a direct recharge's order is delivered, a forged one 
   await sql`update plan set energy_per_transaction = 49 where key = 'small'`
   assert.match(await whyNot(await house('subscriptions', 'sub/2', 0n), bytes), /not paid for/)
   const { tx_id } = await refunding()
+  await sql`update deposit set state = 'received' where tx_id = ${tx_id}`
   const recharged = await house('direct_recharge', `deposit:${tx_id}`, 5_000_000n)
   assert.match(await whyNot(recharged, bytes), /not paid for/)
   const [{ order_id } = { order_id: '' }] = await sql<{ order_id: string }>`
@@ -379,6 +380,12 @@ test("a subscription's and a direct recharge's order is delivered, a forged one 
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
     values (${`order:${order_id}`}, 'hold', 'customer:direct_recharge', 'revenue', 5000000, ${now})`
+  for (const state of ['seen', 'returning', 'refunding', 'refunded', 'held', 'gone']) {
+    await sql`update deposit set state = ${state} where tx_id = ${tx_id}`
+    assert.match(await whyNot(recharged, bytes), /not paid for/, state)
+  }
+  await sql`
+    update deposit set state = 'delivering', order_id = ${order_id} where tx_id = ${tx_id}`
   assert.equal((await ask(signerWith(), recharged, bytes)).state, 'signed')
 })
 

@@ -114,21 +114,21 @@ function marketReasonsOf(
           select 1 from subscription as s join plan on plan.id = s.plan_id
           where s.id = split_part(o.external_id, '/', 1) and s.address = o.address
             and o.energy <= plan.energy_per_transaction and o.bandwidth = 0
-            and (plan.activation_fee_sun + plan.initial_price_sun = 0
-              or exists (
-                select 1 from transfer where id = 'subscription:' || s.id and kind = 'hold')))
+            and (plan.activation_fee_sun + plan.initial_price_sun = 0 or exists (
+              select 1 from transfer where id = 'subscription:' || s.id and kind = 'hold')))
         when 'direct_recharge' then hold.amount_sun >= o.amount_sun and o.amount_sun > 0
-          and exists (select 1 from deposit as q where o.external_id = 'deposit:' || q.tx_id
-            and q.tx_id = substr(o.external_id, 9) and q.position = 0
+          and exists (select 1 from deposit as q where q.position = 0
+            and o.external_id = 'deposit:' || q.tx_id and q.tx_id = substr(o.external_id, 9)
+            and q.state in ('received', 'delivering', 'delivered')
             and q.from_address = o.address and q.amount_sun = o.amount_sun)
         else hold.amount_sun >= o.amount_sun and o.amount_sun > 0
       end and case o.state when 'success' then resolved.kind is not distinct from
                 case when o.amount_sun > 0 then 'capture' end
               else resolved.id is null end as order_paid,
-      is_priced(o) as order_priced,
-      o.state = 'success' or o.created_at > a.made_at - interval '1 day' as order_recent,
-      trunc(2000000 * d.amount::numeric * pool.total_weight / nullif(pool.total_limit,
-        0)) + 2000000 as most_sun,
+      is_priced(o) as order_priced, o.state = 'success'
+        or o.created_at > a.made_at - interval '1 day' as order_recent,
+      trunc(2000000 * d.amount::numeric * pool.total_weight / nullif(pool.total_limit, 0))
+        + 2000000 as most_sun,
       exists (select 1 from orders as w
           left join transfer as h on h.id = 'order:' || w.id and h.kind = 'hold'
         where w.activation_id = c.id and w.activate and w.address = c.address

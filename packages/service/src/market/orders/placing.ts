@@ -89,11 +89,22 @@ export type Purchase = {
   /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers for,
    *  or a customer who is suspended. */
   refusal?: Fault | undefined
-  /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is
-   *  agreed, and whatever account pays it is not looked at. */
-  internal?: { agreed_sun: bigint }
+  /** Placed by the service itself (a direct recharge, a subscription's top-up). */
+  internal?: InternalTerms
   /** What it is bought by. A quote is good for one order, whatever name that has. */
   quote?: QuotePrice
+}
+
+/** The price is agreed, and whatever account pays it is not looked at. */
+export type InternalTerms = { agreed_sun: bigint; cause?: OrderCause }
+
+/** What the service places an order for, where that can be decided otherwise until it is placed.
+ *  Both are called in the transaction that places the order. */
+export type OrderCause = {
+  /** Locks it. The refusal, when no order is to be placed for it any more. */
+  lock(tx: Tx): Promise<Fault | undefined>
+  /** Notes the order. */
+  note(tx: Tx, order: Order): Promise<unknown>
 }
 
 export type Placement = { order: Order; replayed: boolean }
@@ -197,6 +208,8 @@ type PlacementState = {
   now: Date
   chain_answers: boolean
   purse: Purse
+  /** Of purchases that cannot be placed now, unless they were before. */
+  refusals: ReadonlyMap<PricedPurchase, Fault | undefined>
   earlier: NamedPurchases<Order>
   /** By the quotes that they were bought by. */
   quoted: Map<string, Order>
@@ -233,6 +246,7 @@ async function placeTogether(
   })
   insertActivations(tx, activated, state.now)
   insertOrders(tx, accepted, state.now)
+  await noteOrders(tx, purchases, outcomes)
   await state.purse.noteRefusals(tx, state.now)
   // What keys buy names them already, and comes by the thousand.
   const bought = outcomes.flatMap((outcome, i) => {
@@ -244,6 +258,19 @@ async function placeTogether(
   return outcomes
 }
 
+/** Tells what orders were placed for of them. */
+async function noteOrders(
+  tx: Tx,
+  purchases: readonly PricedPurchase[],
+  outcomes: readonly (Placement | Fault)[],
+): Promise<void> {
+  for (const [i, { internal }] of purchases.entries()) {
+    const outcome = outcomes[i]!
+    if (internal?.cause && !(outcome instanceof Fault) && !outcome.replayed)
+      await internal.cause.note(tx, outcome.order)
+  }
+}
+
 /** Reads under locks, in the order of locks; the statements are on their way together. */
 async function readState(
   tx: Tx,
@@ -252,19 +279,22 @@ async function readState(
 ): Promise<PlacementState> {
   const now = clock.now()
   const activates = purchases.some((one) => one.receiver === 'inactive' && one.activate)
-  const [purse, earlier, quoted, activations, activations_left, chain, room] = await Promise.all([
-    openPurse(tx, purchases, now),
-    placedEarlier(tx, purchases),
-    boughtByQuotes(tx, purchases),
-    activationsOf(tx, purchases),
-    activates ? activationsLeft(tx) : 0,
-    chainState(tx),
-    tx<{ resource: string; free: bigint }>`
+  const [purse, refusals, earlier, quoted, activations, activations_left, chain, room] =
+    await Promise.all([
+      openPurse(tx, purchases, now),
+      Promise.all(purchases.map(async (one) => one.refusal ?? one.internal?.cause?.lock(tx))),
+      placedEarlier(tx, purchases),
+      boughtByQuotes(tx, purchases),
+      activationsOf(tx, purchases),
+      activates ? activationsLeft(tx) : 0,
+      chainState(tx),
+      tx<{ resource: string; free: bigint }>`
       select resource, room - reserved as free from pool order by resource for update`,
-  ])
+    ])
   return {
     now,
     purse,
+    refusals: new Map(purchases.map((one, i) => [one, refusals[i]])),
     earlier,
     quoted,
     chain_answers: isAgreed(chain, clock),
@@ -317,7 +347,8 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   const earlier = state.earlier.find(purchase.customer_id, purchase.external_id)
   if (earlier && !purchase.quote && sameMeaning(earlier, purchase))
     return { order: earlier, replayed: true }
-  if (purchase.refusal) return purchase.refusal
+  const refusal = state.refusals.get(purchase)
+  if (refusal) return refusal
   if (earlier)
     return InvalidParams('external_id', 'Invalid external_id').because(
       `it is that of the transaction ${earlier.id}, which asked for something else`,

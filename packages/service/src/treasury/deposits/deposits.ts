@@ -185,6 +185,14 @@ export async function holdUnproven(
   await noteDeposits(tx, 'deposit.held', held, now)
 }
 
+/** Locks one that was received. False when it is not to be delivered any more. */
+export async function lockReceived(tx: Tx, { tx_id, position }: Place): Promise<boolean> {
+  const received = await tx`
+    select from deposit where tx_id = ${tx_id} and position = ${position} and state = 'received'
+    for update`
+  return received.length > 0
+}
+
 /** received -> delivering: by an order. False when it was not to be delivered any more. */
 export async function deliverDeposit(
   sql: Query,

@@ -2,8 +2,8 @@
 // deposit ends as delivered, refunded, held with a reason, or ignored (drawn in deposits.ts).
 //
 // The delivery is an order like any other, placed by the service itself under the deposit's own id,
-// so that a crash in between finds it again. Money goes back only when the deposit is solid, and
-// only to the address that sent it; never to one that is blacklisted, which is looked at again
+// in one transaction with the deposit's own change. Money goes back only when the deposit is solid,
+// and only to the address that sent it; never to one that is blacklisted, which is looked at again
 // before a delivery is ordered, and until a refund is signed.
 
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
@@ -37,6 +37,7 @@ import {
   deliveryName,
   forgetPassed,
   keepDeposit,
+  lockReceived,
   refundDeposit,
   returnReceived,
   returnUnsent,
@@ -144,6 +145,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     return giveBack(sql, deposit, 'the amount is in no tier')
   if (!prices.on_sale.has(DIRECT_RECHARGE))
     return giveBack(sql, deposit, 'direct recharge is off sale')
+  const gone = ServiceUnavailable()
   const placed = await needs.tryOrder({
     customer_id: DIRECT_RECHARGE,
     external_id: deliveryName(tx_id),
@@ -152,8 +154,16 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     energy,
     bandwidth: 0,
     activate: false,
-    internal: { agreed_sun: amount_sun },
+    internal: {
+      agreed_sun: amount_sun,
+      // Another worker may have decided otherwise, if this one has been away for long.
+      cause: {
+        lock: async (tx) => ((await lockReceived(tx, deposit)) ? undefined : gone),
+        note: (tx, order) => deliverDeposit(tx, deposit, order),
+      },
+    },
   })
+  if (placed === gone) return false
   if (placed instanceof Fault) {
     const waited_ms = clock.now().getTime() - deposit.seen_at.getTime()
     if (!is(placed, ServiceUnavailable)) return giveBack(sql, deposit, placed.message)
@@ -161,7 +171,6 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     await postpone(needs, deposit)
     return false
   }
-  await deliverDeposit(sql, deposit, placed.order)
   return true
 }
 
