@@ -4,7 +4,7 @@
 // others and every failure can be run again, and the shorter tortures. One after the other; all are
 // run, those that fail are named at the end with what they said, and the exit code is 1. `not run`
 // says what a job lacks here.
-//   --short       the smallest settings, of three quarters of an hour at most together:
+//   --short       the smallest settings, of an hour at most together:
 //                 .ci/run does it after the tests
 //   --only NAME   these alone; may be given more than once
 //   --list        what would be run, and how long each may take at most
@@ -52,9 +52,9 @@ export const shortJobsOf = (seed: number): Job[] => [
   long_tests,
   job('bench mixed --seconds 5', 3),
   job(`torture sim --runs 20 --seed ${seed}`, 3),
-  job('torture kill --cycles 1 --pause-seconds 10', 4),
-  job('torture failover --cycles 1', 4),
-  job('torture upgrade --minutes 1', 7),
+  job('torture kill --cycles 1 --pause-seconds 15', 6),
+  job('torture failover --cycles 1', 6),
+  job('torture upgrade --minutes 1', 9),
 ]
 
 export const commandOf = ({ args }: Job) => ['npm', 'run', ...args].join(' ')

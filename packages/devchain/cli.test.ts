@@ -17,7 +17,7 @@ function run(...options: string[]): Promise<{ code: number | null; out: string; 
   child.stdout.on('data', (chunk: Buffer) => {
     said.out += chunk.toString()
     // The first line of a block is all there is to see.
-    if (/^block \d+ /m.test(said.out)) child.kill('SIGTERM')
+    if (!child.killed && /^block \d+ /m.test(said.out)) child.kill('SIGTERM')
   })
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...said })))
 }

@@ -93,10 +93,10 @@ async function start(config: Config): Promise<void> {
     },
   })
   try {
+    stop.ready()
     for (const file of ready_files) await writeWhole(file, readyText(local))
     if (config.json) print(readyText(local).trimEnd())
     else announce(local)
-    stop.ready()
     await Promise.race([stop.asked, local.broken])
     if (!config.json) print('Stopping.')
     for (const file of ready_files) await clearReady(file)

@@ -42,6 +42,7 @@ test('an operator makes a customer, and looks at the pool and the chain', {
   ])
 
   await page.getByRole('link', { name: 'Customers' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Customers' }).waitFor()
   const saving = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Download CSV' }).click()
   const lines = (await readFile(await (await saving).path(), 'utf8')).trim().split('\r\n')

@@ -183,6 +183,8 @@ test('an officer takes a case, notes in it, attaches a file and closes it', {
 async function sayWhy(page: Page): Promise<void> {
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Reason').fill('a test')
+  // A file that was chosen is read first.
+  await dialog.locator('button[type=submit]:enabled').waitFor()
   await page.keyboard.press('Enter')
   await dialog.waitFor({ state: 'detached' })
 }

@@ -34,7 +34,11 @@ portal.job('money is put in, and seen to arrive', 1, async (hands) => {
   const text = String(Number(deposited_sun) / 1e6)
   await deposit(deposited_sun)
   const row = rows('Deposits').filter({ hasText: text })
-  await row.getByText('seen').waitFor()
+  // Its block is solid by itself some seconds later.
+  await row
+    .getByText(/seen|credited/)
+    .first()
+    .waitFor()
   await portal.sandbox.control('mine', { blocks: 20 })
   await row.getByText('credited').waitFor()
 })

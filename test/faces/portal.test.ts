@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { barriers } from 'penstock-test/harness/browser.ts'
+import { barriers, newContext } from 'penstock-test/harness/browser.ts'
 import { eventually } from 'penstock-test/harness/eventually.ts'
 import { shiftsOf } from 'penstock-test/harness/layout_shifts.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
@@ -31,7 +31,7 @@ const buy = (external_id: string) =>
 
 portal.test('a link signs in, once, and leaves the address', async () => {
   assert.equal(await portal.page.evaluate('location.hash'), '')
-  const other = await portal.browser.newContext()
+  const other = await newContext(portal.browser)
   const again = await other.newPage()
   await again.goto(portal.sandbox.sign_in.portal)
   await again.getByText('This link is not valid, or was already used.').waitFor()
@@ -92,8 +92,8 @@ portal.test('the price is there: Enter buys', async () => {
   await visit('/portal/buy')
   await field('Address').fill(someone())
   await portal.page.keyboard.press('Enter')
-  await portal.page.getByText('2.93 TRX').first().waitFor()
-  // The focus is on Confirm.
+  // An estimate has the same price: only the quote gives the focus to Confirm.
+  await button('Confirm').and(portal.page.locator(':focus')).waitFor()
   await portal.page.keyboard.press('Enter')
   await heading(/ energy → T/).waitFor()
 })
@@ -120,7 +120,9 @@ portal.test('a price comes while one types, binds nobody, and writes nothing dow
   await price.getByText('2.93 TRX').first().waitFor()
   await field('Energy').fill('')
   await price.getByText('2.93 TRX').waitFor({ state: 'detached' })
+  const typed_ms = performance.now()
   await field('Energy').pressSequentially('131000', { delay: 30 })
+  const took_ms = performance.now() - typed_ms
   await price
     .getByText(/5\.\d+ TRX/)
     .first()
@@ -129,7 +131,10 @@ portal.test('a price comes while one types, binds nobody, and writes nothing dow
   const focused = await page.evaluate<string>('document.activeElement.id')
   assert.equal(focused, await field('Energy').getAttribute('id'))
   // Not one for each key, and nothing that would be a row.
-  assert.deepEqual([asked('/calculate'), asked('/quote/new')], [2, 0])
+  assert.equal(asked('/quote/new'), 0)
+  // Where there was a pause of nearly half a second between two keys, it may be more.
+  const calculated = asked('/calculate')
+  assert.ok(took_ms < 400 ? calculated === 2 : calculated <= 7, `${calculated} in ${took_ms} ms`)
   await button('Buy').click()
   await page.getByText(/^You save \d+% compared with burning TRX/).waitFor()
   await eventually('Confirm has the focus', async () =>
@@ -188,6 +193,8 @@ for (const by of ['id', 'external id', 'transaction'] as const)
     const { id } = await buy(external_id)
     const { hash } = await portal.penstock.orders.waitFor(id)
     await hands.shortcut('Control+k')
+    const search = portal.page.getByRole('combobox', { name: 'Search' })
+    await search.and(portal.page.locator(':focus')).waitFor()
     await hands.paste({ id, 'external id': external_id, transaction: hash! }[by])
     // What was pasted is sent off as a form is, by Enter: that counts none.
     await portal.page.keyboard.press('Enter')

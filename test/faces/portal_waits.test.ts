@@ -95,7 +95,7 @@ portal.test('who goes back is where they were in the list', async () => {
   assert.equal(await page.evaluate('scrollY'), 0)
   // The answer comes late: until then the page is short.
   await page.route('**/v1/transactions/list', async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    await new Promise((resolve) => setTimeout(resolve, 100))
     await route.continue()
   })
   await page.goBack()

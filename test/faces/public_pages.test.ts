@@ -56,7 +56,6 @@ test('the first page says what any amount costs, and leads to buying it', { skip
   const context = await newContext(await sharedBrowser())
   const misdeeds = watchPages(context, new URL(sandbox.api_url).origin)
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
   const row = (text: string) => page.getByRole('row', { name: text })
   await page.goto(`${sandbox.api_url}/`)
   await page.getByRole('link', { name: /systems/ }).waitFor()

@@ -33,7 +33,6 @@ async function openBuy(query = '') {
   const context = await newContext(await sharedBrowser())
   const misdeeds = watchPages(context, new URL(sandbox.api_url).origin)
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
   await page.goto(`${sandbox.api_url}/buy${query}`)
   await page.getByRole('heading', { name: 'What you need' }).waitFor()
   return { page, context, misdeeds }

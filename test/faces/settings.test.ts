@@ -24,10 +24,12 @@ portal.job('it is set when to be told and what invoices say', 5, async (hands) =
   await portal.page.getByText('Saved.').first().waitFor()
   await hands.type(field('Your details'), `Paid by ${hands.name}`)
   await hands.press(panel('Invoice details').getByRole('button', { name: 'Save' }))
-  await portal.page.getByText('Saved.').nth(1).waitFor()
-  const settings = await portal.penstock.settings.get()
+  const billing = [`Paid by ${hands.name}`]
+  const settings = await eventually('both are set', async () => {
+    const now = await portal.penstock.settings.get()
+    return now.billing.join() === billing.join() && now
+  })
   assert.equal(settings.ending_minutes, minutes)
-  assert.deepEqual(settings.billing, [`Paid by ${hands.name}`])
 })
 
 /** A session of the same user in another browser; whether it is open. */

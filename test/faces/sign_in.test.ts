@@ -58,7 +58,8 @@ async function newPage(): Promise<Page> {
 function phone(secret: string): () => Promise<string> {
   let last = 0
   return async () => {
-    const step = Math.max(last + 1, Math.floor(Date.now() / STEP_MS) - 1)
+    // Of the step before, while that is good for half a step more at least.
+    const step = Math.max(last + 1, Math.floor((Date.now() + STEP_MS / 2) / STEP_MS) - 1)
     last = step
     const early_ms = (step - 1) * STEP_MS - Date.now()
     if (early_ms > 0) await sleep(early_ms + 100)

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   barriers,
   giveAuthenticator,
@@ -13,6 +12,7 @@ import {
   noBrowser,
   watchPages,
 } from 'penstock-test/harness/browser.ts'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { type SeenLetter, startMailServer } from 'penstock-test/harness/mail_server.ts'
 import { startSandbox } from 'penstock-test/harness/sandbox.ts'
 import { sharedBrowser } from 'penstock-test/harness/started_once.ts'
@@ -31,9 +31,7 @@ async function freePort(): Promise<number> {
 }
 
 async function firstLetter(seen: readonly SeenLetter[]): Promise<SeenLetter> {
-  for (let i = 0; i < 100 && seen.length === 0; i++) await sleep(100)
-  assert.ok(seen[0], 'a letter in ten seconds')
-  return seen[0]
+  return eventually('a letter comes', async () => seen[0])
 }
 
 test('a stranger makes an account by e-mail and is its owner', { skip }, async (t) => {

@@ -2,6 +2,7 @@
 // did what: in a real browser.
 
 import assert from 'node:assert/strict'
+import { newContext } from 'penstock-test/harness/browser.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
@@ -65,13 +66,14 @@ portal.test('a new link makes the one before worthless', async () => {
   await inDialog('New link').click()
   await portal.page.getByRole('heading', { name: 'Link for Clara' }).waitFor()
   const second = await shownLink()
-  const page = await portal.browser.newPage()
+  const context = await newContext(portal.browser)
+  const page = await context.newPage()
   await page.goto(first)
   await page.getByText('This link is not valid, or was already used.').waitFor()
   await page.goto('about:blank')
   await page.goto(second)
   await page.getByText("Clara, you've been invited").waitFor()
-  await page.close()
+  await context.close()
 })
 
 portal.test('the record has who did it, and to whom', async () => {

@@ -139,6 +139,7 @@ export class TestDatabase {
       }),
       ends_when_idle: true,
       statement_timeout_ms: STATEMENT_MS_MAX,
+      connection_timeout_ms: STATEMENT_MS_MAX,
       ...(plans_once !== undefined && { plans_once }),
       ...(connections_max !== undefined && { connections_max }),
     })

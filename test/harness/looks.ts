@@ -42,11 +42,14 @@ export async function faultsOfLooks(
       await openPage(page, origin + path)
       await drawn(page)
       if (prepare) await prepare()
-      else await page.setViewportSize({ width, height: await heightOf(page) })
+      else await makeTall(page, width)
       await drawn(page)
       for (const colorScheme of themes) {
         await page.emulateMedia({ colorScheme })
-        const lines = await faultsOfPage(page)
+        let lines = await faultsOfPage(page)
+        // A list may have become longer than its window meanwhile.
+        while (lines.length > 0 && !prepare && (await makeTall(page, width)))
+          lines = await faultsOfPage(page)
         found.push(...lines.map((line) => `${path} ${language} ${width} ${colorScheme}: ${line}`))
       }
     }
@@ -59,11 +62,16 @@ export async function faultsOfLooks(
 
 const HEIGHT = 800
 
-/** As tall as the page: what has scrolled half beneath the bar at the bottom of a narrow window is
- *  covered for axe, and not for somebody who scrolls on. What is opened on a page is looked at in a
- *  window of the usual height. */
-const heightOf = (page: Page): Promise<number> =>
-  page.evaluate<number>(`Math.max(${HEIGHT}, document.documentElement.scrollHeight)`)
+/** Makes the window as tall as the page: what has scrolled half beneath the bar at the bottom of a
+ *  narrow window is covered for axe, and not for somebody who scrolls on. What is opened on a page
+ *  is looked at in a window of the usual height. False when it was as tall. */
+async function makeTall(page: Page, width: number): Promise<boolean> {
+  const of_page = 'document.documentElement.scrollHeight'
+  const height = await page.evaluate<number>(`Math.max(${HEIGHT}, ${of_page})`)
+  if (page.viewportSize()!.height === height) return false
+  await page.setViewportSize({ width, height })
+  return true
+}
 
 /** The same of the page that is open. */
 async function faultsOfPage(page: Page): Promise<string[]> {

@@ -77,7 +77,8 @@ async function begin(
   const child = spawn(process.execPath, ARGS, { env, cwd: ROOT, stdio: 'ignore' })
   const folder = await eventually('the run has a database', async () => {
     assert.equal(child.exitCode, null, 'it has ended')
-    const inside = await readdir(env.TMPDIR!, { recursive: true })
+    // Folders come and go while it is read.
+    const inside = await readdir(env.TMPDIR!, { recursive: true }).catch(() => [])
     const server = inside.find((path) => basename(path) === 'postmaster.pid')
     return server === undefined ? undefined : join(env.TMPDIR!, server.split('/')[0]!)
   })

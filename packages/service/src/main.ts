@@ -64,11 +64,12 @@ async function serveOnly(config: Config): Promise<void> {
       ...(admin_url && { admin_url }),
       ...(console_url && { console_url }),
     }
+    // Whoever reads the file may stop it at once.
+    stop.ready()
     if (config.ready_file !== undefined)
       await writeWhole(config.ready_file, `${JSON.stringify(urls)}\n`)
     print(api_url ? `Penstock serves ${api_url}/v1` : 'Penstock works')
     if (console_url) print(`Operators sign in at ${console_url}`)
-    stop.ready()
     await stop.asked
     await clearReady(config.ready_file)
   } finally {

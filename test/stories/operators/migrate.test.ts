@@ -70,7 +70,7 @@ test('customers buy while a migration waits for a table that somebody holds', as
   assert.deepEqual(made, { orders: waits.length, more: 0 })
   const longest_ms = Math.round(Math.max(...waits))
   t.diagnostic(`${waits.length} orders, the longest took ${longest_ms} ms`)
-  assert.ok(longest_ms > LOCK_MS / 2, `the migration was waited for: ${longest_ms} ms`)
+  assert.ok(longest_ms > LOCK_MS / 4, `the migration was waited for: ${longest_ms} ms`)
   assert.ok(longest_ms < LOCK_MS + OWN_MS, `${longest_ms} ms`)
 })
 

@@ -9,11 +9,12 @@ import { Reason } from '../calls/reason.tsx'
 
 export function OffSale() {
   const figures = useFigures()
-  const is_open = useSignal(false)
+  /** What was asked for: figures that come while the question stands do not turn it round. */
+  const asked = useSignal<'on' | 'off' | undefined>(undefined)
   const off = figures.answer.value?.off_sale
   if (off === undefined) return null
-  const on = off.length > 0
-  const title = say(on ? 'sale.on' : 'sale.off')
+  const next = off.length > 0 ? 'on' : 'off'
+  const title = say(`sale.${next}`)
   return (
     <>
       <button
@@ -22,23 +23,23 @@ export function OffSale() {
         disabled={!mayChange()}
         title={mayChange() ? title : say('role.needed')}
         onClick={() => {
-          is_open.value = true
+          asked.value = next
         }}
       >
-        <Icon name={on ? 'check' : 'ban'} /> <span class="wide-only">{title}</span>
+        <Icon name={next === 'on' ? 'check' : 'ban'} /> <span class="wide-only">{title}</span>
       </button>
-      {is_open.value && (
+      {asked.value && (
         <Reason
-          title={title}
-          words={on ? 'services on' : 'services off'}
+          title={say(`sale.${asked.value}`)}
+          words={`services ${asked.value}`}
           body={{ all: true }}
-          is_danger={!on}
+          is_danger={asked.value === 'off'}
           onDone={() => void figures.again()}
           onClose={() => {
-            is_open.value = false
+            asked.value = undefined
           }}
         >
-          <p>{say(on ? 'sale.on.sentence' : 'sale.off.sentence')}</p>
+          <p>{say(`sale.${asked.value}.sentence`)}</p>
         </Reason>
       )}
     </>

@@ -11,8 +11,9 @@ import { httpTransport, tronNode } from '../node/node.ts'
 import { reportNodes } from './node_report.ts'
 
 test('each node says how far it is, or why it does not answer', async (t) => {
+  const genesis_time_ms = Date.now()
   const [ahead, behind] = await Promise.all(
-    [1, 2].map(() => startDevchain({ block_time_seconds: 0 })),
+    [1, 2].map(() => startDevchain({ block_time_seconds: 0, genesis_time_ms })),
   )
   t.after(() => Promise.all([ahead!.close(), behind!.close()]))
   const refusing = createServer((_request, response) => {

@@ -173,7 +173,7 @@ test('prices begin when the cost has been worked out, and nobody waits for that'
   await delay(300)
   // Meanwhile an operator sets a price, and orders are placed at that.
   const set = typed(world, floor + 1_000n).then(() => 'set')
-  const first = await Promise.race([set, delay(5_000, 'waits')])
+  const first = await Promise.race([set, delay(60_000, 'waits', { ref: false })])
   world.wait(20)
   end()
   await Promise.all([slow, looking, set])
