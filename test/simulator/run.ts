@@ -77,7 +77,7 @@ const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 const TELLING_STEPS = new Set(['publish', 'notify'])
 /** And where servers are lost: the step that must not rely on what the lost one had. */
 const SEALING_STEPS = new Set(['seal'])
-/** What the operator's own list says of a mixer. */
+/** The operator's own list, and its entry of a mixer. */
 const LABEL_LIST = {
   list: 'operator',
   origin: 'simulator',

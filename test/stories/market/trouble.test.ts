@@ -86,6 +86,34 @@ test('an order that was given up while its delivery waited for the pool is not s
   await refunded(anna, order.id, 10)
 })
 
+test('what took half a minute to be judged is not bought by what was known before', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  await world.drain()
+  const body = {
+    service: 'energy',
+    params: { address: bob.address, amount: 65_000, duration: 1 },
+    external_id: 'one',
+  }
+  const asked = (seconds: number) => {
+    world.network.onRequest = async (path) => {
+      if (path !== '/wallet/getaccount') return
+      world.network.onRequest = () => {}
+      // The process was stopped: its key may be revoked by now, and prices are others.
+      world.mine(seconds / 3)
+      const follow = world.app.steps.find(({ name }) => name === 'follow')!
+      while (await follow.run());
+    }
+    return anna.call('/v1/transaction/new', body)
+  }
+  assert.equal((await asked(33)).code, 35)
+  assert.deepEqual(await world.sql`select from orders`, [])
+  assert.equal((await asked(27)).code, 0)
+  await world.settle()
+  assert.equal(await anna.balance(), 7.07)
+})
+
 for (const kind of [
   'lose_answer',
   'busy',

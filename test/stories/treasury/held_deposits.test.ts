@@ -243,6 +243,30 @@ test('a sender blacklisted while the money waits gets none back until it is sign
   }
 })
 
+test('however many refunds wait to be signed, none goes to a blacklisted sender', async (t) => {
+  const world = await makeWorld(t, { forges: true })
+  const last = world.person('last').address
+  await world.sql`
+    insert into attempt (id, subject, contract, send_at, made_at)
+    select 'refund ' || i, 'refund:' || i, '{}', ${world.now}, ${world.now}
+    from generate_series(1000, 1120) as i`
+  await world.sql`
+    insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number,
+      block_time, state, reason, refund_id, solid_at, due_at, seen_at)
+    select i::text, 0, case i when 1120 then ${last} else 'T' || i end,
+      ${world.recharge.address}, 5000000, 1, ${world.now}::timestamptz, 'refunding', 'no room',
+      'refund ' || i, ${world.now}::timestamptz, ${world.now}::timestamptz,
+      ${world.now}::timestamptz
+    from generate_series(1000, 1120) as i`
+  await world.blacklist(last)
+  await world.app.steps.find((one) => one.name === 'refund')!.run()
+  const dead = await world.sql<{ id: string }>`select id from attempt where state = 'dead'`
+  assert.deepEqual(
+    dead.map(({ id }) => id),
+    ['refund 1120'],
+  )
+})
+
 test('a delivery is not ordered for a sender blacklisted since; credits stay', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000] })
   const anna = await world.customer()

@@ -158,12 +158,6 @@ async function readTogether(
   })
 }
 
-/** The last block that a reader has read; undefined before its first. */
-export async function readCursor(sql: Sql | Tx, name: string): Promise<bigint | undefined> {
-  const [row] = await sql<{ number: bigint }>`select number from cursor where name = ${name}`
-  return row?.number
-}
-
 /** Where a reader stands, which nobody else moves until the transaction ends. Undefined before the
  *  first block is stored. */
 async function lockCursor(tx: Tx, name: string): Promise<bigint | undefined> {

@@ -506,7 +506,7 @@ const CASES: Record<string, Case> = {
 /** Those whose limits stories of their own walk. */
 const ELSEWHERE = ['signing_stopped', 'archive_behind']
 
-/** What a column holds of which nothing is said. */
+/** The values of columns of which nothing is said. */
 const PLAIN: Record<string, unknown> = {
   boolean: false,
   bytea: Buffer.alloc(0),

@@ -98,8 +98,8 @@ export type Purchase = {
 /** The price is agreed, and whatever account pays it is not looked at. */
 export type InternalTerms = { agreed_sun: bigint; cause?: OrderCause }
 
-/** What the service places an order for, where that can be decided otherwise until it is placed.
- *  Both are called in the transaction that places the order. */
+/** The reason for an order of the service itself, where it can go until the order is placed. Both
+ *  are called in the transaction that places the order. */
 export type OrderCause = {
   /** Locks it. The refusal, when no order is to be placed for it any more. */
   lock(tx: Tx): Promise<Fault | undefined>
@@ -126,6 +126,10 @@ export type Needs = {
 
 const BATCH_MAX = 256
 
+/** Longer after it was read nothing is bought by it: the process may have been stopped in between,
+ *  the key revoked, and the price changed. */
+const READ_MS_MAX = 30_000
+
 export type OrderPlacer = {
   /** Places one purchase, or says why not: the refusals of the wire, in its order. Concurrent calls
    *  share a transaction. */
@@ -147,6 +151,7 @@ export function orderPlacer(needs: Needs): OrderPlacer {
   const open_orders = openOrderCounter(needs)
   async function tryOrder(purchase: Purchase): Promise<Placement | Fault> {
     const { customer_id, address, asked_by, internal } = purchase
+    const read_at = needs.clock.now()
     const [prices, receiver, within_limit] = await Promise.all([
       needs.prices(),
       needs.receiver(address, asked_by && purchaseReader(asked_by)),
@@ -154,7 +159,7 @@ export function orderPlacer(needs: Needs): OrderPlacer {
       internal !== undefined || open_orders.add(customer_id),
     ])
     const counted = internal === undefined && within_limit
-    const priced = { ...purchase, prices, receiver, within_limit }
+    const priced = { ...purchase, prices, receiver, within_limit, read_at }
     const outcome = await again(() => place(priced), { repeatable: isNamed(purchase) }).catch(
       (thrown: unknown) => {
         if (counted) open_orders.remove(customer_id)
@@ -179,7 +184,13 @@ export function orderPlacer(needs: Needs): OrderPlacer {
 }
 
 /** What is asked of the chain and of the prices before the transaction. */
-type PricedPurchase = Purchase & { prices: Prices; receiver: Receiver; within_limit: boolean }
+type PricedPurchase = Purchase & {
+  prices: Prices
+  receiver: Receiver
+  within_limit: boolean
+  /** Since when what it is judged by is known. */
+  read_at: Date
+}
 
 /** `next` is called when the locks are held: the next batch waits for them in the database, and
  *  loses no time. */
@@ -349,6 +360,8 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
     return { order: earlier, replayed: true }
   const refusal = state.refusals.get(purchase)
   if (refusal) return refusal
+  if (state.now.getTime() - purchase.read_at.getTime() > READ_MS_MAX)
+    return ServiceUnavailable().because('it took too long: ask again')
   if (earlier)
     return InvalidParams('external_id', 'Invalid external_id').because(
       `it is that of the transaction ${earlier.id}, which asked for something else`,

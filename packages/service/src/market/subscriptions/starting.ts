@@ -18,7 +18,12 @@ import {
 import { type Again, notAgain } from '../../platform/database/again.ts'
 import { brokenConstraint, type Sql, type Tx } from '../../platform/database/sql.ts'
 import type { StepName } from '../../platform/steps/step.ts'
-import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../../platform/wire/endpoint.ts'
+import {
+  InvalidParams,
+  ServiceUnavailable,
+  Suspended,
+  Unauthenticated,
+} from '../../platform/wire/endpoint.ts'
 import { InvalidAddress, InvalidDuration } from '../../platform/wire/reading.ts'
 import { notActivated } from '../orders/placing.ts'
 import { isOnSale, offSale, type Prices } from '../prices/prices.ts'
@@ -122,6 +127,7 @@ async function start(
     return { subscription: state.earlier, replayed: true }
   }
   if (state.revoked) throw Unauthenticated()
+  if (state.suspended) return Suspended()
   if (terms.wanted.refusal) return terms.wanted.refusal
   const plan = judge(terms, state)
   await state.purse.noteRefusals(tx, now)
@@ -153,8 +159,9 @@ type PlacementState = {
   at_limit: boolean
   /** Now, or the time of the newest block when the chain is ahead: its days begin then. */
   begins_at: Date
-  /** The key was revoked after the request was let in. */
+  /** The key was revoked, or the customer closed or suspended, after the request was let in. */
   revoked: boolean
+  suspended: boolean
 }
 
 /** What a start is judged on, in one round trip: others that need the account wait for it. */
@@ -170,17 +177,17 @@ async function readState(
     tx<{ customer_id: string }>`
       select customer_id from subscription where address = ${wanted.address}
         and state in ('new', 'pending', 'active')`,
-    tx<{ at_limit: boolean; revoked: boolean; begins_at: Date }>`
+    tx<{ at_limit: boolean; revoked: boolean; suspended: boolean; begins_at: Date }>`
       select greatest(${now}::timestamptz, (select head_time from chain)) as begins_at,
         (select count(*) from subscription where customer_id = customer.id
         and state in ('new', 'pending', 'active'))
                >= coalesce(subscriptions_limit, ${SUBSCRIPTIONS_MAX}) as at_limit,
-             exists (select 1 from api_key where id = ${wanted.key_id}
-               and revoked_at is not null) as revoked
+             state = 'closed' or exists (select 1 from api_key where id = ${wanted.key_id}
+               and revoked_at is not null) as revoked, state = 'suspended' as suspended
       from customer where id = ${wanted.customer_id}`,
   ])
-  const { at_limit = false, revoked = false, begins_at = now } = allowed ?? {}
-  return { purse, earlier, can_supply, running, at_limit, revoked, begins_at }
+  const { at_limit = false, revoked = false, suspended = false, begins_at = now } = allowed ?? {}
+  return { purse, earlier, can_supply, running, at_limit, revoked, suspended, begins_at }
 }
 
 /** The plan that is started, or the first refusal in the order that the wire lays down. */

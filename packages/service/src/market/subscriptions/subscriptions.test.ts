@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { customerAccount, holdAll, moveAll, REVENUE, WORLD } from '../../ledger/accounts/ledger.ts'
+import { later } from '../../lib/clock.ts'
 import { createCustomer, SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { dueAsker } from '../../platform/steps/due.ts'
@@ -169,11 +170,21 @@ test('one is withdrawn when all is taken back by solid blocks whose uses are rea
 test('a start that was stopped is given back, less the activation if it was ours', async (t) => {
   const book = await Book.of(t)
   const { sql } = book
-  const close = async (id: string, fee_sun: bigint, activation: string, by_us = true) => {
-    await sql`update fee set until = ${now} where until is null`
+  const setFee = async (fee_sun: bigint, since = now) => {
+    await sql`update fee set until = ${since} where until is null`
     await sql`
-      insert into fee (name, price_sun, changed_by)
-      values ('activate_address', ${fee_sun}, 'olga')`
+      insert into fee (name, price_sun, since, changed_by)
+      values ('activate_address', ${fee_sun}, ${since}, 'olga')`
+  }
+  const close = async (
+    id: string,
+    fee_sun: bigint,
+    activation: string,
+    { by_us = true, payer }: { by_us?: boolean; payer?: string } = {},
+  ) => {
+    await setFee(fee_sun)
+    // A fee that has changed since it began is not that of the start.
+    await setFee(fee_sun + 7n, later({ now: () => now }, 1))
     await book.subscription(id)
     await book.taken(`${id}/1`, 'solid')
     await book.attempt(`activate ${id}`, 'solid')
@@ -182,6 +193,12 @@ test('a start that was stopped is given back, less the activation if it was ours
       values (${id}, ${id}, ${activation}, ${by_us ? `activate ${id}` : null}, ${now})`
     await sql`
       update orders set activation_id = ${id} where external_id = ${`${id}/1`}`
+    if (payer !== undefined) {
+      await book.order(`${id}/payer`, { state: payer })
+      await sql`
+        update orders set activation_id = ${id}, amount_sun = 5, fee_sun = 5
+        where external_id = ${`${id}/payer`}`
+    }
     await sql.begin(async (tx) => {
       const [row] = await tx<SubscriptionRow>`
         select ${SUBSCRIPTION_COLUMNS} from subscription where id = ${id}`
@@ -195,6 +212,9 @@ test('a start that was stopped is given back, less the activation if it was ours
   assert.deepEqual(await close('by us', 40n, 'active'), [40n, 40n])
   assert.deepEqual(await close('dearer', 140n, 'active'), [100n, 100n])
   assert.deepEqual(await close('as dear', 100n, 'active'), [100n, 100n])
-  assert.deepEqual(await close('by others', 40n, 'active', false), [0n, 0n])
+  assert.deepEqual(await close('by others', 40n, 'active', { by_us: false }), [0n, 0n])
+  // Another order has paid for it, unless that had its money back.
+  assert.deepEqual(await close('paid', 40n, 'active', { payer: 'success' }), [0n, 0n])
+  assert.deepEqual(await close('paid back', 40n, 'active', { payer: 'failed' }), [40n, 40n])
   assert.deepEqual(await close('failed', 40n, 'failed'), [0n, 0n])
 })

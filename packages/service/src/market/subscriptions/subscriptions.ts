@@ -245,10 +245,16 @@ export async function closeStoppedStart(
 ): Promise<void> {
   const { id, key_id, total_sun, created_at } = stopped
   const [fee] = await tx<{ price_sun: bigint }>`
-    select price_sun from fee where name = 'activate_address' and until is null and exists (
-      select from subscription_supply as supply join orders as o on o.id = supply.order_id
-        join activation as a on a.id = o.activation_id
-      where supply.subscription_id = ${id} and a.state = 'active' and a.attempt_id is not null)`
+    select price_sun from fee where name = 'activate_address'
+      and (since <= ${created_at} or changed_by = 'shipped')
+      and coalesce(until, 'infinity') > ${created_at} and exists (
+        select from subscription_supply as supply join orders as o on o.id = supply.order_id
+          join activation as a on a.id = o.activation_id
+        where supply.subscription_id = ${id} and a.state = 'active' and a.attempt_id is not null
+          and not exists (
+            select from orders as payer where payer.activation_id = a.id and payer.fee_sun > 0
+              and payer.state <> 'failed'))
+    order by id desc limit 1`
   const fee_sun = fee && fee.price_sun < total_sun ? fee.price_sun : fee ? total_sun : 0n
   if (fee_sun > 0n) captureAll(tx, [{ hold_id: holdOf(id), amount_sun: fee_sun }], now)
   else await release(tx, holdOf(id), now)

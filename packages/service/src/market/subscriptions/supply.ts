@@ -229,6 +229,9 @@ const isIdle = ({ idle_hours, idle_since, head_time }: RunningSubscription): boo
 
 type Energy = { left: number; ours: number; lasting: number }
 
+/** Seconds after the end of a delegation in which a node that is behind may still show it. */
+const SHOWN_SECONDS = 60
+
 /** So small a share of the energy of one is not its own: it is by how much ratios have moved. */
 const OWN_PARTS_MIN = 100n
 
@@ -238,23 +241,11 @@ async function readEnergy(
   { sql, node }: Needs,
   { id, address, energy_per_transaction }: RunningSubscription,
 ): Promise<Energy> {
+  const before = await readSupplied(sql, id)
   const energy = await node.resource(address, 'energy')
-  // By their stake: a delegation has a margin over its amount, and that goes with it.
-  const [supplied] = await sql<{ ours: bigint; ending: bigint }>`
-    select coalesce(ceil(sum(d.stake_sun) * ratio), 0)::bigint as ours,
-           coalesce(ceil(sum(d.stake_sun) filter (where d.expires_at <=
-             (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second') * ratio),
-               0)::bigint as ending
-    from (select max(total_limit)::numeric / nullif(max(total_weight), 0) / 1000000 as ratio
-          from pool where resource = 'energy') as network
-    left join (
-      select d.stake_sun, d.expires_at from delegation as d join subscription_supply as s
-        on s.order_id = d.order_id
-      where s.subscription_id = ${id} and d.state in ('active', 'reclaiming')
-        and d.resource = 'energy') as d on true
-    group by ratio`
-  const { ours = 0n, ending = 0n } = supplied ?? {}
-  const beside = energy.limit - ours
+  const { ours, ending, at_most } = await readSupplied(sql, id)
+  // Energy that is taken back while the node is asked, or in a block that it lacks, is not its own.
+  const beside = energy.limit - (before.at_most > at_most ? before.at_most : at_most)
   const own = beside * OWN_PARTS_MIN < BigInt(energy_per_transaction) ? 0n : beside
   await sql`
     update subscription set own_energy = ${own} where id = ${id} and own_energy <> ${own}`
@@ -263,6 +254,29 @@ async function readEnergy(
     ours: Number(ours),
     lasting: Math.max(0, Number(energy.left - ending)),
   }
+}
+
+/** The energy that a subscription has given its address: what is there, what of it ends soon, and
+ *  the most that a node may still show of it. */
+async function readSupplied(sql: Sql, id: string) {
+  // By their stake: a delegation has a margin over its amount, and that goes with it.
+  const [supplied] = await sql<{ ours: bigint; ending: bigint; at_most: bigint }>`
+    select coalesce(ceil(sum(d.stake_sun) filter (where is_there) * ratio), 0)::bigint as ours,
+           coalesce(ceil(sum(d.stake_sun) filter (where is_there and d.expires_at <=
+             (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second') * ratio),
+               0)::bigint as ending,
+           coalesce(ceil(sum(d.stake_sun) * ratio), 0)::bigint as at_most
+    from (select max(total_limit)::numeric / nullif(max(total_weight), 0) / 1000000 as ratio
+          from pool where resource = 'energy') as network
+    left join (
+      select d.stake_sun, d.expires_at, d.state in ('active', 'reclaiming') as is_there
+      from delegation as d join subscription_supply as s on s.order_id = d.order_id
+        left join attempt as r on r.id = d.reclaim_id
+      where s.subscription_id = ${id} and d.resource = 'energy'
+        and (d.state in ('active', 'reclaiming') or d.state = 'ended' and r.block_time
+          > (select head_time from chain) - ${SHOWN_SECONDS} * interval '1 second')) as d on true
+    group by ratio`
+  return supplied ?? { ours: 0n, ending: 0n, at_most: 0n }
 }
 
 /** Holds what is missing for so many transactions. */

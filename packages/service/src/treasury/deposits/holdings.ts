@@ -9,12 +9,11 @@
 // hides what contracts send: that is kept as the surplus.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { readCursor } from '../../chain/follow/cursors.ts'
 import type { Node } from '../../chain/node/node.ts'
-import { later } from '../../lib/clock.ts'
+import { type Clock, later } from '../../lib/clock.ts'
 import { Outage, refusal } from '../../lib/fault.ts'
 import { firstIdAt } from '../../lib/ids.ts'
-import type { Sql, Tx } from '../../platform/database/sql.ts'
+import type { Query, Sql, Tx } from '../../platform/database/sql.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
 import { creditProven, type Needs as DepositNeeds, screenedFirst } from './deposit_step.ts'
 import { type Deposit, holdUnproven, placeOf } from './deposits.ts'
@@ -204,15 +203,7 @@ async function askFees({ sql, clock, node }: Needs): Promise<boolean> {
  *  seen. */
 async function compareAll(needs: Needs): Promise<boolean> {
   const { sql, clock } = needs
-  const reached = await readCursor(sql, 'deposits')
-  if (reached === undefined) return false
-  const ready = await sql<{ address: Address }>`
-    select address from holding as h
-    where not compared and number <= ${reached} and due_at <= ${clock.now()} and not exists (
-      select 1 from deposit_outflow as o
-      where o.address = h.address and o.block_number <= h.number and fee_sun is null
-        and (o.seen_at > ${later(clock, -FEE_WAITS_MS_MAX)} or h.prior_sun is null))
-    order by due_at, address limit ${AT_ONCE}`
+  const ready = await comparable(sql, clock)
   return eachRow(
     ready,
     async ({ address }) => {
@@ -224,13 +215,27 @@ async function compareAll(needs: Needs): Promise<boolean> {
   )
 }
 
+/** Addresses with a balance that was read, and of which all that came and went up to its block was
+ *  seen, with the fees: those that are due, or one that is named. */
+const comparable = (sql: Query, clock: Clock, named: Address | null = null) =>
+  sql<{ address: Address }>`
+    select address from holding as h
+    where not compared and number <= (select number from cursor where name = 'deposits')
+      and (address = ${named} or (${named}::text is null and due_at <= ${clock.now()}))
+      and not exists (
+        select 1 from deposit_outflow as o
+        where o.address = h.address and o.block_number <= h.number and fee_sun is null
+          and (o.seen_at > ${later(clock, -FEE_WAITS_MS_MAX)} or h.prior_sun is null))
+    order by due_at, address limit ${AT_ONCE}`
+
 type Holding = { number: bigint; held_sun: bigint; prior_sun: bigint | null }
 
 async function compare(tx: Tx, needs: Needs, address: Address): Promise<boolean> {
   const [holding] = await tx<Holding>`
     select number, held_sun, prior_sun from holding
     where address = ${address} and not compared for update skip locked`
-  if (!holding) return false
+  // Meanwhile another process may have read a later balance there.
+  if (!holding || (await comparable(tx, needs.clock, address)).length === 0) return false
   const { number, held_sun } = holding
   const [seen] = await tx<{ sun: bigint }>`
     select (coalesce((select sum(amount_sun) from deposit
@@ -260,8 +265,8 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<boolean>
   return true
 }
 
-/** From its next look on, what is at an address now is the beginning. Gives back what was not
- *  explained. Throws Refused. */
+/** The balance of an address at its last look is the beginning, explained or not: what has come
+ *  since is not in it. Gives back what was not explained. Throws Refused. */
 export async function recountHolding(tx: Tx, address: Address) {
   const [before] = await tx<{ prior_sun: bigint | null; surplus_sun: bigint }>`
     select prior_sun, surplus_sun from holding where address = ${address} for update`
@@ -271,7 +276,8 @@ export async function recountHolding(tx: Tx, address: Address) {
   if (doubtful)
     throw refusal('What a contract has sent there is being compared: try again in a minute.')
   await tx`
-    update holding set prior_sun = null, surplus_sun = 0, compared = true, due_at = to_timestamp(0)
+    update holding set prior_sun = prior_sun + surplus_sun, surplus_sun = 0,
+      due_at = to_timestamp(0)
     where address = ${address}`
   return before
 }

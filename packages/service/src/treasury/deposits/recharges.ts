@@ -234,13 +234,20 @@ export function refundStep(needs: Needs): Step {
  *  the deposit back. */
 async function withdrawRefunds(needs: Needs): Promise<boolean> {
   const { sql } = needs
-  const unsigned = await sql<{ refund_id: string; from_address: Address }>`
-    select refund_id, from_address from deposit join attempt on attempt.id = refund_id
-    where deposit.state = 'refunding' and attempt.state = 'new' limit ${AT_ONCE}`
-  if (unsigned.length === 0) return false
-  const held = await needs.heldSenders(sql, [...new Set(unsigned.map((one) => one.from_address))])
-  const ids = unsigned.filter((one) => held.has(one.from_address)).map((one) => one.refund_id)
-  return ids.length > 0 && withdrawAttempts(sql, ids, BLOCKED)
+  let withdrawn = false
+  for (let after = ''; ; ) {
+    const unsigned = await sql<{ refund_id: string; from_address: Address }>`
+      select refund_id, from_address from deposit join attempt on attempt.id = refund_id
+      where deposit.state = 'refunding' and attempt.state = 'new' and refund_id > ${after}
+      order by refund_id limit ${AT_ONCE}`
+    const last = unsigned.at(-1)
+    if (!last) return withdrawn
+    after = last.refund_id
+    const senders = [...new Set(unsigned.map((one) => one.from_address))]
+    const held = await needs.heldSenders(sql, senders)
+    const ids = unsigned.filter((one) => held.has(one.from_address)).map((one) => one.refund_id)
+    if (ids.length > 0 && (await withdrawAttempts(sql, ids, BLOCKED))) withdrawn = true
+  }
 }
 
 async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promise<boolean> {
