@@ -58,6 +58,9 @@ test('a key that ends is told a week before, once; and again when it ends later'
   }
   const text = (at: Date) => `${at.toISOString().slice(0, 19)}Z`
   const [soon, late] = [text(day(6)), text(day(8))]
+  // Another one that ends: it is told of when its own week has begun.
+  const other = { name: 'other', scopes: ['read'], ends_at: text(day(7.2)) }
+  const { key: second } = await anna.get<{ key: { id: string } }>('/v1/key/new', other)
   const made = { name: 'shop', scopes: ['read'], ends_at: late }
   const { key } = await anna.get<{ key: { id: string } }>('/v1/key/new', made)
   assert.deepEqual(await endings(), [])
@@ -69,6 +72,8 @@ test('a key that ends is told a week before, once; and again when it ends later'
   const later = text(day(6.5))
   await anna.get('/v1/key/change', { id: key.id, ends_at: later })
   assert.deepEqual((await endings()).slice(1), [[`key:${key.id}`, later]])
+  await world.advance(0.3 * 86_400)
+  assert.deepEqual((await endings()).slice(2), [[`key:${second.id}`, other.ends_at]])
 })
 
 test('the cap of a key is told on the first refusal of a day', async (t) => {

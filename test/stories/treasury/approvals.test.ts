@@ -87,6 +87,27 @@ test('a proposal ends with its hour, and can be made anew', async (t) => {
   world.wait(3_599)
   assert.equal((await give(at, 'ticket 8', 'bea')).code, 0)
   assert.equal(await anna.balance(), 15)
+  // What was approved is no proposal any more, also when its hour is over.
+  world.wait(3_600)
+  const approvals = () => world.sql`
+    select proposed_at, approved_at, approved_by from correction_proposal where id = 'ticket 8'`
+  const before = await approvals()
+  await at.type(
+    ...[
+      'customers',
+      'credit',
+      anna.id,
+      '5',
+      '--id',
+      'ticket 8',
+      '--reason',
+      'again',
+      '--by',
+      'eve',
+    ],
+  )
+  assert.deepEqual(await approvals(), before)
+  assert.equal(await anna.balance(), 15)
   assert.deepEqual(await broken(at), [])
 })
 

@@ -98,6 +98,19 @@ test('an amount belongs to the one tier that has it, ends included, or to none',
     (untieredRefusal(of, 'energy', 99).about as { because: string }).because
   assert.match(why(prices), /^99 energy is not on sale now, which is from 100 to/)
   assert.equal(why({ ...prices, tiers: [] }), '99 energy is not on sale now, which is none')
+  // Ranges that meet, or overlap, are one; those with a gap between them are not.
+  const ranges = (...tiers: [min: number, max: number][]) =>
+    why({
+      ...prices,
+      tiers: tiers.map(([min_amount, max_amount]) => ({
+        ...prices.tiers.find(({ resource }) => resource === 'energy')!,
+        min_amount,
+        max_amount,
+      })),
+    }).replace(/^.* which is /, '')
+  assert.equal(ranges([201, 300], [100, 200]), 'from 100 to 300')
+  assert.equal(ranges([100, 250], [150, 200]), 'from 100 to 250')
+  assert.equal(ranges([100, 200], [202, 300]), 'from 100 to 200, or from 202 to 300')
 })
 
 test('two tiers in force that reach the same amount are refused by the database', async (t) => {
