@@ -26,6 +26,8 @@ type Parameters = { cost: number; block: number; parallel: number }
 const PARAMETERS: Parameters = { cost: 17, block: 8, parallel: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
+/** Compared in the place of one that was not worked out. */
+const NO_HASH = Buffer.alloc(HASH_BYTES)
 /** Of strangers: worked on at once in all, and waiting; and of those who share places. */
 const STRANGERS = { running_max: 2, lane_waiting_max: 4, waiting_max: 32 }
 /** Of those who are known. */
@@ -126,15 +128,18 @@ export function passwordHasher(
       return print(parameters, salt, await work(password, salt, { by: parameters, lane }))
     },
     async check(password, hash = nobodys, lane) {
-      const as_long_ms = hash === nobodys ? times.any(random) : undefined
-      if (as_long_ms !== undefined) {
-        await inTurn(lane, 0, () => waitExactly(as_long_ms))
-        return false
-      }
       const [, cost, block, parallel, salt = '', made = ''] = hash.split('$')
       const by = { cost: Number(cost), block: Number(block), parallel: Number(parallel) }
-      const found = await work(password, Buffer.from(salt, 'base64url'), { by, lane })
-      return timingSafeEqual(found, Buffer.from(made, 'base64url')) && hash !== nobodys
+      const salt_bytes = Buffer.from(salt, 'base64url')
+      const as_long_ms = hash === nobodys ? times.any(random) : undefined
+      // All but the hash is done for a name that nobody has, too.
+      const found =
+        as_long_ms === undefined
+          ? await work(password, salt_bytes, { by, lane })
+          : await inTurn(lane, 0, () => waitExactly(as_long_ms).then(() => NO_HASH))
+      const wanted = Buffer.from(made, 'base64url')
+      const is_same = timingSafeEqual(found, wanted)
+      return is_same && hash !== nobodys
     },
     isOld: (hash) =>
       !hash.startsWith(print(parameters, new Uint8Array(0), new Uint8Array(0)).slice(0, -1)),
