@@ -66,37 +66,38 @@ async function groupsOf(world: World, names: number): Promise<Group[]> {
   const wrong = (user: User) => String((Number(right(user)) + 1) % 1_000_000).padStart(6, '0')
   const password = 'another horse battery'
   const paper = 'aaaa-bbbb-cccc-dddd'
-  let groups = 0
-  const group = async (
+  type More = { exists?: boolean; password?: string }
+  const group = (
     name: string,
     path: Group['path'],
     code: (user: User) => string,
-    more: { exists?: boolean; password?: string } = {},
-  ): Promise<Group> => {
-    const { id: customer_id } = await world.customer()
-    groups += 1
-    const users: User[] = []
-    for (let i = 0; i < names; i++) {
-      const sign_in_name = `user-${groups}-${i}`
-      const { secret } = await joinedByPassword(world, { customer_id }, sign_in_name)
-      const guessed = more.exists === false ? `none-${groups}-${i}` : sign_in_name
-      users.push({ sign_in_name: guessed, secret })
-    }
-    const body = (user: User) => ({
-      sign_in_name: user.sign_in_name,
-      ...(path === '/session/password' && { password: more.password ?? password }),
-      code: code(user),
+    { exists = true, password: given = password }: More = {},
+  ) => {
+    const body = ({ sign_in_name, secret }: User) => ({
+      sign_in_name,
+      ...(path === '/session/password' && { password: given }),
+      code: code({ sign_in_name, secret }),
     })
-    return { name, path, users, body, times_ms: [] }
+    return { name, path, users: [] as User[], body, times_ms: [], exists }
   }
-  return [
-    await group('nobody', '/session/password', wrong, { exists: false }),
-    await group('nothing_right', '/session/password', wrong),
-    await group('password_right', '/session/password', wrong, { password: PASSWORD }),
-    await group('code_right', '/session/password', right),
-    await group('paper_nobody', '/session/recovery', () => paper, { exists: false }),
-    await group('paper_wrong', '/session/recovery', () => paper),
+  const groups = [
+    group('nobody', '/session/password', wrong, { exists: false }),
+    group('nothing_right', '/session/password', wrong),
+    group('password_right', '/session/password', wrong, { password: PASSWORD }),
+    group('code_right', '/session/password', right),
+    group('paper_nobody', '/session/recovery', () => paper, { exists: false }),
+    group('paper_wrong', '/session/recovery', () => paper),
   ]
+  const customers = await Promise.all(groups.map(() => world.customer()))
+  // One of each group in turn: rows that were written later take some microseconds longer.
+  for (let i = 0; i < names; i++)
+    for (const [place, { users, exists }] of groups.entries()) {
+      const sign_in_name = `user-${i}-${place}`
+      const customer_id = customers[place]!.id
+      const { secret } = await joinedByPassword(world, { customer_id }, sign_in_name)
+      users.push({ sign_in_name: exists ? sign_in_name : `none-${i}-${place}`, secret })
+    }
+  return groups
 }
 
 /** So many guesses of each group, in an order that is drawn anew each time. */

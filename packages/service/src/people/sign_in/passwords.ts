@@ -132,7 +132,7 @@ export function passwordHasher(
       const by = { cost: Number(cost), block: Number(block), parallel: Number(parallel) }
       const salt_bytes = Buffer.from(salt, 'base64url')
       const as_long_ms = hash === nobodys ? times.any(random) : undefined
-      // All but the hash is done for a name that nobody has, too.
+      // All but the hash is done where there is none, too.
       const found =
         as_long_ms === undefined
           ? await work(password, salt_bytes, { by, lane })
