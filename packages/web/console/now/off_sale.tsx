@@ -14,7 +14,7 @@ export function OffSale() {
   const off = figures.answer.value?.off_sale
   if (off === undefined) return null
   const next = off.length > 0 ? 'on' : 'off'
-  const title = say(`sale.${next}`)
+  const title = titleOf(next)
   return (
     <>
       <button
@@ -30,7 +30,7 @@ export function OffSale() {
       </button>
       {asked.value && (
         <Reason
-          title={say(`sale.${asked.value}`)}
+          title={titleOf(asked.value)}
           words={`services ${asked.value}`}
           body={{ all: true }}
           is_danger={asked.value === 'off'}
@@ -39,9 +39,11 @@ export function OffSale() {
             asked.value = undefined
           }}
         >
-          <p>{say(`sale.${asked.value}.sentence`)}</p>
+          <p>{say(asked.value === 'on' ? 'sale.on.sentence' : 'sale.off.sentence')}</p>
         </Reason>
       )}
     </>
   )
 }
+
+const titleOf = (way: 'on' | 'off'): string => say(way === 'on' ? 'sale.on' : 'sale.off')
