@@ -343,7 +343,9 @@ test('screening is down while no process has the index, though nobody asks', asy
     insert into alert (alert, what, raised_at) values (${name}, 'test', ${world.now})`
   await alert('index_behind')
   await live(world, 60)
-  await alert('index_missing')
+  await world.sql`
+    insert into alert (alert, what, raised_at)
+    values ('index_missing', 'test', ${world.now}::timestamptz - interval '5 minutes')`
   await live(world, 130)
   const states_then = ['screening', 'deposits'] as const
   const found = await Promise.all(states_then.map((part) => states(world, part, since)))

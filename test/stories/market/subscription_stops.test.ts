@@ -138,6 +138,32 @@ test('who revokes the key of a start pays for the activation and for what is use
   assert.ok((await energyLeft(world, bob)) < 1_000, 'what was delivered is taken back')
 })
 
+test('a key revoked while the chain is asked about its start: nothing is ordered', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 20, scopes: ['read', 'buy', 'manage'] })
+  await world.drain()
+  const made = { name: 'shop', scopes: ['read', 'buy'] }
+  const { key, ...access } = await anna.get<KeyAccess>('/v1/key/new', made)
+  const { id, deposit_address } = anna
+  const shopping = new Customer(world, { id, deposit_address, ...access })
+  const body = wanted(world.person('nina').address, { activate_address: true })
+  const started = await shopping.get<Subscription>(START, body)
+  world.mine()
+  await run(world, 'follow')
+  let revoked = false
+  world.network.onRequest = async (path) => {
+    if (revoked || path !== '/wallet/getaccount') return
+    revoked = true
+    await anna.get('/v1/key/revoke', { id: key.id })
+  }
+  await run(world, 'supply')
+  assert.equal(revoked, true)
+  await world.settle()
+  assert.deepEqual(await world.sql`select from orders`, [])
+  assert.equal((await listed(anna, started.id)).status, 'error')
+  assert.equal(await anna.balance(), 20)
+})
+
 test("one that cannot be stopped says why: its plan's limit, its own, its end", async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 300 })

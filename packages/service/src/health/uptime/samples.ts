@@ -182,7 +182,8 @@ const lateChecks = (sql: Query, from: Date, late_ms: number): Promise<Lateness[]
   where e.at >= ${from} and e.type in ('aml_check.completed', 'aml_check.failed') and not e.test
     and c.ended_at > c.created_at + ${late_ms}::integer * interval '1 millisecond'
   union all
-  select 'screening', raised_at, null from alert where alert = 'index_missing'`
+  select 'screening', raised_at + ${late_ms}::integer * interval '1 millisecond', null
+  from alert where alert = 'index_missing'`
 
 /** Events that have no number yet, and webhooks that could be called and are told nothing. */
 const lateCalls = (sql: Query, late_ms: number): Promise<Lateness[]> => sql<Lateness>`

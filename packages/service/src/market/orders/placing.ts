@@ -127,8 +127,9 @@ export type Needs = {
 const BATCH_MAX = 256
 
 /** Longer after it was read nothing is bought by it: the process may have been stopped in between,
- *  the key revoked, and the price changed. */
-const READ_MS_MAX = 30_000
+ *  the key revoked, and the price changed. Less than the ten seconds in which the signer and the
+ *  books take a price that has ended. */
+const READ_MS_MAX = 8_000
 
 export type OrderPlacer = {
   /** Places one purchase, or says why not: the refusals of the wire, in its order. Concurrent calls
@@ -293,7 +294,7 @@ async function readState(
   const [purse, refusals, earlier, quoted, activations, activations_left, chain, room] =
     await Promise.all([
       openPurse(tx, purchases, now),
-      Promise.all(purchases.map(async (one) => one.refusal ?? one.internal?.cause?.lock(tx))),
+      refusalsOf(tx, purchases),
       placedEarlier(tx, purchases),
       boughtByQuotes(tx, purchases),
       activationsOf(tx, purchases),
@@ -305,7 +306,7 @@ async function readState(
   return {
     now,
     purse,
-    refusals: new Map(purchases.map((one, i) => [one, refusals[i]])),
+    refusals,
     earlier,
     quoted,
     chain_answers: isAgreed(chain, clock),
@@ -313,6 +314,20 @@ async function readState(
     activations: new Map(activations.map((one) => [one.address, one])),
     activations_left,
   }
+}
+
+/** Why purchases cannot be placed now. What they are placed for is locked in the order of their
+ *  names, in whatever order they came. */
+async function refusalsOf(
+  tx: Tx,
+  purchases: readonly PricedPurchase[],
+): Promise<ReadonlyMap<PricedPurchase, Fault | undefined>> {
+  const nameOf = ({ external_id }: PricedPurchase) => external_id ?? ''
+  const sorted = purchases.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const found = sorted.map(
+    async (one) => [one, one.refusal ?? (await one.internal?.cause?.lock(tx))] as const,
+  )
+  return new Map(await Promise.all(found))
 }
 
 /** The orders that have the external ids of the purchases. Each is looked up by itself: a plan made

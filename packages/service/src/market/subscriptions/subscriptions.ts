@@ -2,7 +2,7 @@
 //
 //   new -> pending -> active -> stopped (by the customer, or by us with a reason) | expired
 //     \-------\-> error (refunded)
-//      \-------\-> stopped by the customer, and paid back when nothing of it was used
+//      \-------\-> stopped by what the customer does, and paid back when nothing of it was used
 //
 // The start is paid as an order is: held at once, captured when the address has its first energy,
 // released when it cannot be given. Of one that was stopped before, the start stays held until all

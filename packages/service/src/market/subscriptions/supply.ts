@@ -17,7 +17,7 @@ import type { CustomerState } from '../../people/customers/customers.ts'
 import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { allOrEach, eachRow, type Step } from '../../platform/steps/step.ts'
-import { InvalidParams } from '../../platform/wire/endpoint.ts'
+import { InvalidParams, ServiceUnavailable } from '../../platform/wire/endpoint.ts'
 import { InvalidAddress } from '../../platform/wire/reading.ts'
 import type { OrderPlacer } from '../orders/placing.ts'
 import { endSubscription } from './ending.ts'
@@ -348,6 +348,7 @@ async function topUp(
 ): Promise<boolean> {
   const { clock } = needs
   const { id, address, supplies, activate_address } = running
+  const look_at = later(clock, LOOK_AGAIN_MS)
   const placed = await needs.tryOrder({
     customer_id: SUBSCRIPTIONS,
     external_id: `${id}/${supplies + 1}`,
@@ -356,7 +357,15 @@ async function topUp(
     energy: missing,
     bandwidth: 0,
     activate: activate_address,
-    internal: { agreed_sun: 0n },
+    internal: {
+      agreed_sun: 0n,
+      // It may have ended, or been supplied by another, while the chain was asked.
+      cause: {
+        lock: async (tx) => ((await isToSupply(tx, running)) ? undefined : ServiceUnavailable()),
+        note: (tx, { id: order_id }) =>
+          supplySubscriptions(tx, [{ id, supplies, order_id, look_at }], clock.now()),
+      },
+    },
   })
   if (placed instanceof Fault) {
     // Another process has just ordered another amount: the next look notes that order.
@@ -366,10 +375,17 @@ async function topUp(
     // The pool is empty, for example: the next look settles it.
     return lookAgain(needs, id, LOOK_AGAIN_MS)
   }
-  return countSupply(needs, running, {
-    order_id: placed.order.id,
-    look_at: later(clock, LOOK_AGAIN_MS),
-  })
+  if (!placed.replayed) return true
+  return countSupply(needs, running, { order_id: placed.order.id, look_at })
+}
+
+/** Whether one runs still, and was not supplied since it was read. Locks it. */
+async function isToSupply(tx: Tx, { id, supplies }: RunningSubscription): Promise<boolean> {
+  const running = await tx`
+    select from subscription
+    where id = ${id} and supplies = ${supplies} and state in ('new', 'pending', 'active')
+    for update`
+  return running.length > 0
 }
 
 /** Notes that an order supplies it. False when another was noted meanwhile. */

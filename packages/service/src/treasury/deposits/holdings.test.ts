@@ -146,8 +146,8 @@ test('an address is counted anew on its own, and not while a deposit there is op
   const before = await recount(anna.deposit_address)
   assert.equal(before.surplus_sun, 7n * TRX)
   const { prior_sun, surplus_sun } = await holdingOf(world, anna.deposit_address)
-  assert.deepEqual([prior_sun, surplus_sun], [7n * TRX, 0n])
-  // What was there then is the beginning.
+  assert.deepEqual([prior_sun, surplus_sun], [null, 0n])
+  // The balance by then is the beginning.
   await read(world, anna.deposit_address, 10n * TRX)
   await run()
   const after = await holdingOf(world, anna.deposit_address)

@@ -265,8 +265,8 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<boolean>
   return true
 }
 
-/** The balance of an address at its last look is the beginning, explained or not: what has come
- *  since is not in it. Gives back what was not explained. Throws Refused. */
+/** From its next look on, the balance of an address then is the beginning. Gives back what was not
+ *  explained. Throws Refused. */
 export async function recountHolding(tx: Tx, address: Address) {
   const [before] = await tx<{ prior_sun: bigint | null; surplus_sun: bigint }>`
     select prior_sun, surplus_sun from holding where address = ${address} for update`
@@ -276,8 +276,7 @@ export async function recountHolding(tx: Tx, address: Address) {
   if (doubtful)
     throw refusal('What a contract has sent there is being compared: try again in a minute.')
   await tx`
-    update holding set prior_sun = prior_sun + surplus_sun, surplus_sun = 0,
-      due_at = to_timestamp(0)
+    update holding set prior_sun = null, surplus_sun = 0, compared = true, due_at = to_timestamp(0)
     where address = ${address}`
   return before
 }

@@ -220,12 +220,14 @@ export function refundStep(needs: Needs): Step {
       const due = await sql<Deposit>`
         select ${DEPOSIT_COLUMNS} from deposit where state = 'returning' and solid_at is not null
         order by due_at limit ${AT_ONCE}`
+      // First: a deposit that cannot be sent back now holds it up no more.
+      const withdrawn = await withdrawRefunds(needs)
       const moved = await eachRow(
         due,
         (deposit) => sql.begin((tx) => refund(tx, needs, deposit)),
         (deposit) => postpone(needs, deposit),
       )
-      return (await withdrawRefunds(needs)) || moved
+      return moved || withdrawn
     },
   }
 }
