@@ -6,9 +6,9 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { person } from 'penstock-devchain/scene.ts'
 import { paying, transact } from 'penstock-playground/sandbox.ts'
-import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
 import { barriers, isTooWide } from 'penstock-test/harness/browser.ts'
 import { eventually } from 'penstock-test/harness/eventually.ts'
+import { publishLabels } from 'penstock-test/harness/labels.ts'
 import { newPortal } from 'penstock-test/harness/portal.ts'
 
 const portal = newPortal()
@@ -78,7 +78,7 @@ portal.test('one subscription says what it is and when its address was supplied'
 const SCREENED = person('screened').address
 
 /** Says of an address that it is of an exchange, and of another that it got money from there. */
-async function publishLabels(): Promise<void> {
+async function labelSome(): Promise<void> {
   const { sql, node, sandbox } = portal.sandbox
   const exchange = sandbox.funded_accounts[0]!
   await transact({ node, now: () => new Date() }, exchange, paying(exchange, SCREENED, 25_000_000n))
@@ -90,18 +90,8 @@ async function publishLabels(): Promise<void> {
     kind: 'exchange' as const,
     confidence: 90,
     reference: 'https://exchange.example/reserves',
-    valid_from: undefined,
-    valid_to: undefined,
   }
-  const load = {
-    list: 'operator',
-    origin: 'a test',
-    passed_over: 0,
-    may_shrink: true,
-    loaded_at: new Date(),
-    loaded_by: 'a test',
-  }
-  await sql.begin((tx) => publishList(tx, load, [entry]))
+  await publishLabels(sql, [entry], { at: new Date() })
   // The index takes up labels a little later.
   const { aml } = portal.penstock
   await eventually('the label is known', async () => {
@@ -111,7 +101,7 @@ async function publishLabels(): Promise<void> {
   })
 }
 
-portal.test('labels are known', publishLabels)
+portal.test('labels are known', labelSome)
 
 portal.job('an address is screened, and the reason is seen', 3, async (hands) => {
   await hands.press(link('Screening'))

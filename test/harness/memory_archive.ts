@@ -13,8 +13,7 @@ export class MemoryArchive implements TransferArchive {
   readonly blocks = new Map<number, BlockContents>()
   /** The blocks of which transfers are found by address. */
   readonly with_legs = new Set<number>()
-  /** Whether it is out, and what happens before and after something is put. */
-  is_out = false
+  /** What happens before and after something is put. */
   beforePut: () => Promise<void> | void = () => {}
   afterPut: () => Promise<void> | void = () => {}
   puts = 0
@@ -25,12 +24,10 @@ export class MemoryArchive implements TransferArchive {
   }
 
   async verify(log_id: string): Promise<void> {
-    if (this.is_out) throw new Outage('It does not answer.')
     if (this.log_id !== log_id) throw new Outage('The tables are not those of this log.')
   }
 
   async put(blocks: readonly BlockContents[]): Promise<void> {
-    if (this.is_out) throw new Outage('It does not answer.')
     await this.beforePut()
     this.puts += 1
     for (const { number, transfers, tx_ids } of blocks) {
@@ -43,13 +40,11 @@ export class MemoryArchive implements TransferArchive {
   }
 
   async contents(numbers: readonly number[]): Promise<Map<number, BlockContents>> {
-    if (this.is_out) throw new Outage('It does not answer.')
     const found = numbers.flatMap((number) => this.blocks.get(number) ?? [])
     return new Map(found.map((block) => [block.number, block]))
   }
 
   async hasSomeLegs({ number }: BlockContents): Promise<boolean> {
-    if (this.is_out) throw new Outage('It does not answer.')
     return this.with_legs.has(number)
   }
 

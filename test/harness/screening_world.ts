@@ -32,8 +32,6 @@ import {
 } from 'penstock-service/screening/checks/placing.ts'
 import { issuersOf } from 'penstock-service/screening/engine/issuers.ts'
 import type { KeptPlace } from 'penstock-service/screening/kept/kept_folder.ts'
-import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
-import type { ListEntry } from 'penstock-service/screening/labels/list_entries.ts'
 import type { Provider } from 'penstock-service/screening/providers/provider.ts'
 import { recordStep } from 'penstock-service/screening/tracing/flow_log.ts'
 import {
@@ -45,6 +43,7 @@ import { type SentReading, sentReading } from 'penstock-service/screening/tracin
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { freshDatabase } from './database.ts'
+import { type BriefEntry, publishLabels } from './labels.ts'
 
 export { USDT } from 'penstock-devchain/devchain.ts'
 export { type Person, person, TRX } from 'penstock-devchain/scene.ts'
@@ -260,20 +259,8 @@ export class ScreeningWorld {
   }
 
   /** Publishes what a list says. */
-  async publish(
-    list: string,
-    entries: readonly (Partial<ListEntry> & Pick<ListEntry, 'address' | 'category'>)[],
-  ) {
-    const loading = {
-      list,
-      origin: 'test',
-      passed_over: 0,
-      loaded_at: this.clock.now(),
-      loaded_by: 'test',
-      may_shrink: true,
-    }
-    const whole = entries.map((entry): ListEntry => ({ ...PLAIN, ...entry }))
-    return this.sql.begin((tx) => publishList(tx, loading, whole))
+  publish(list: string, entries: readonly BriefEntry[]) {
+    return publishLabels(this.sql, entries, { at: this.clock.now(), list })
   }
 
   /** A customer with an account and so much TRX. */
@@ -357,15 +344,6 @@ export type Facts = {
   } | null
   result: Record<string, unknown>
 }
-
-const PLAIN = {
-  entity: 'Somebody',
-  kind: 'curated',
-  confidence: 100,
-  reference: 'test',
-  valid_from: undefined,
-  valid_to: undefined,
-} as const
 
 const ADDRESS_CHECK = {
   idempotency_key: null,

@@ -13,13 +13,13 @@ import { issueKey } from 'penstock-service/people/keys/keys.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
 import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/engine/policy.ts'
-import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
 import { setPlan } from 'penstock-service/treasury/votes/plan.ts'
 import { addressFromHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type pg from 'pg'
 import { Auditor } from '../auditor/audit.ts'
 import { emptyTables } from '../harness/database.ts'
+import { publishLabels } from '../harness/labels.ts'
 import { runNotDue } from '../harness/not_due.ts'
 import { type Access, ask, drawWish, hasName, look, type Wish } from './buyer.ts'
 import { Collector } from './collector.ts'
@@ -77,23 +77,6 @@ const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 const TELLING_STEPS = new Set(['publish', 'notify'])
 /** And where servers are lost: the step that must not rely on what the lost one had. */
 const SEALING_STEPS = new Set(['seal'])
-/** The operator's own list, and its entry of a mixer. */
-const LABEL_LIST = {
-  list: 'operator',
-  origin: 'simulator',
-  passed_over: 0,
-  loaded_by: 'simulator',
-  may_shrink: true,
-}
-const MIXER = {
-  category: 'mixer',
-  entity: 'Blender',
-  kind: 'curated',
-  confidence: 100,
-  reference: 'simulator',
-  valid_from: undefined,
-  valid_to: undefined,
-} as const
 const NO_STEPS: ReadonlySet<string> = new Set()
 
 /** `emphasis`: what happens often; the seed decides when left out. */
@@ -249,12 +232,12 @@ class Run {
     const { address } = this.scenario.payers[0]!
     this.held_senders.push(address)
     const at = new Date(0)
-    await this.database.sql.begin(async (tx) => {
-      await publishList(tx, { ...LABEL_LIST, loaded_at: at }, [{ ...MIXER, address }])
-      const direct = [{ share_bp: 1, usd: 0, points: 75 }]
-      const body = { ...SHIPPED_POLICY, direct, hold_deposits_from: 'high' as const }
-      await publishPolicy(tx, { body, published_by: 'simulator', published_at: at })
-    })
+    await publishLabels(this.database.sql, [{ address, category: 'mixer' }], { at })
+    const direct = [{ share_bp: 1, usd: 0, points: 75 }]
+    const body = { ...SHIPPED_POLICY, direct, hold_deposits_from: 'high' as const }
+    await this.database.sql.begin((tx) =>
+      publishPolicy(tx, { body, published_by: 'simulator', published_at: at }),
+    )
   }
 
   /** The stake votes for two witnesses, one of which it favours. */

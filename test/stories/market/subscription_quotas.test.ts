@@ -8,9 +8,8 @@ import { selectorOf, wordOfAddress } from 'penstock-devchain/calls/abi.ts'
 import { showChain } from 'penstock-service/chain/follow/progress.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
-import pg from 'pg'
-import { eventually } from '../../harness/eventually.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'
+import { ownTransaction } from '../../harness/own_transaction.ts'
 import {
   check,
   energyLeft,
@@ -583,10 +582,7 @@ test('one that is stopped, supplied or used as it is put to rest does not rest',
     update subscription set idle_since = idle_since - interval '3 hours', look_at = ${world.now}`
   const step = world.app.steps.find(({ name }) => name === 'supply')!
   // A connection of its own: those of the service wait.
-  const client = new pg.Client({ connectionString: world.database.url })
-  await client.connect()
-  t.after(() => client.end())
-  await client.query('begin')
+  const client = await ownTransaction(t, world.database.url)
   for (const [name, change] of [
     ['stopped', "state = 'stopped'"],
     ['supplied', 'supplies = supplies + 1'],
@@ -595,13 +591,8 @@ test('one that is stopped, supplied or used as it is put to rest does not rest',
     await client.query(`update subscription set ${change} where id = $1`, [idOf(name)])
   const running = step.run()
   // All are read by then: the first that is to rest waits.
-  await eventually('one is waited for', async () => {
-    const { rowCount } = await client.query(`
-      select distinct pid from pg_locks
-      where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`)
-    return rowCount === 1
-  })
-  await client.query('commit')
+  await client.waitedFor()
+  await client.commit()
   await running
   const resting = await sql<{ id: string }>`select id from subscription where resting is not null`
   assert.deepEqual(

@@ -6,8 +6,7 @@ import { test } from 'node:test'
 import { totalsOf } from 'penstock-devchain/state/state.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import { CARRIES_MIN, TRANSACTION_BANDWIDTH } from 'penstock-service/market/pool/pool.ts'
-import pg from 'pg'
-import { eventually } from '../../harness/eventually.ts'
+import { ownTransaction } from '../../harness/own_transaction.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 const DELEGATE = 'DelegateResourceContract'
@@ -68,18 +67,12 @@ test('an order that was given up while its delivery waited for the pool is not s
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
   const order = await anna.buyEnergy(bob.address, 65_000)
-  const other = new pg.Client({ connectionString: world.database.url })
-  await other.connect()
-  t.after(() => other.end())
-  await other.query('begin; select from pool_wallet for update')
+  const other = await ownTransaction(t, world.database.url)
+  await other.query('select from pool_wallet for update')
   const running = world.app.steps.find(({ name }) => name === 'delegate')!.run()
-  await eventually('it waits for the pool', async () => {
-    const { rowCount } = await other.query(`
-      select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`)
-    return rowCount! > 0
-  })
+  await other.waitedFor()
   world.wait(601)
-  await other.query('commit')
+  await other.commit()
   await running
   assert.deepEqual(await world.sql`select from delegation`, [])
   await world.drain()

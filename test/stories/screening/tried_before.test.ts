@@ -6,27 +6,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replayCheck } from 'penstock-service/screening/checks/replay.ts'
 import { publishPolicy, SHIPPED_NEWEST } from 'penstock-service/screening/engine/policy.ts'
-import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
 import type { Address } from 'penstock-tron/address.ts'
+import { publishLabels } from '../../harness/labels.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { makeScreeningWorld } from '../../harness/screening_world.ts'
 import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
 const ADDRESS_CHECK = { type: 'address', network: 'TRX' } as const
-
-async function label(world: World, address: Address, category: string): Promise<void> {
-  const loading = {
-    list: 'operator',
-    origin: 'test',
-    passed_over: 0,
-    loaded_at: world.now,
-    loaded_by: 'test',
-    may_shrink: true,
-  }
-  const plain = { entity: 'Somebody', kind: 'curated', confidence: 100, reference: 'test' } as const
-  const entry = { ...plain, address, category, valid_from: undefined, valid_to: undefined }
-  await world.sql.begin((tx) => publishList(tx, loading, [entry]))
-}
 
 /** The answer for an address, when it is there. */
 async function ask(world: World, customer: Customer, address: Address) {
@@ -46,7 +32,9 @@ test('S7: nobody alone lets an address pass, and not for what comes later', asyn
   const anna = await world.customer({ trx: 1_000 })
   const [thief, other] = [world.person('thief', 100_000), world.person('other', 100_000)]
   const shop = world.person('shop', 10)
-  await label(world, thief.address, 'stolen_coins')
+  await publishLabels(world.sql, [{ address: thief.address, category: 'stolen_coins' }], {
+    at: world.now,
+  })
   world.pay(shop.address, 900n * TRX, thief)
   world.pay(shop.address, 9_100n * TRX, other)
   await world.solidify()

@@ -9,11 +9,11 @@ import {
   publishPolicy,
   SHIPPED_POLICY,
 } from 'penstock-service/screening/engine/policy.ts'
-import { publishList } from 'penstock-service/screening/labels/label_sets.ts'
 import { BLOCKED, findDeposits, HIGH_RISK } from 'penstock-service/treasury/deposits/deposits.ts'
 import { findScreenings } from 'penstock-service/treasury/deposits/screenings.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
+import { publishLabels } from '../../harness/labels.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld, TRX, type World, type WorldOptions } from '../../harness/world.ts'
 
@@ -26,27 +26,8 @@ async function publish(world: World, more: Partial<Policy>): Promise<void> {
   )
 }
 
-async function label(world: World, address: Address, category: string): Promise<void> {
-  const loading = {
-    list: 'operator',
-    origin: 'test',
-    passed_over: 0,
-    loaded_at: world.now,
-    loaded_by: 'test',
-    may_shrink: true,
-  }
-  const entry = {
-    address,
-    category,
-    entity: 'Blender',
-    kind: 'curated',
-    confidence: 100,
-    reference: 'test',
-    valid_from: undefined,
-    valid_to: undefined,
-  } as const
-  await world.sql.begin((tx) => publishList(tx, loading, [entry]))
-}
+const label = (world: World, address: Address, category: string) =>
+  publishLabels(world.sql, [{ address, category, entity: 'Blender' }], { at: world.now })
 
 /** A world in which a mule holds 20,000 TRX of a mixer, one hop away. */
 async function withMule(t: TestContext, policy: Partial<Policy>, options: WorldOptions = {}) {

@@ -54,7 +54,8 @@ class Scene {
     this.sql = sql
   }
 
-  step = () => archiveStep({ sql: this.sql, clock: this.clock, archive: this.archive }, SIZES)
+  step = (sizes = SIZES) =>
+    archiveStep({ sql: this.sql, clock: this.clock, archive: this.archive }, sizes)
 
   async append(...transfers: number[]): Promise<void> {
     const next = (this.written.at(-1)?.number ?? 99) + 1
@@ -92,6 +93,14 @@ class Scene {
 
   async runAll(): Promise<void> {
     for (let runs = 0; await this.run(); runs++) assert.ok(runs < 100)
+  }
+
+  /** Copies what there is in portions of some size, and releases it. */
+  async moveAll(sizes: ArchiveSizes): Promise<void> {
+    const step = this.step(sizes)
+    while (await step.run());
+    this.wait(20)
+    while (await step.run());
   }
 
   portions = () => this.sql<PortionRow>`
@@ -443,13 +452,9 @@ test('what is mended is as its hash says, and the record has it portion by porti
 test('mending gives up at the fifth block in turn that the node cannot give', async (t) => {
   const scene = await newScene(t)
   const { sql, archive } = scene
-  const sizes = { portion: 8, stay: 1 }
   await scene.append(1, 1, 1, 1, 1, 1, 1, 1, 1)
   await scene.begin()
-  const step = archiveStep({ sql, clock: scene.clock, archive }, sizes)
-  while (await step.run());
-  scene.wait(20)
-  while (await step.run());
+  await scene.moveAll({ portion: 8, stay: 1 })
   archive.blocks.clear()
   let reads = 0
   const mend = (thrownAt: (read: number) => Error | undefined) => {
@@ -487,10 +492,7 @@ test('the first hundred broken blocks are named, and all of them counted', async
   const { sql, archive } = scene
   await scene.append(...Array.from({ length: 122 }, () => 1))
   await scene.begin()
-  const step = archiveStep({ sql, clock: scene.clock, archive }, { portion: 60, stay: 1 })
-  while (await step.run());
-  scene.wait(20)
-  while (await step.run());
+  await scene.moveAll({ portion: 60, stay: 1 })
   archive.blocks.clear()
   const { broken, first_broken } = await checkArchive({ sql, archive }, () => {})
   assert.deepEqual([broken, first_broken.length, first_broken.at(-1)], [120, 100, 199])
@@ -501,10 +503,7 @@ test('of every sixteenth of a portion some transfers are looked for by address',
   const { sql, archive } = scene
   await scene.append(...Array.from({ length: 34 }, () => 1))
   await scene.begin()
-  const step = archiveStep({ sql, clock: scene.clock, archive }, { portion: 33, stay: 1 })
-  while (await step.run());
-  scene.wait(20)
-  while (await step.run());
+  await scene.moveAll({ portion: 33, stay: 1 })
   archive.with_legs.clear()
   // Of 33 blocks each third one: no more than sixteen questions.
   const { first_broken } = await checkArchive({ sql, archive }, () => {})

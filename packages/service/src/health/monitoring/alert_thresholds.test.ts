@@ -74,9 +74,12 @@ const check = (values: Values): Row => [
   'aml_check',
   { id: idAt(ago(MINUTE)), state: 'completed', ended_at: ago(MINUTE), ...values },
 ]
+const checkId = (i: number) => `${idAt(ago(MINUTE)).slice(0, -2)}${i + 10}`
+const completed = (count: number) =>
+  Array.from({ length: count }, (_, i) => check({ id: checkId(i) }))
 const failed = (i: number, values: Values = {}): Row =>
   check({
-    id: `${idAt(ago(MINUTE)).slice(0, -2)}${i + 10}`,
+    id: checkId(i),
     state: 'failed',
     error: 'x',
     ...values,
@@ -371,15 +374,7 @@ const CASES: Record<string, Case> = {
     ],
   },
   checks_failing: {
-    raises: [
-      [failed(1)],
-      [
-        ...Array.from({ length: 18 }, (_, i) =>
-          check({ id: `${idAt(ago(60)).slice(0, -2)}${i + 10}` }),
-        ),
-        failed(50),
-      ],
-    ],
+    raises: [[failed(1)], [...completed(18), failed(50)]],
     silent: [
       [check({})],
       ...['tx_not_found', 'no_transfer', 'not_in_transaction', 'not_covered'].map((error) => [
@@ -387,12 +382,7 @@ const CASES: Record<string, Case> = {
       ]),
       [failed(1, { state: 'pending' })],
       [failed(1, { ended_at: ago(10 * MINUTE) })],
-      [
-        ...Array.from({ length: 19 }, (_, i) =>
-          check({ id: `${idAt(ago(60)).slice(0, -2)}${i + 10}` }),
-        ),
-        failed(50),
-      ],
+      [...completed(19), failed(50)],
     ],
   },
   review_waits: simple('aml_review', { state: 'open', opened_at: beyond(DAY) }, [

@@ -220,8 +220,8 @@ type PlacementState = {
   now: Date
   chain_answers: boolean
   purse: Purse
-  /** Of purchases that cannot be placed now, unless they were before. */
-  refusals: ReadonlyMap<PricedPurchase, Fault | undefined>
+  /** Why no order is to be placed any more for what they were for. */
+  gone: ReadonlyMap<PricedPurchase, Fault | undefined>
   earlier: NamedPurchases<Order>
   /** By the quotes that they were bought by. */
   quoted: Map<string, Order>
@@ -291,22 +291,22 @@ async function readState(
 ): Promise<PlacementState> {
   const now = clock.now()
   const activates = purchases.some((one) => one.receiver === 'inactive' && one.activate)
-  const [purse, refusals, earlier, quoted, activations, activations_left, chain, room] =
+  const [purse, gone, earlier, quoted, activations, activations_left, chain, room] =
     await Promise.all([
       openPurse(tx, purchases, now),
-      refusalsOf(tx, purchases),
+      lockCauses(tx, purchases),
       placedEarlier(tx, purchases),
       boughtByQuotes(tx, purchases),
       activationsOf(tx, purchases),
       activates ? activationsLeft(tx) : 0,
       chainState(tx),
       tx<{ resource: string; free: bigint }>`
-      select resource, room - reserved as free from pool order by resource for update`,
+        select resource, room - reserved as free from pool order by resource for update`,
     ])
   return {
     now,
     purse,
-    refusals,
+    gone,
     earlier,
     quoted,
     chain_answers: isAgreed(chain, clock),
@@ -316,17 +316,16 @@ async function readState(
   }
 }
 
-/** Why purchases cannot be placed now. What they are placed for is locked in the order of their
- *  names, in whatever order they came. */
-async function refusalsOf(
+/** Locks what purchases of the service itself are for, in the order of their names, in whatever
+ *  order they came. Customers' own have no such cause, and cost nothing here. */
+async function lockCauses(
   tx: Tx,
   purchases: readonly PricedPurchase[],
-): Promise<ReadonlyMap<PricedPurchase, Fault | undefined>> {
+): Promise<PlacementState['gone']> {
   const nameOf = ({ external_id }: PricedPurchase) => external_id ?? ''
-  const sorted = purchases.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
-  const found = sorted.map(
-    async (one) => [one, one.refusal ?? (await one.internal?.cause?.lock(tx))] as const,
-  )
+  const caused = purchases.filter(({ internal }) => internal?.cause)
+  const sorted = caused.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const found = sorted.map(async (one) => [one, await one.internal?.cause?.lock(tx)] as const)
   return new Map(await Promise.all(found))
 }
 
@@ -373,7 +372,7 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   const earlier = state.earlier.find(purchase.customer_id, purchase.external_id)
   if (earlier && !purchase.quote && sameMeaning(earlier, purchase))
     return { order: earlier, replayed: true }
-  const refusal = state.refusals.get(purchase)
+  const refusal = purchase.refusal ?? state.gone.get(purchase)
   if (refusal) return refusal
   if (state.now.getTime() - purchase.read_at.getTime() > READ_MS_MAX)
     return ServiceUnavailable().because('it took too long: ask again')

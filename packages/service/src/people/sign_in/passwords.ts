@@ -137,9 +137,7 @@ export function passwordHasher(
         as_long_ms === undefined
           ? await work(password, salt_bytes, { by, lane })
           : await inTurn(lane, 0, () => waitExactly(as_long_ms).then(() => NO_HASH))
-      const wanted = Buffer.from(made, 'base64url')
-      const is_same = timingSafeEqual(found, wanted)
-      return is_same && hash !== nobodys
+      return timingSafeEqual(found, Buffer.from(made, 'base64url')) && hash !== nobodys
     },
     isOld: (hash) =>
       !hash.startsWith(print(parameters, new Uint8Array(0), new Uint8Array(0)).slice(0, -1)),

@@ -177,7 +177,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
 const isHeld = async ({ heldSenders }: Needs, sql: Sql | Tx, from: Address) =>
   (await heldSenders(sql, [from])).has(from)
 
-/** The order that was placed for it before a crash, whatever the prices are now. */
+/** The order that a release before has placed for it and not noted, whatever the prices are now. */
 async function takeOver(sql: Sql, deposit: Deposit): Promise<boolean> {
   const [order] = await sql<{ id: string; energy: bigint }>`
     select id, energy from orders
