@@ -41,6 +41,9 @@ if (process.argv.slice(2).some(asksForHelp)) {
   process.exit()
 }
 
+// A reader that has seen enough, like `head`, is no failure.
+process.stdout.on('error', () => process.exit())
+
 try {
   process.exitCode = (await main()) ? 0 : 1
 } catch (thrown) {
