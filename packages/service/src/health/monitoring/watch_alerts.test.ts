@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { HOUSE, listEvents } from '../../events/log/events.ts'
-import { watchAlertsStep } from './watch_alerts.ts'
+import { seeAlert, watchAlertsStep } from './watch_alerts.ts'
 
 test('an alert is told once when it is raised and once when it is cleared', async (t) => {
   const world = await makeWorld(t)
@@ -32,5 +33,24 @@ test('an alert is told once when it is raised and once when it is cleared', asyn
   assert.deepEqual(await told(), [
     ['alert.raised', what],
     ['alert.cleared', what],
+  ])
+})
+
+test('an alert is seen by the first who says so, and no other alert with it', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const at = new Date('2026-01-01T12:00:00Z')
+  const alerts = ['deposits_held', 'pool_short']
+  await sql`
+    insert into alert (alert, what, raised_at)
+    select alert, 'x', ${at} from unnest(${alerts}::text[]) as a (alert)`
+  const see = (alert: string, by: string) => sql.begin((tx) => seeAlert(tx, { alert, by, at }))
+  const unseen = { seen_at: null, seen_by: null }
+  const by_anna = { seen_at: at, seen_by: 'anna' }
+  assert.deepEqual(await see('pool_short', 'anna'), { before: unseen, after: by_anna })
+  assert.deepEqual(await see('pool_short', 'bob'), { before: by_anna, after: by_anna })
+  assert.equal(await see('another', 'anna'), undefined)
+  assert.deepEqual(await sql`select alert, seen_by from alert order by alert`, [
+    { alert: 'deposits_held', seen_by: null },
+    { alert: 'pool_short', seen_by: 'anna' },
   ])
 })

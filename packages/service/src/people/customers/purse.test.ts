@@ -18,7 +18,7 @@ import {
   openPurse,
   releasePrice,
 } from './purse.ts'
-import { spentOn } from './spending.ts'
+import { noteRefusedByCap, spentOn, takeReachedCaps } from './spending.ts'
 
 const NOW = new Date('2025-06-01T12:00:00Z')
 const TOMORROW = new Date('2025-06-02T12:00:00Z')
@@ -107,4 +107,23 @@ test("a name is a customer's own, and means what was bought under it", () => {
   const found = bought.find('anna', 'x')!
   assert.ok(isReplay(found, { what: 'energy', how_many: 1 }, ['what', 'how_many']))
   assert.ok(!isReplay(found, { what: 'energy', how_many: 3 }, ['what', 'how_many']))
+})
+
+test('a cap that is reached is noted once a day, taken once, and kept for a week', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await withWallet(sql, 'anna', 100n)
+  const note = (day: string) =>
+    sql.begin((tx) => noteRefusedByCap(tx, ['key', 'key'], new Date(`${day}T12:00:00Z`)))
+  const take = (limit = 10) => sql.begin((tx) => takeReachedCaps(tx, { limit, now: NOW }))
+  const kept = async () => {
+    const rows = await sql<{ day: string }>`select day::text from api_key_cap order by day`
+    return rows.map(({ day }) => day)
+  }
+  const anna = { id: 'key', customer_id: 'anna' }
+  for (const day of ['2025-06-01', '2025-05-24', '2025-05-25', '2025-06-01']) await note(day)
+  assert.deepEqual(await take(1), [anna])
+  assert.deepEqual(await kept(), ['2025-05-25', '2025-06-01'])
+  assert.deepEqual(await take(), [anna, anna])
+  assert.deepEqual(await take(), [])
+  assert.deepEqual(await kept(), ['2025-05-25', '2025-06-01'])
 })
