@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
-import { insertDelegation, wallet } from 'penstock-test/harness/delegation_rows.ts'
-import { listDelegations, listOrders, requireOrder } from './order_lookup.ts'
+import {
+  begun_at,
+  HOUR_MS,
+  insertDelegation,
+  wallet,
+} from 'penstock-test/harness/delegation_rows.ts'
+import { ago, Book } from 'penstock-test/harness/order_book.ts'
+import { listDelegations, listOrders, requireOrder, showOrder } from './order_lookup.ts'
 
 test('delegations are listed newest first, page by page, by each filter alone', async (t) => {
   const { sql } = await freshDatabase(t)
@@ -59,4 +65,57 @@ test('orders are listed newest first, page by page, by each filter alone', async
   assert.equal((await requireOrder(sql, 'o4')).id, 'o4')
   await assert.rejects(requireOrder(sql, 'mine'), /Several orders have the external id mine/)
   await assert.rejects(requireOrder(sql, 'o5'), /There is no order o5/)
+})
+
+test('overdue is what is out when its hour is over by the time of the head', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const over_at = new Date(begun_at.getTime() + HOUR_MS)
+  const later = new Date(over_at.getTime() + 1)
+  for (const state of ['delegating', 'active', 'reclaiming', 'ended', 'failed']) {
+    await insertDelegation(sql, { id: state, state, expires_at: over_at })
+    await insertDelegation(sql, { id: `${state} later`, state, expires_at: later })
+  }
+  const overdue = async (state?: string) =>
+    (await listDelegations(sql, { overdue: true, limit: 10, state })).map(({ id }) => id)
+  assert.deepEqual(await overdue(), [], 'no head is known')
+  await sql`
+    insert into chain (head_number, head_id, head_time, solid_number, seen_at, confirmed_number)
+    values (100, 'head', ${over_at}, 81, ${over_at}, 81)`
+  assert.deepEqual(await overdue(), ['reclaiming', 'active'])
+  assert.deepEqual(await overdue('active'), ['active'])
+  assert.deepEqual(await overdue('ended'), [])
+})
+
+test('an order is shown with its own delegations, activation and entries alone', async (t) => {
+  const book = await Book.of(t)
+  for (const id of ['one', 'other']) {
+    await book.activation(`activation ${id}`, 'active')
+    await book.order(id, { state: 'success', activation_id: `activation ${id}` })
+    await book.delegation(id, 'active')
+    await book.delegation(id, 'ended')
+    await book.sql`
+      insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+      values (${`captured ${id}`}, 'capture', ${`order:${id}`}, 'customer:anna', 'revenue', 1,
+        ${ago(0)})`
+  }
+  const { id, delegations, activation, entries } = await showOrder(book.sql, 'one')
+  assert.equal(id, 'one')
+  assert.deepEqual(
+    delegations.map((part) => [part.id, part.attempt, part.tx_id, part.reclaim_tx_id]),
+    [
+      ['one active', 'included', 'tx of one active', null],
+      ['one ended', 'included', 'tx of one ended', 'tx of one ended back'],
+    ],
+  )
+  assert.deepEqual(
+    [activation?.id, activation?.attempt, activation?.tx_id],
+    ['activation one', 'included', 'tx of activation one'],
+  )
+  assert.deepEqual(
+    entries.map((entry) => entry.id),
+    ['order:one', 'captured one'],
+  )
+  await book.order('without')
+  const without = await showOrder(book.sql, 'without')
+  assert.deepEqual([without.activation, without.delegations], [null, []])
 })

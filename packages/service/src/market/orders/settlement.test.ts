@@ -57,6 +57,138 @@ test('an order succeeds with its parts in blocks, and fails when it waits too lo
   ])
 })
 
+/** Settles after something else has happened that was not there when the orders were looked for. */
+async function settleAfter(book: Book, happens: () => Promise<unknown>): Promise<boolean> {
+  let has_happened = false
+  const begin: typeof book.sql.begin = async (work) => {
+    if (!has_happened) await happens()
+    has_happened = true
+    return book.sql.begin(work)
+  }
+  const sql: typeof book.sql = Object.assign(book.sql.bind(undefined), book.sql, { begin })
+  return settleStep({ sql, clock }).run()
+}
+
+test('orders that are whole in blocks are settled together, others one by one', async (t) => {
+  const book = await Book.of(t)
+  await book.activation('activation', 'active')
+  for (const id of ['one', 'two', 'activated', 'half', 'other', 'later']) {
+    const row = id === 'activated' ? { activation_id: 'activation' } : {}
+    await book.order(id, id === 'later' ? { due_at: ago(-1) } : row)
+    await book.delegation(id, 'delegating', { state: id === 'two' ? 'solid' : 'included' })
+  }
+  await book.delegation('half', 'active', { state: 'sent', uncovered: true })
+  await book.delegation('other', 'failed', { state: 'dead' })
+  await settle(book)
+  const states = ['activated: success', 'half: pending', 'later: pending', 'one: success']
+  assert.deepEqual(await book.states(), [...states, 'other: success', 'two: success'])
+  const settled = await book.sql<{ ids: string[] }>`
+    select array_agg(id order by id) as ids from orders where state = 'success'
+    group by xmin::text order by 1`
+  assert.deepEqual(
+    settled.map(({ ids }) => ids),
+    [['activated'], ['one', 'two'], ['other']],
+  )
+})
+
+test('an order that is no more as it was found is left as it is', async (t) => {
+  const changes: [change: (book: Book) => Promise<unknown>, states: string[]][] = [
+    [({ sql }) => sql`update orders set state = 'failed' where id = 'one'`, ['one: failed']],
+    [({ sql }) => sql`update orders set to_delegate = true where id = 'one'`, ['one: pending']],
+    [
+      ({ sql }) => sql`
+        update attempt set state = 'sent', block_number = null, block_time = null
+        where id = 'one delegating'`,
+      ['one: pending'],
+    ],
+    [async () => {}, ['one: success']],
+  ]
+  for (const [change, states] of changes) {
+    const book = await Book.of(t)
+    for (const id of ['one', 'two']) {
+      await book.order(id)
+      await book.delegation(id, 'delegating')
+    }
+    assert.equal(await settleAfter(book, () => change(book)), true)
+    assert.deepEqual(await book.states(), [...states, 'two: success'])
+  }
+})
+
+test('an activation that somebody else has made is not paid for', async (t) => {
+  const book = await Book.of(t)
+  for (const id of ['ours', 'taken']) {
+    await book.activation(id, 'active')
+    await book.order(`energy ${id}`, { activation_id: id, fee_sun: 7n })
+    await book.delegation(`energy ${id}`, 'delegating')
+    await book.order(`alone ${id}`, { service: 'activate_address', activation_id: id })
+  }
+  await book.sql`update activation set attempt_id = null where id = 'taken'`
+  await settle(book)
+  const rows = await book.sql<{ id: string; state: string; amount_sun: bigint; fee_sun: bigint }>`
+    select id, state, amount_sun, fee_sun from orders order by id`
+  assert.deepEqual(
+    rows.map(({ id, state, amount_sun, fee_sun }) => [id, state, amount_sun, fee_sun]),
+    [
+      ['alone ours', 'success', 1n, 0n],
+      ['alone taken', 'failed', 1n, 0n],
+      ['energy ours', 'success', 8n, 7n],
+      ['energy taken', 'success', 1n, 0n],
+    ],
+  )
+  const [account] = await book.sql<{ sun: bigint }>`
+    select sum(amount_sun)::bigint as sun from transfer where kind = 'capture'`
+  assert.equal(account!.sun, 10n)
+})
+
+test('what a failed order has still reserved is given back, and no more', async (t) => {
+  const waits = { to_delegate: true, created_at: ago(11) }
+  const book = await Book.of(t)
+  await book.order('half', waits)
+  await book.delegation('half', 'active')
+  await book.delegation('half', 'failed', { state: 'dead' })
+  await book.sql`update orders set energy = 80`
+  await book.activation('never', 'failed')
+  await book.order('asked', { activation_id: 'never' })
+  await settle(book)
+  assert.deepEqual(await book.states(), ['asked: failed', 'half: failed'])
+  const pools = await book.sql`select resource, reserved from pool order by resource`
+  assert.deepEqual(pools, [
+    { resource: 'bandwidth', reserved: 1_000n },
+    { resource: 'energy', reserved: 970n },
+  ])
+  const [part] = await book.sql<{ is_over: boolean }>`
+    select expires_at = delegated_at as is_over from delegation where state = 'active'`
+  assert.equal(part!.is_over, true, 'what it got is due at once')
+})
+
+test('a part that a fork took, or that is dead, is moved, and its order delivered again', async (t) => {
+  const book = await Book.of(t)
+  const lost = { state: 'sent', uncovered: true }
+  for (const state of ['pending', 'success', 'failed']) {
+    await book.order(`dead ${state}`, { state })
+    await book.delegation(`dead ${state}`, 'delegating', { state: 'dead' })
+    await book.order(`lost ${state}`, { state })
+    await book.delegation(`lost ${state}`, 'active', lost)
+  }
+  await settle(book)
+  const rows = await book.sql<{ id: string; part: string; owed: boolean; tries: number }>`
+    select o.id, d.state as part, to_delegate as owed, tries
+    from orders as o join delegation as d on d.order_id = o.id order by o.id`
+  assert.deepEqual(
+    rows.map(({ id, part, owed, tries }) => [id, part, owed, tries]),
+    [
+      ['dead failed', 'failed', false, 0],
+      ['dead pending', 'failed', true, 1],
+      ['dead success', 'failed', true, 1],
+      ['lost failed', 'delegating', false, 0],
+      ['lost pending', 'delegating', false, 0],
+      ['lost success', 'delegating', false, 0],
+    ],
+  )
+  const [energy] = await book.sql`select reserved from pool where resource = 'energy'`
+  assert.deepEqual(energy, { reserved: 1_100n })
+})
+
 test('ended is a success that is an hour old, with all of it taken back, once', async (t) => {
   const book = await Book.of(t)
   const sold = { state: 'success', created_at: ago(59) }
