@@ -5,11 +5,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from 'penstock-service/chain/signing/signer.ts'
+import type { OrderPlacer } from 'penstock-service/market/orders/placing.ts'
 import type { Prices } from 'penstock-service/market/prices/prices.ts'
 import { DIRECT_RECHARGE } from 'penstock-service/people/customers/customers.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { dueAsker } from 'penstock-service/platform/steps/due.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
+import { InvalidParams, ServiceUnavailable } from 'penstock-service/platform/wire/endpoint.ts'
 import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
 import { BLOCKED, deliveryName } from 'penstock-service/treasury/deposits/deposits.ts'
 import {
@@ -40,6 +42,8 @@ type Row = {
   attempt?: string
 }
 
+type TryOrder = OrderPlacer['tryOrder']
+
 const NOTHING_ON_SALE: Prices = { tiers: [], activation_sun: 1n, on_sale: new Set() }
 
 class Desk {
@@ -66,7 +70,7 @@ class Desk {
       clock,
       new_id: () => `made ${++made}`,
       prices: async () => NOTHING_ON_SALE,
-      tryOrder: () => assert.fail('nothing is sold here'),
+      tryOrder: (): ReturnType<TryOrder> => assert.fail('nothing is sold here'),
       isWitnessed: async (tx_id: string) => {
         this.witnessed.push(tx_id)
         return false
@@ -199,6 +203,87 @@ test('what is taken up is left alone for half a minute, or looked at again soon'
   )
 })
 
+/** Energy at a TRX for each 1000, from 1000 to 9000. */
+const PRICES: Prices = {
+  tiers: [
+    {
+      resource: 'energy',
+      duration_hours: 1,
+      min_amount: 1_000,
+      max_amount: 9_000,
+      price_sun: 1_000_000n,
+    },
+  ],
+  activation_sun: 1n,
+  on_sale: new Set([DIRECT_RECHARGE]),
+}
+
+test('why a recharge buys nothing is said, and it goes back; or it is ordered', async (t) => {
+  const desk = await Desk.of(t)
+  const { needs } = desk
+  await desk.sql`
+    insert into flow_freeze (address, token, frozen, number) values ('thief', 'coin', true, 1)`
+  const none: TryOrder = () => assert.fail('it is not to be ordered')
+  const full: TryOrder = async () => ServiceUnavailable()
+  const bad: TryOrder = async () => InvalidParams().because('no such address')
+  const at_least = { solid: false, block: 20 }
+  const two_minutes = 120_000
+  const ends: [row: Row, tryOrder: TryOrder, waited_ms: number, reason: RegExp | undefined][] = [
+    [{ from: 'thief' }, none, 0, /^blocked: the sender/],
+    [{ sun: null }, none, 0, /^the amount is in no tier$/],
+    [{ sun: 999_999n }, none, 0, /^the amount is in no tier$/],
+    [{}, bad, 0, new RegExp(InvalidParams().message)],
+    [{}, full, two_minutes, undefined],
+    [{}, full, two_minutes + 1, /^the pool could not deliver it$/],
+    [at_least, bad, 0, new RegExp(InvalidParams().message)],
+  ]
+  for (const [row, tryOrder, waited_ms, reason] of ends) {
+    await desk.clear()
+    await desk.add({ ...row, state: 'received', due: now })
+    await desk.sql`update deposit set seen_at = ${at(-waited_ms)}`
+    const more = { prices: async () => PRICES, tryOrder, isWitnessed: async () => true }
+    const moved = await rechargeStep({ ...needs, ...more }).run()
+    const found = await desk.one()
+    assert.equal(moved, reason !== undefined)
+    assert.equal(found.state, reason ? 'returning' : 'received')
+    assert.match(found.reason, reason ?? /^why$/)
+  }
+  await desk.clear()
+  await desk.add({ state: 'received' })
+  const off = { ...PRICES, on_sale: new Set<never>() }
+  await rechargeStep({ ...needs, prices: async () => off, tryOrder: none }).run()
+  assert.equal((await desk.one()).reason, 'direct recharge is off sale')
+})
+
+test('an order for a recharge is placed while it is there to be delivered', async (t) => {
+  const desk = await Desk.of(t)
+  let asked = 0
+  const tryOrder: TryOrder = async ({ energy, internal }) => {
+    asked += 1
+    assert.deepEqual([energy, internal!.agreed_sun], [5_000, 5_000_000n])
+    const { lock, note } = internal!.cause!
+    return desk.sql.begin(async (tx) => {
+      const fault = await lock(tx)
+      if (fault) return fault
+      const order = { id: 'ordered', energy: 5_000n } as Parameters<typeof note>[1]
+      await desk.order('ordered', deliveryName('one'), 'new')
+      await note(tx, order)
+      return { order, replayed: false } as Awaited<ReturnType<TryOrder>>
+    })
+  }
+  const needs = { ...desk.needs, prices: async () => PRICES, tryOrder }
+  await desk.add({ state: 'received' })
+  assert.equal(await rechargeStep(needs).run(), true)
+  assert.deepEqual([asked, await desk.states()], [1, 'one 0 delivering'])
+  await desk.clear()
+  await desk.add({ state: 'received' })
+  // Meanwhile another gives it back.
+  const ask = async () => void (await desk.sql`update deposit set state = 'returning'`)
+  assert.equal(await rechargeStep({ ...needs, issuers: { ask } }).run(), false)
+  const { state, reason } = await desk.one()
+  assert.deepEqual([asked, state, reason], [2, 'returning', 'why'])
+})
+
 test('an order placed before is taken over: its own, of direct recharge', async (t) => {
   const desk = await Desk.of(t)
   const step = rechargeStep(desk.needs)
@@ -263,6 +348,19 @@ test('a refund is withdrawn that is not signed, and goes to whom nothing may', a
     ['a 0 dead', 'b 0 new', 'c 0 sent', 'd 0 new'],
   )
   assert.equal(await step.run(), false, 'there is nothing more to withdraw')
+  await desk.clear()
+  await desk.add({ ...refunding, from: 'thief' })
+  assert.equal(await step.run(), true, 'it alone')
+})
+
+test('what goes back is not held up by the many that do not', async (t) => {
+  const desk = await Desk.of(t)
+  for (let i = 0; i < 50; i++)
+    await desk.add({ tx_id: `other ${i}`, state: i % 2 ? 'held' : 'received', due: at(-9) })
+  for (let i = 0; i < 50; i++) await desk.add({ tx_id: `new ${i}`, solid: false, due: at(-9) })
+  await desk.add({})
+  assert.equal(await refundStep(desk.needs).run(), true)
+  assert.equal((await desk.one()).state, 'refunding')
 })
 
 test('how much may go back: from half a TRX to a thousand, with the fee on top', async (t) => {
