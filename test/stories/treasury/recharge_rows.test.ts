@@ -401,11 +401,15 @@ test('what was delivered, or goes back already, is not sent back once more', asy
   await desk.order('failed', deliveryName('three'), 'failed')
   await desk.attempt('dead', 'refund:one', 'dead')
   await desk.attempt('other', 'refund:two', 'sent')
+  await desk.add({ position: -1, solid: false })
   await desk.add({})
-  await desk.add({ position: -1, state: 'held' })
-  await desk.add({ tx_id: 'three' })
+  await desk.add({ tx_id: 'three', due: at(-1) })
   assert.equal(await step.run(), true)
-  assert.equal(await desk.states(), 'one -1 held, one 0 refunding, three 0 refunding')
+  assert.equal(await desk.states(), 'one -1 returning, one 0 refunding, three 0 refunding')
+  const crossed = await desk.sql`
+    select 1 from deposit join attempt as a on a.id = refund_id
+    where subject <> 'refund:' || deposit.tx_id`
+  assert.equal(crossed.length, 0, 'each has its own')
   assert.match((await desk.one()).refund_id!, /^made/)
   await desk.clear()
   await desk.attempt('sent', 'refund:one', 'sent')
@@ -419,6 +423,21 @@ test('what was delivered, or goes back already, is not sent back once more', asy
   const [{ due_at } = assert.fail()] = await desk.sql<{ due_at: Date }>`
     select due_at from deposit`
   assert.deepEqual(due_at, at(3_000))
+})
+
+test('what another has decided about meanwhile is not sent back', async (t) => {
+  const desk = await Desk.of(t)
+  await desk.add({})
+  await desk.add({ tx_id: 'unsigned', state: 'refunding', attempt: 'new' })
+  const step = refundStep({
+    ...desk.needs,
+    heldSenders: async () => {
+      await desk.sql`update deposit set state = 'held' where tx_id = 'one'`
+      return new Set()
+    },
+  })
+  assert.equal(await step.run(), false)
+  assert.equal((await desk.one()).state, 'held')
 })
 
 test('a refund is booked when its own attempt is solid, and made again when that died', async (t) => {
