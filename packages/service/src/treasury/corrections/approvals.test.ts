@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { customerAccount, spendable } from '../../ledger/accounts/ledger.ts'
+import type { Prices, Tier } from '../../market/prices/prices.ts'
 import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import {
@@ -10,11 +12,21 @@ import {
   correctOrPropose,
   isLooser,
   listProposals,
+  readApprovalRule,
   setApprovalRule,
 } from './approvals.ts'
 import { listCorrections } from './corrections.ts'
+import { routes } from './routes.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 9, 8, 12, minute))
+
+const TIER: Tier = {
+  resource: 'energy',
+  duration_hours: 1,
+  min_amount: 1_000,
+  max_amount: 9_000,
+  price_sun: 45_000n,
+}
 
 type Wish = { customer_id?: string; sun?: bigint; minute?: number; invoice_number?: bigint | null }
 
@@ -157,4 +169,97 @@ test('who has proposed approves nothing, however the name is written', async (t)
   assert.deepEqual(await listed('bert'), ['other'])
   assert.deepEqual(await listed('anna'), [])
   assert.deepEqual(await listed(), ['other'])
+})
+
+test('a rule is in force from the moment that it begins, until another does', async (t) => {
+  const desk = await Desk.of(t)
+  await desk.rule({ second: 'role', from_sun: 20n }, 5)
+  const rule = async (ms: number) => {
+    const { second, from_sun } = await readApprovalRule(desk.sql, new Date(at(0).getTime() + ms))
+    return `${second} ${from_sun}`
+  }
+  const minute = 60_000
+  assert.deepEqual(
+    [await rule(-minute - 1), await rule(-minute), await rule(5 * minute - 1)],
+    ['none 0', 'name 10', 'name 10'],
+  )
+  assert.equal(await rule(5 * minute), 'role 20')
+  assert.equal(await desk.correct('before', { minute: 4, sun: 19n }), 'proposed')
+  assert.equal(await desk.correct('after', { minute: 5, sun: 19n }), 'made')
+})
+
+test('all that can be spent may be taken, and not a sun more; a sun may be given', async (t) => {
+  const desk = await Desk.of(t)
+  await desk.rule({ second: 'none', from_sun: 0n }, 0)
+  const balance = async () => spendable(desk.sql, customerAccount('anna'))
+  await desk.correct('one', { sun: 1n })
+  assert.equal(await balance(), 1n)
+  await desk.correct('two', { sun: 4n })
+  await assert.rejects(desk.correct('much', { sun: -6n }), /The customer can spend 0.000005 TRX/)
+  assert.equal(await desk.correct('all', { sun: -5n }), 'made')
+  assert.equal(await balance(), 0n)
+  await assert.rejects(desk.correct('more', { sun: -1n }), /The customer can spend 0 TRX/)
+  for (const customer_id of ['nina', 'direct_recharge'])
+    await assert.rejects(desk.correct('x', { customer_id }), /There is no customer/)
+  await desk.rule({ second: 'name', from_sun: 0n }, 1)
+  for (const customer_id of ['nina', 'direct_recharge'])
+    await assert.rejects(desk.correct('x', { customer_id, minute: 2 }), /There is no customer/)
+})
+
+test('what is proposed again is found among others, and not when it was approved', async (t) => {
+  const desk = await Desk.of(t)
+  for (const id of ['one', 'two', 'three']) await desk.correct(id, { sun: BigInt(id.length) + 9n })
+  for (const id of ['one', 'two', 'three'])
+    assert.equal(
+      await desk.correct(id, { sun: BigInt(id.length) + 9n, minute: 1 }),
+      'proposed before',
+      id,
+    )
+  // Its correction is not there: a restore has lost it.
+  await desk.sql`
+    update correction_proposal set approved_at = ${at(2)}, approved_by = 'piet',
+      approved_role = 'role' where id = 'two'`
+  assert.equal(await desk.correct('two', { sun: 12n, minute: 60 }), 'proposed before')
+  assert.equal(await desk.correct('one', { sun: 12n, minute: 60 }), 'proposed')
+})
+
+test('what was made without an approval counts, and is not approved later', async (t) => {
+  const desk = await Desk.of(t)
+  assert.equal(await desk.correct('one', { sun: 12n }), 'proposed')
+  await desk.rule({ second: 'none', from_sun: 0n }, 1)
+  assert.equal(await desk.correct('one', { sun: 12n, minute: 2 }), 'made')
+  await desk.rule({ second: 'name', from_sun: 20n }, 3)
+  assert.equal(await desk.correct('two', { sun: 7n, minute: 4 }), 'made')
+  assert.equal(await desk.correct('three', { sun: 1n, minute: 5 }), 'proposed')
+  await assert.rejects(desk.approve('one', 'piet', 6), /It was made before, without an approval/)
+  assert.deepEqual(await desk.open(6), ['three', 'one'])
+})
+
+test('a balance is of who has an account, and rates are there while there are any', async (t) => {
+  const desk = await Desk.of(t)
+  const prices = (resources: Tier['resource'][], on_sale: Prices['on_sale']) => async () => ({
+    tiers: resources.map((resource) => ({ ...TIER, resource })),
+    activation_sun: 1n,
+    on_sale,
+  })
+  const recharge_address = person('recharge').address
+  const ask = (path: string, customer_id: string, of = prices([], new Set())) => {
+    const all = routes({ sql: desk.sql, prices: of, recharge_address })
+    const { handle } = all.find((one) => one.path === path)!
+    return handle({ body: {}, customer: { customer_id } } as never) as Promise<{
+      balance?: unknown
+      address?: string
+      rates?: unknown[]
+    }>
+  }
+  assert.equal((await ask('/v1/balance', 'anna')).address, person('anna').address)
+  for (const id of ['nina', 'direct_recharge'])
+    await assert.rejects(ask('/v1/balance', id), /Wallet not found/)
+  const on = new Set(['direct_recharge'] as const)
+  const info = (resources: Tier['resource'][], on_sale: Prices['on_sale']) =>
+    ask('/v1/direct-recharge-info', 'anna', prices(resources, on_sale))
+  assert.equal((await info(['energy', 'bandwidth'], on)).rates!.length, 1)
+  assert.equal((await info(['energy', 'energy'], on)).rates!.length, 2)
+  await assert.rejects(info(['bandwidth'], on), /Service unavailable/)
+  await assert.rejects(info(['energy', 'energy'], new Set()), /Service unavailable/)
 })
