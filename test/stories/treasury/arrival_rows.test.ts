@@ -33,7 +33,7 @@ const [anna, zoe, recharge, sam, thief] = ['anna', 'zoe', 'recharge', 'sam', 'th
 
 type Contents = StoredBlock['contents']
 type Kind = Contents['moves'][number]['kind']
-type Sent = {
+type Movement = {
   tx_id: string
   to?: Address
   from?: Address
@@ -46,7 +46,7 @@ type Sent = {
 }
 
 /** A block with movements, in the order in which they are given. */
-function blockOf(sent: readonly Sent[], more: Partial<Contents> = {}): StoredBlock {
+function blockOf(sent: readonly Movement[], more: Partial<Contents> = {}): StoredBlock {
   const contents: Contents = {
     moves: [],
     unfollowed: [],
@@ -122,7 +122,7 @@ class Desk {
     )
   }
 
-  read(step: typeof creditStep, sent: readonly Sent[], more?: Partial<Contents>) {
+  read(step: typeof creditStep, sent: readonly Movement[], more?: Partial<Contents>) {
     return this.sql.begin((tx) => step(this.needs).reads.work(tx, [blockOf(sent, more)]))
   }
 
@@ -155,9 +155,9 @@ const worthless = { kind: 'event', asset: 'coin', list: 'unfollowed' } as const
 const odd = { kind: 'internal', list: 'unknown', amount: 1n } as const
 const ODD = 'an internal transaction that is not known to move TRX: "odd"'
 
-test('what a solid block brings is credited, sold for, held or ignored, by what it is', async (t) => {
+test('what a solid block brings has its fate by what it is', async (t) => {
   const desk = await Desk.of(t)
-  const sent: [sent: Omit<Sent, 'tx_id'>, fate: string | undefined, account?: string][] = [
+  const sent: [sent: Omit<Movement, 'tx_id'>, fate: string | undefined, account?: string][] = [
     [{}, 'credited', 'customer:anna'],
     [{ amount: 1n }, 'credited', 'customer:anna'],
     [{ amount: 0n }, undefined],
@@ -209,7 +209,7 @@ test('what a solid block brings is credited, sold for, held or ignored, by what 
 })
 
 test('at the head only what is sold for at inclusion is more than seen', async (t) => {
-  const sent: Sent[] = [
+  const sent: Movement[] = [
     { tx_id: 'clean', to: recharge },
     { tx_id: 'customer' },
     { tx_id: 'inner', to: recharge, kind: 'internal' },

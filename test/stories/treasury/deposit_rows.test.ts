@@ -198,7 +198,7 @@ async function isDue(sql: Sql, step: ReturnType<typeof screenDepositsStep>): Pro
   return (await dueAsker(sql, [step])(new Set([step.name]))).size === 1
 }
 
-test('a deposit is screened when the index has its block, and gets its ways when booked', async (t) => {
+test('a deposit is screened when the index has its block, with ways when booked', async (t) => {
   const rows: [row: Row, level: 'low' | 'high' | undefined, ends: unknown[]][] = [
     [{ tx_id: 'known', block: 10 }, 'high', ['high', 1]],
     [{ tx_id: 'clean', block: 10 }, 'low', ['low', 0]],

@@ -60,7 +60,7 @@ class Desk {
     })
   }
 
-  /** Deposits were read up to the 10th block. Addresses were looked through just now, and an address
+  /** Deposits were read up to the 10th block. Addresses were looked through now, and an address
    *  is looked at again in ten seconds at the earliest. */
   static async of(t: TestContext): Promise<Desk> {
     const { sql, url } = await freshDatabase(t)
@@ -342,7 +342,7 @@ test('fees are asked for that are due, and each is kept with its own transaction
   await assert.rejects(desk.step.run(), /down/)
 })
 
-test('a balance is compared when all that left by its block is known, or a day later', async (t) => {
+test('a balance is compared when all that left is known, or a day later', async (t) => {
   const desk = await Desk.of(t)
   const day_ms = -86_400_000
   const rows: [name: string, make: () => Promise<unknown>, compared: boolean][] = [

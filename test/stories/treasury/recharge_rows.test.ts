@@ -440,7 +440,7 @@ test('what another has decided about meanwhile is not sent back', async (t) => {
   assert.equal((await desk.one()).state, 'held')
 })
 
-test('a refund is booked when its own attempt is solid, and made again when that died', async (t) => {
+test('a refund is booked when its own attempt is solid, and made again when dead', async (t) => {
   const desk = await Desk.of(t)
   const step = refundedStep(desk.needs)
   const refunding = { state: 'refunding' }
