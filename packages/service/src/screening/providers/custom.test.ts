@@ -31,16 +31,18 @@ function fileOf(t: TestContext, value: unknown, mode = 0o600): string {
 async function service(t: TestContext) {
   const said = { status: 200, body: '' }
   const asked: { line: string; key: string | undefined; body: string }[] = []
+  const types: (string | undefined)[] = []
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const part of request) body += part
     const { method, url, headers } = request
     asked.push({ line: `${method} ${url}`, key: headers.authorization, body })
+    types.push(headers['content-type'])
     response.writeHead(said.status, { 'content-type': 'application/json' }).end(said.body)
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   t.after(() => server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, said, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, said, asked, types }
 }
 
 const DESCRIBED = {
@@ -75,7 +77,7 @@ function providerOf(file: string) {
 }
 
 test('a provider that a file describes is asked as it says, and read where it says', async (t) => {
-  const { url, said, asked } = await service(t)
+  const { url, said, asked, types } = await service(t)
   said.body = JSON.stringify(ANSWER)
   const by_get = providerOf(fileOf(t, { url: `${url}/v1/{network}/{address}`, ...DESCRIBED }))
   const { body, ...answer } = await by_get.screen()
@@ -101,6 +103,7 @@ test('a provider that a file describes is asked as it says, and read where it sa
       body: JSON.stringify({ find: [ADDRESS], on: 'TRX', deep: { n: 1, none: null } }),
     },
   ])
+  assert.deepEqual(types, [undefined, 'application/json'])
   assert.equal(by_get.provider.covers({ type: 'address', network: 'ETH' }), false)
   assert.equal(by_get.provider.covers({ type: 'hash', network: 'TRX' }), false)
   // What would leave the path of the address stays in it.
@@ -124,7 +127,11 @@ test('an answer that is not what the file says is a failure, and never a score',
     [{ id: 7, data: { ...data, exposure: { mixer: 60, scam: 50 } } }, /shares of a whole/],
     [{ id: 7, data: { ...data, exposure: { mixer: '60' } } }, /shares of a whole/],
     [{ id: 7, data: { ...data, exposure: [60] } }, /shares of a whole/],
+    [{ id: 7, data: { ...data, exposure: null } }, /shares of a whole/],
+    [{ id: 7, data: { ...data, exposure: 5 } }, /shares of a whole/],
+    [{ id: 7, data: { ...data, exposure: { mixer: -1 } } }, /shares of a whole/],
     [{ data }, /no reference/],
+    [{ id: [7], data }, /no reference/],
     [[ANSWER], /not JSON/],
   ]
   for (const [answer, sentence] of wrong) {
@@ -196,7 +203,26 @@ test('a file that describes no provider is refused by what is wrong, without its
     [{ ...right, url: 'https://{address}.example.com/{address}' }, /no address|in its host/],
     [{ ...right, url: 'https://api.example.com/#{address}' }, /fragment/],
     [{ ...right, url: 'https://api.example.com/' }, /neither url nor body has/],
+    [null, /no JSON object/],
+    [5, /no JSON object/],
+    ['"text"', /no JSON object/],
+    [{ ...right, url: [right.url] }, /no address/],
+    [{ ...right, url: 'http:///' }, /no address/],
+    [{ ...right, url: 'https://u@api.example.com/{address}' }, /user name or a password/],
+    [{ ...right, url: 'https://:p@api.example.com/{address}' }, /user name or a password/],
+    [{ ...right, url: 'ftp://127.0.0.1/{address}' }, /https/],
     [{ ...right, networks: [] }, /networks/],
+    [{ ...right, networks: 'TRX' }, /networks/],
+    [{ ...right, networks: ['TRX', ''] }, /networks/],
+    [{ ...right, level: 5 }, /level is no JSON pointer/],
+    [{ ...right, level: ['/a'] }, /level is no JSON pointer/],
+    [{ ...right, score_max: 1e9 + 1 }, /score_max/],
+    [{ ...right, levels: [] }, /levels/],
+    [{ ...right, levels: 'high' }, /levels/],
+    [{ ...right, headers: null }, /headers/],
+    [{ ...right, headers: [] }, /headers/],
+    [{ ...right, headers: 5 }, /headers/],
+    [{ ...right, headers: { a: '' } }, /headers/],
     [{ ...right, score: undefined }, /score is missing/],
     [{ ...right, score: 'data.risk' }, /score is no JSON pointer/],
     [{ ...right, level: '/a~2' }, /level is no JSON pointer/],
@@ -228,4 +254,80 @@ test('a pointer finds what an answer itself has', () => {
   assert.equal(pointed(value, '/a/length/x'), undefined)
   assert.equal(pointed(value, '/constructor/name'), undefined)
   assert.equal(pointed(value, '/__proto__'), undefined)
+  assert.equal(pointed({ text: 'abc' }, '/text/length'), undefined)
+  assert.equal(pointed({ none: null }, '/none/x'), undefined)
+})
+
+test('a file with a score alone is enough, and its answers say no more than that', async (t) => {
+  const { url, said } = await service(t)
+  const { screen } = providerOf(fileOf(t, { url: `${url}/{address}`, score: '/score' }))
+  for (const [score, of_100] of [
+    [0, 0],
+    [0.5, 0.5],
+    [100, 100],
+  ]) {
+    said.body = JSON.stringify({ score, level: 'high', listed: true })
+    const { body, ...answer } = await screen()
+    const nothing = { level: undefined, blacklist: false, shares: [], reference: ADDRESS }
+    assert.deepEqual(answer, { score: of_100, ...nothing })
+  }
+})
+
+test('shares are of the whole, with the error of what is rounded, and a flag bars', async (t) => {
+  const { url, said } = await service(t)
+  const more = { score: '/n', factors: '/of', blacklist: '/listed', reference: '/id' }
+  const file = fileOf(t, { url: `${url}/{address}`, ...more })
+  const answer = async (of: object) => {
+    said.body = JSON.stringify({ n: 1, of, listed: true, id: 'text' })
+    return providerOf(file).screen()
+  }
+  const { shares, blacklist, reference } = await answer({ mixer: 0, scam: 0.25, ransom: 0.75 })
+  assert.deepEqual(
+    [shares, blacklist, reference],
+    [
+      [
+        { category: 'scam', share: 0.25 },
+        { category: 'ransom', share: 0.75 },
+      ],
+      true,
+      'text',
+    ],
+  )
+  assert.equal((await answer({ mixer: 1.001 })).shares[0]?.share, 1)
+  await assert.rejects(answer({ mixer: 1.0011 }), /no shares of a whole/)
+})
+
+test('a file may say a billion, a part of one, and its question in the body', (t) => {
+  const given = { ...DESCRIBED, url: 'https://api.example.com/', body: ['{address}'] }
+  const read = readCustomProvider(fileOf(t, { ...given, score_max: 1e9, factors_whole: 0.5 }))
+  assert.deepEqual([read.score_max, read.factors_whole, read.networks], [1e9, 0.5, ['TRX']])
+  const by_default = readCustomProvider(fileOf(t, { ...given, levels: undefined }))
+  assert.deepEqual(by_default.levels, { low: 'low', medium: 'medium', high: 'high' })
+  const text = JSON.stringify(given)
+  assert.ok(readCustomProvider(fileOf(t, text.padEnd(100_000))))
+  assert.throws(() => readCustomProvider(fileOf(t, text.padEnd(100_001))), /more than 100000 bytes/)
+})
+
+test('of what is sent, texts from eight letters on are in no failure, and names stay', async (t) => {
+  const url = 'https://api.example.com/{address}?of={address}'
+  const headers = { a: 'eight-on', b: 'sevenup' }
+  const file = fileOf(t, { url, score: '/score', headers, body: { deep: ['{network}'], n: 5 } })
+  const keys = { amlbot: undefined, misttrack: 'mist-key', chainalysis: undefined }
+  const providers = configuredProviders({ ...keys, custom: readCustomProvider(file) }, {
+    http: () => Promise.reject(new Error('eight-on sevenup {address} {network} mist-key')),
+    wait: (_, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal))),
+    clock: { now: () => new Date() },
+    chance: () => 0.5,
+    tries_max: 1,
+  } as Parameters<typeof configuredProviders>[1])
+  assert.deepEqual(
+    providers.map(({ name }) => name),
+    ['misttrack', 'custom'],
+  )
+  for (const provider of providers)
+    await assert.rejects(
+      provider.screen(QUESTION as never, new AbortController().signal),
+      /: \.\.\. sevenup \{address\} \{network\} \.\.\.$/,
+    )
 })

@@ -443,3 +443,70 @@ test('a pause is taken as it is asked for, and otherwise chosen', () => {
   ]
   assert.ok(senseless.every((one) => pauseOf(one) === undefined))
 })
+
+test('a service is tried three times in all, and not when the pause is all of its time', async () => {
+  const triedWith = async (retry_after_ms?: number) => {
+    let asked = 0
+    const { guard, waited } = guardedService(async () => {
+      asked += 1
+      throw new ProviderFailure('transient', 'busy', { retry_after_ms })
+    })
+    await assert.rejects(screen(guard), /busy/)
+    return [asked, ...waited]
+  }
+  assert.deepEqual(await triedWith(), [3, 500, 1_000])
+  assert.deepEqual(await triedWith(24_999), [3, 24_999, 24_999])
+  assert.deepEqual(await triedWith(25_000), [1])
+})
+
+test('a service is not tried again for one who has gone', async () => {
+  let asked = 0
+  const gone = new AbortController()
+  const { guard, waited } = guardedService(async () => {
+    asked += 1
+    gone.abort()
+    throw new ProviderFailure('transient', 'busy')
+  })
+  await assert.rejects(guard.screen(question(), gone.signal), /busy/)
+  assert.deepEqual([asked, waited], [1, []])
+})
+
+test('the half minute is over at its last instant, and begins with the fifth failure', async () => {
+  let asked = 0
+  const { guard, now } = guardedService(async () => {
+    asked += 1
+    throw new ProviderFailure('quota', 'used up')
+  })
+  const fails = () => assert.rejects(screen(guard), ProviderFailure)
+  for (let i = 0; i < 4; i++) await fails()
+  assert.equal(guard.state(), 'closed')
+  await fails()
+  now.ms = 29_999
+  assert.equal(guard.state(), 'open')
+  await fails()
+  assert.equal(asked, 5)
+  now.ms = 30_000
+  assert.equal(guard.state(), 'closed')
+  await fails()
+  assert.equal(asked, 6)
+})
+
+test('questions without an answer do not make a service one that fails', async () => {
+  for (const kind of ['permanent', 'unsupported'] as const) {
+    const { guard } = guardedService(async () => {
+      throw new ProviderFailure(kind, 'no')
+    })
+    for (let i = 0; i < 6; i++) await assert.rejects(screen(guard), failsAs(kind))
+    assert.equal(guard.state(), 'closed', kind)
+  }
+})
+
+test('an answer of two million bytes is read, and of one more is none', async (t) => {
+  const answer = (length: number) => '{"identifications":[]}'.padEnd(length)
+  const of = async (length: number) => {
+    const { url } = await service(t, [{ body: answer(length) }])
+    return screen(chainalysis(outside(), { api_key: 'k', url }))
+  }
+  assert.equal((await of(2_000_000)).body.length, 2_000_000)
+  await assert.rejects(of(2_000_001), /longer than 2000000 bytes/)
+})
