@@ -10,13 +10,16 @@ import { readTagPack } from './tagpacks.ts'
 /** A publisher on this machine, which sends on as it is told. */
 async function publisher(
   t: TestContext,
-  answers: Record<string, { location?: string; text?: string }>,
+  answers: Record<string, { location?: string; text?: string; status?: number; length?: false }>,
 ): Promise<string> {
   const server = createServer((request, response) => {
-    const { location, text = '' } = answers[request.url ?? ''] ?? {}
-    response
-      .writeHead(location === undefined ? 200 : 302, location === undefined ? {} : { location })
-      .end(text)
+    const answer = answers[request.url ?? ''] ?? {}
+    const { location, text = '', status = location === undefined ? 200 : 302 } = answer
+    response.writeHead(status, {
+      ...(location !== undefined && { location }),
+      ...(answer.length !== false && { 'content-length': text.length }),
+    })
+    response.end(text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
@@ -49,6 +52,48 @@ test("a publisher's redirects are followed, but not out of https, and not for ev
     httpDownload('http://publisher.example/list'),
     /publisher\.example is not asked over https/,
   )
+})
+
+test('a publisher sends on by a status of 300 to 399, five times', async (t) => {
+  const url = await publisher(t, {
+    '/list': { text: 'entries' },
+    '/299': { status: 299, location: '/list', text: 'itself' },
+    '/300': { status: 300, location: '/list' },
+    '/399': { status: 399, location: '/list' },
+    '/400': { status: 400, location: '/list' },
+    '/304': { status: 304 },
+    '/404': { status: 404, text: 'entries' },
+    ...Object.fromEntries(
+      Array.from({ length: 6 }, (_, i) => [
+        `/hop${i + 1}`,
+        { location: i === 0 ? '/list' : `/hop${i}` },
+      ]),
+    ),
+  })
+  const refused = (path: string, why: RegExp) => assert.rejects(textOf(url + path), why)
+  assert.equal(await textOf(`${url}/299`), 'itself')
+  assert.equal(await textOf(`${url}/300`), 'entries')
+  assert.equal(await textOf(`${url}/399`), 'entries')
+  await refused('/400', /answers with HTTP 400/)
+  await refused('/304', /answers with HTTP 304/)
+  await refused('/404', /answers with HTTP 404/)
+  assert.equal(await textOf(`${url}/hop5`), 'entries')
+  await refused('/hop6', /sends us on more than 5 times/)
+})
+
+test('how long a list is, is known when its publisher says so', async (t) => {
+  const url = await publisher(t, {
+    '/said': { text: 'four' },
+    '/not': { text: 'x', length: false },
+  })
+  assert.equal((await httpDownload(`${url}/said`)).bytes_expected, 4)
+  assert.equal((await httpDownload(`${url}/not`)).bytes_expected, undefined)
+})
+
+test('a publisher is asked in the clear on this machine alone', async () => {
+  for (const url of ['ftp://127.0.0.1/list', 'http://127.0.0.1.example/list'])
+    await assert.rejects(httpDownload(url), /is not asked over https/, url)
+  await assert.rejects(httpDownload('no address'), /no address/)
 })
 
 async function* chunks(...texts: string[]) {

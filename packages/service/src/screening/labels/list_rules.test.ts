@@ -1,0 +1,363 @@
+// What a label set is made of, what a list may come to be, and when it is loaded, on rows that are
+// just inside and just outside of each rule.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { addressFromBytes } from 'penstock-tron/address.ts'
+import { Outage } from '../../lib/fault.ts'
+import type { Sql } from '../../platform/database/sql.ts'
+import {
+  diffSets,
+  type ListLoad,
+  listStates,
+  listsOfSet,
+  namedLabels,
+  previewList,
+  publishList,
+  restoreVersion,
+} from './label_sets.ts'
+import type { ListEntry } from './list_entries.ts'
+import { labelsOfSet } from './list_storage.ts'
+import {
+  listVersions,
+  newestSet,
+  requireSet,
+  setSchedule,
+  updatableLists,
+} from './list_versions.ts'
+import { importList, openList, readList, refreshStep } from './lists.ts'
+import { makeList, type NewList } from './made_lists.ts'
+
+const HOUR_MS = 3_600_000
+const at = (ms: number) => new Date(Date.parse('2026-11-01T00:00:00Z') + ms)
+const address = (n: number) => addressFromBytes(Uint8Array.of(0x41, ...new Uint8Array(20).fill(n)))
+
+const entry = (n: number, more: Partial<ListEntry> = {}): ListEntry => ({
+  address: address(n),
+  category: 'mixer',
+  entity: `Number ${n}`,
+  kind: 'curated',
+  confidence: 90,
+  reference: '',
+  valid_from: undefined,
+  valid_to: undefined,
+  ...more,
+})
+const entries = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, i) => entry(from + i))
+
+const publish = (sql: Sql, given: readonly ListEntry[], more: Partial<ListLoad> = {}) =>
+  sql.begin((tx) => {
+    const loading = { list: 'operator', origin: 'test', passed_over: 3, loaded_by: 'test' }
+    return publishList(tx, { ...loading, loaded_at: at(0), ...more }, given)
+  })
+
+const restore = (sql: Sql, version_id: bigint, list = 'operator') =>
+  sql.begin((tx) => restoreVersion(tx, { list, version_id, by: 'test', at: at(0) }))
+
+test('a list may lose half of its entries, and not one more, unless it is said', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await publish(sql, entries(4))
+  await publish(sql, entries(2))
+  await publish(sql, entries(5))
+  const why = /It has 2 entries where it had 5 before/
+  await assert.rejects(publish(sql, entries(2)), why)
+  const { refused, entries_before } = await previewList(sql, 'operator', { entries: entries(2) })
+  assert.match(refused!, why)
+  assert.equal(entries_before, 5)
+  const preview = await previewList(sql, 'operator', { entries: entries(3) })
+  assert.deepEqual([preview.refused, preview.removed, preview.added], [null, 2, 0])
+  assert.equal((await publish(sql, entries(2), { may_shrink: true })).removed, 3)
+})
+
+test('a list without an entry is one if it names parties and had none before', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const why = /It has no entry for an address of this network/
+  await assert.rejects(publish(sql, []), why)
+  await assert.rejects(publish(sql, [], { designations: 0 }), why)
+  const first = await publish(sql, [], { designations: 1 })
+  assert.deepEqual([first.changed, first.entries, first.label_set], [true, 0, 1])
+  // It says what it said: nothing is made of it.
+  const again = await publish(sql, [])
+  assert.deepEqual([again.changed, again.version_id], [false, first.version_id])
+  await publish(sql, entries(1))
+  await assert.rejects(publish(sql, [], { designations: 1 }), why)
+})
+
+test('an entry that is not sound is refused with its address', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const wrong: [Partial<ListEntry>, RegExp][] = [
+    [{ category: 'nonsense' }, /there is no category nonsense/],
+    [{ entity: 'a\0' }, /a zero byte/],
+    [{ reference: 'a\0' }, /a zero byte/],
+    [{ confidence: -1 }, /not a whole number from 0 to 100/],
+    [{ confidence: 101 }, /not a whole number from 0 to 100/],
+    [{ confidence: 0.5 }, /not a whole number from 0 to 100/],
+  ]
+  for (const [more, why] of wrong) await assert.rejects(publish(sql, [entry(1, more)]), why)
+  const sound = [entry(1, { confidence: 0 }), entry(2, { confidence: 100 })]
+  assert.equal((await publish(sql, sound)).entries, 2)
+})
+
+/** Two lists, the first in two versions: three sets after that with nothing in it. */
+async function twoLists(t: TestContext) {
+  const { sql } = await freshDatabase(t)
+  const first = await publish(sql, [...entries(2), entry(1)])
+  const other = await publish(sql, entries(2, 2), { list: 'tagpacks', loaded_at: at(1) })
+  const second = await publish(sql, [entry(1), entry(3)], { loaded_at: at(2) })
+  return { sql, first, other, second }
+}
+
+test('a set has the newest version of each list, by the hashes of those', async (t) => {
+  const { sql, first, other, second } = await twoLists(t)
+  assert.deepEqual([first.label_set, other.label_set, second.label_set], [1, 2, 3])
+  assert.deepEqual([first.entries, first.added, second.added, second.removed], [2, 2, 1, 1])
+  const codes = async (set: number) => (await listsOfSet(sql, set)).map(({ list }) => list)
+  assert.deepEqual(await Promise.all([0, 1, 2, 3].map(codes)), [
+    [],
+    ['operator'],
+    ['operator', 'tagpacks'],
+    ['operator', 'tagpacks'],
+  ])
+  const lists = await listsOfSet(sql, 3)
+  assert.deepEqual(
+    lists.map(({ title, entries, loaded_at }) => [title, entries, loaded_at]),
+    [
+      ["The operator's own labels", 2, at(2)],
+      ['GraphSense TagPacks', 2, at(1)],
+    ],
+  )
+  const [set] = await sql<{ sha256: string }>`select sha256 from label_set where number = 3`
+  const hashes = lists.map(({ sha256 }) => sha256).sort()
+  assert.equal(set!.sha256, createHash('sha256').update(hashes.join('\n')).digest('hex'))
+  const states = await listStates(sql)
+  assert.deepEqual(
+    states.flatMap(({ code, entries, loaded_at }) =>
+      entries === null ? [] : [[code, entries, loaded_at]],
+    ),
+    [
+      ['operator', 2, at(2)],
+      ['tagpacks', 2, at(1)],
+    ],
+  )
+})
+
+test('two sets are compared list by list, and a set says its own labels', async (t) => {
+  const { sql } = await twoLists(t)
+  const compared = async (before: number, after: number) =>
+    (await diffSets(sql, before, after)).map(
+      (one) => `${one.change} ${one.list} ${one.entity.slice(-1)}`,
+    )
+  assert.deepEqual((await compared(1, 3)).sort(), [
+    'added operator 3',
+    'added tagpacks 2',
+    'added tagpacks 3',
+    'removed operator 2',
+  ])
+  assert.deepEqual((await compared(2, 1)).sort(), ['removed tagpacks 2', 'removed tagpacks 3'])
+  assert.deepEqual(await compared(3, 3), [])
+  const named = async (set: number, n: number) =>
+    (await namedLabels(sql, set, [address(n)])).map(({ list }) => list)
+  assert.deepEqual(await named(1, 3), [])
+  assert.deepEqual(await named(2, 2), ['operator', 'tagpacks'])
+  assert.deepEqual(await named(3, 2), ['tagpacks'])
+  const given = async (set: number) =>
+    (await Array.fromAsync(labelsOfSet(sql, set))).flat().map((one) => one.address)
+  assert.deepEqual((await given(1)).sort(), [address(1), address(2)].sort())
+  assert.equal((await given(3)).length, 4)
+  assert.deepEqual(await given(0), [])
+})
+
+test('a version is gone back to where it is of the list and not in force', async (t) => {
+  const { sql, first, other, second } = await twoLists(t)
+  const refused = (version_id: bigint, why: RegExp, list?: string) =>
+    assert.rejects(restore(sql, version_id, list), why)
+  await refused(999n, /The list operator has no version 999/)
+  await refused(other.version_id, /The list operator has no version/)
+  await refused(second.version_id, /is in force/)
+  const back = await restore(sql, first.version_id)
+  assert.deepEqual(
+    [back.label_set, back.added, back.removed, back.entries, back.passed_over],
+    [4, 1, 1, 2, 3],
+  )
+  assert.equal(back.version_before, second.version_id)
+  // What is loaded next is compared with what is in force, not with what was loaded last.
+  const again = await publish(sql, entries(2))
+  assert.deepEqual([again.changed, again.version_id], [false, first.version_id])
+  const third = await publish(sql, [entry(1), entry(3)])
+  assert.deepEqual([third.changed, third.added, third.removed], [true, 1, 1])
+  const versions = await listVersions(sql, { list: 'operator', limit: 2 })
+  assert.deepEqual(
+    versions.map(({ id, first_set, last_set }) => [id, first_set, last_set]),
+    [
+      [third.version_id, 5, 5],
+      [second.version_id, 3, 3],
+    ],
+  )
+  const [one, ...more] = (await listVersions(sql, { list: 'operator', limit: 9 })).slice(2)
+  assert.deepEqual([one!.first_set, one!.last_set, more], [1, 4, []])
+  assert.equal(await newestSet(sql), 5)
+  assert.equal(await requireSet(sql, 5), 5)
+  await assert.rejects(requireSet(sql, 6), /There is no label set 6; the newest is 5/)
+})
+
+const NEW: NewList = {
+  code: 'court',
+  title: 'A court',
+  licence: 'public',
+  kind: 'authority',
+  reader: 'table',
+  columns: [],
+  category: undefined,
+  url: undefined,
+  hours: undefined,
+  made_by: 'anna',
+}
+
+test('a list of its own is made as it is said, or refused by what is wrong', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const make = (more: Partial<NewList>) => sql.begin((tx) => makeList(tx, { ...NEW, ...more }))
+  const wrong: [Partial<NewList>, RegExp][] = [
+    [{ code: 'a' }, /is no code/],
+    [{ code: 'A1' }, /is no code/],
+    [{ code: '1a' }, /is no code/],
+    [{ code: 'a'.repeat(31) }, /is no code/],
+    [{ code: 'operator' }, /There is a list operator already/],
+    [{ reader: 'tagpack' }, /make it --kind curated/],
+    [{ reader: 'opensanctions' }, /make it --kind curated/],
+    [{ hours: 1 }, /--hours needs --url/],
+    [{ reader: 'ofac', columns: ['address=A'] }, /belong to --reader table/],
+    [{ reader: 'ofac', category: 'scam' }, /belong to --reader table/],
+    [{ columns: ['who=A'] }, /"who=A" maps no field/],
+    [{ columns: ['address='] }, /"address=" names no column/],
+    [{ columns: ['address'] }, /"address" names no column/],
+    [{ columns: ['address=A', 'address=B'] }, /address is mapped twice/],
+    [{ category: 'nonsense' }, /There is no category "nonsense"/],
+  ]
+  for (const [more, why] of wrong) await assert.rejects(make(more), why, JSON.stringify(more))
+  const table = await make({ columns: ['address= A=b '], category: 'scam' })
+  assert.deepEqual([table.columns, table.category], [{ address: 'A=b' }, 'scam'])
+  const two = await make({ code: 'a1', columns: ['address=A', 'entity=B'] })
+  assert.deepEqual([two.columns, two.category], [{ address: 'A', entity: 'B' }, null])
+  const plain = await make({ code: 'a'.repeat(30), reader: 'ofac', url: 'https://x' })
+  assert.deepEqual([plain.columns, plain.url, plain.refresh_hours], [null, 'https://x', null])
+  const often = await make({
+    code: 'often',
+    reader: 'tagpack',
+    kind: 'curated',
+    url: 'x',
+    hours: 2,
+  })
+  assert.deepEqual([often.kind, often.refresh_hours], ['curated', 2])
+  await assert.rejects(make({}), /There is a list court already/)
+})
+
+test('a list is loaded by the schedule that was set of it, and of no other', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const set = (list: string, more: { url?: string; hours?: number; off?: boolean }) =>
+    sql.begin((tx) =>
+      setSchedule(tx, { list, url: undefined, hours: undefined, off: false, ...more }),
+    )
+  await sql`update list set url = null, refresh_hours = null`
+  await assert.rejects(set('operator', { hours: 5 }), /operator has no address to load it from/)
+  await set('operator', { url: 'https://x' })
+  assert.deepEqual(await set('operator', { hours: 5 }), {
+    before: { url: 'https://x', refresh_hours: null },
+    after: { url: 'https://x', refresh_hours: 5 },
+  })
+  const kept = await set('operator', { url: 'https://y' })
+  assert.deepEqual(kept.after, { url: 'https://y', refresh_hours: 5 })
+  assert.deepEqual((await set('tagpacks', {})).after, { url: null, refresh_hours: null })
+  const off = await set('operator', { hours: 9, off: true })
+  assert.deepEqual(off.after, { url: 'https://y', refresh_hours: null })
+  // Updated is what has an address, and is loaded again and again or was loaded once.
+  assert.deepEqual(await updatableLists(sql), [])
+  await set('nbctf', { url: 'https://z', hours: 1 })
+  await publish(sql, entries(1), { list: 'tagpacks' })
+  assert.deepEqual(await updatableLists(sql), ['nbctf'])
+  await publish(sql, entries(1))
+  assert.deepEqual(await updatableLists(sql), ['nbctf', 'operator'])
+})
+
+test('a list is due the hour its time is over, and after a failure in ten minutes', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`update list set url = null, refresh_hours = null`
+  await sql`update list set url = 'https://a', refresh_hours = 2 where code = 'operator'`
+  await sql`update list set url = 'https://b' where code = 'tagpacks'`
+  await sql`update list set refresh_hours = 1 where code = 'nbctf'`
+  let now = at(0)
+  let asked: string[] = []
+  let text: string | Error = `address,category\n${address(1)},scam\n`
+  const step = refreshStep({
+    sql,
+    clock: { now: () => now },
+    download: async (url) => {
+      asked.push(url)
+      if (text instanceof Error) throw text
+      return { bytes: bytesOf(text), bytes_expected: undefined }
+    },
+  })
+  const runAt = async (ms: number) => {
+    now = at(ms)
+    asked = []
+    const more = await step.run()
+    return [more, ...asked]
+  }
+  assert.deepEqual(await runAt(0), [true, 'https://a'])
+  assert.deepEqual(await runAt(2 * HOUR_MS - 1), [false])
+  assert.deepEqual(await runAt(2 * HOUR_MS), [false, 'https://a'], 'nothing has changed')
+  text = new Outage('it is away')
+  await assert.rejects(runAt(4 * HOUR_MS), /it is away/)
+  const failing = () => sql`select code, error, failing_since from list where error is not null`
+  const failed = { code: 'operator', error: 'it is away', failing_since: at(4 * HOUR_MS) }
+  assert.deepEqual(await failing(), [failed])
+  assert.deepEqual(await runAt(4 * HOUR_MS + 599_999), [false])
+  text = `address,category\n${address(2)},scam\n`
+  assert.deepEqual(await runAt(4 * HOUR_MS + 600_000), [true, 'https://a'])
+  assert.deepEqual(await failing(), [])
+})
+
+async function* bytesOf(text: string) {
+  yield Buffer.from(text)
+}
+
+test('a list says its kind: its own of an authority bars, and others as they are', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const make = (more: Partial<NewList>) => sql.begin((tx) => makeList(tx, { ...NEW, ...more }))
+  await make({ columns: ['address=who'], category: 'scam' })
+  await make({ code: 'own', kind: 'curated' })
+  await make({ code: 'orders', kind: 'curated', reader: 'orders' })
+  await make({ code: 'tags', kind: 'curated', reader: 'tagpack' })
+  const kindOf = async (list: string, text: string) => {
+    const source = { list, origin: 'x', bytes: bytesOf(text), bytes_expected: undefined }
+    return (await readList(sql, source, () => {})).entries.map(({ kind }) => kind)
+  }
+  const table = `address,category\n${address(1)},scam\n`
+  assert.deepEqual(await kindOf('court', `who\n${address(1)}\n`), ['authority'])
+  assert.deepEqual(await kindOf('own', table), ['curated'])
+  assert.deepEqual(await kindOf('operator', table), ['curated'])
+  assert.deepEqual(await kindOf('orders', `address\n${address(1)}\n`), ['curated'])
+  assert.deepEqual(await kindOf('nbctf', `address\n${address(1)}\n`), ['authority'])
+  const tags = `tags:\n  - {address: ${address(1)}, category: scam}\n`
+  assert.deepEqual(await kindOf('tags', tags), ['heuristic'])
+  await assert.rejects(kindOf('none', table), /There is no list none; there are court, /)
+})
+
+test('a list is loaded from its own address, and what is misspelt is counted', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`update list set url = null`
+  await sql`update list set url = 'https://n' where code = 'nbctf'`
+  const text = `address\n${address(1)}\n${address(2).slice(0, -1)}0\n0xabc\n`
+  const download = async (url: string) => {
+    assert.equal(url, 'https://n')
+    return { bytes: bytesOf(text), bytes_expected: 5 }
+  }
+  await assert.rejects(openList({ sql, download }, 'operator'), /operator has no address/)
+  await assert.rejects(openList({ sql, download }, 'none'), /There is no list none/)
+  const source = await openList({ sql, download }, 'nbctf')
+  const needs = { sql, clock: { now: () => at(0) } }
+  const { passed_over, entries, changed } = await importList(needs, { ...source, loaded_by: 'x' })
+  assert.deepEqual([passed_over, entries, changed], [2, 1, true])
+})
