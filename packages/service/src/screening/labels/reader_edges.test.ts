@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { csvRecords } from './csv.ts'
 import { readEu, readOfsi, readUn } from './designations.ts'
-import { type ListReader, linesOf } from './list_entries.ts'
+import { type ListReader, linesOf, readInstant } from './list_entries.ts'
 import { readOfac } from './ofac.ts'
 import { readOpenSanctions } from './opensanctions.ts'
 import { readOperatorTable, readSeizureOrders, readTable } from './tables.ts'
@@ -65,6 +65,12 @@ test('a record has up to a million characters, and one that is longer is named',
 
 test('a file that begins with an empty line may be longer than a record', async () => {
   assert.equal((await recordsOf(`\n${'ab,cd\n'.repeat(200_000)}`)).length, 200_000)
+})
+
+test('an instant is one of a day that has such an hour', () => {
+  for (const none of ['2026-01-31T25:00:00Z', '2026-01-31 10:60', '2026-01-31T10:00+30:00'])
+    assert.throws(() => readInstant(none, 'x'), /not a date/, none)
+  assert.equal(readInstant('2026-01-31T10:00:00.5', 'x')?.getMilliseconds(), 500)
 })
 
 test('a line of JSON has up to 16 million characters', async () => {
