@@ -34,7 +34,7 @@ const make = (sql: Sql, id: string, more: Partial<Entry> = {}) =>
     }),
   )
 
-test('an entry is in force for its customer, or all, from when it is made to its end', async (t) => {
+test('an entry is in force for its customer, or all, until its end', async (t) => {
   const { sql } = await freshDatabase(t)
   await make(sql, 'for all')
   await make(sql, 'of bert', { customer_id: 'bert', made_at: at(-1) })

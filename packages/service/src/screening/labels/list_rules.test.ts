@@ -1,4 +1,4 @@
-// What a label set is made of, what a list may come to be, and when it is loaded, on rows that are
+// Label sets and their lists: how they are made, how far one may shrink, when it is loaded; rows are
 // just inside and just outside of each rule.
 
 import assert from 'node:assert/strict'
@@ -183,7 +183,7 @@ test('a version is gone back to where it is of the list and not in force', async
     [4, 1, 1, 2, 3],
   )
   assert.equal(back.version_before, second.version_id)
-  // What is loaded next is compared with what is in force, not with what was loaded last.
+  // The next one is compared with the version in force, not with the last one that was loaded.
   const again = await publish(sql, entries(2))
   assert.deepEqual([again.changed, again.version_id], [false, first.version_id])
   const third = await publish(sql, [entry(1), entry(3)])

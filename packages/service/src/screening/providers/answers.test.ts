@@ -1,4 +1,4 @@
-// What an answer of an outside service is taken for: by its status, its shape, and its numbers, at
+// Answers of outside services, taken for what their status, their shape and their numbers say, at
 // each limit and just beyond it.
 
 import assert from 'node:assert/strict'
@@ -156,7 +156,7 @@ test('what AMLBot says of a refusal is handed on, and its kind is by its words',
   assert.equal(await of(',"description":"Access denied"'), 'auth: Access denied')
 })
 
-/** What MistTrack is asked for and what it answers, with a task that has its result. */
+/** MistTrack with a task that has its result, and the questions that it was asked. */
 function mistTrack(data: string, msg = '') {
   const asked: string[] = []
   const waited: number[] = []

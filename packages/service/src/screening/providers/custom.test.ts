@@ -309,7 +309,7 @@ test('a file may say a billion, a part of one, and its question in the body', (t
   assert.throws(() => readCustomProvider(fileOf(t, text.padEnd(100_001))), /more than 100000 bytes/)
 })
 
-test('of what is sent, texts from eight letters on are in no failure, and names stay', async (t) => {
+test('of what is sent, texts from eight letters on are in no failure', async (t) => {
   const url = 'https://api.example.com/{address}?of={address}'
   const headers = { a: 'eight-on', b: 'sevenup' }
   const file = fileOf(t, { url, score: '/score', headers, body: { deep: ['{network}'], n: 5 } })

@@ -444,7 +444,7 @@ test('a pause is taken as it is asked for, and otherwise chosen', () => {
   assert.ok(senseless.every((one) => pauseOf(one) === undefined))
 })
 
-test('a service is tried three times in all, and not when the pause is all of its time', async () => {
+test('a service is tried three times, unless a pause takes all its time', async () => {
   const triedWith = async (retry_after_ms?: number) => {
     let asked = 0
     const { guard, waited } = guardedService(async () => {

@@ -1,4 +1,4 @@
-// What a report says beside its evidence, read from rows, and how a signed report is verified.
+// The context of a report, read from rows, and how a signed report is verified.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ const evidenceOf = (facts: object, check_id = 'none') =>
     typeof readReportContext
   >[1]
 
-test('a context has the lists of its own set, and the policy that its evidence names', async (t) => {
+test('a context has the lists and the policy that its evidence names', async (t) => {
   const { sql } = await freshDatabase(t)
   await publishLabels(sql, [{ address, category: 'mixer' }], { at })
   await publishLabels(sql, [{ address, category: 'scam' }], { at, list: 'tagpacks' })

@@ -43,7 +43,12 @@ function requirePage(page: string, has: readonly string[], lacks: readonly strin
 }
 
 const transfer = (more: object = {}) => ({
-  ...{ tx_id: 'tx', from: 'from-1', to: ADDRESS, asset: 'TRX', amount: '8000000', block: '5' },
+  tx_id: 'tx',
+  from: 'from-1',
+  to: ADDRESS,
+  asset: 'TRX',
+  amount: '8000000',
+  block: '5',
   ...more,
 })
 const label = { category: 'mixer', entity: 'Spinner', list: 'operator', reference: 'ref' }

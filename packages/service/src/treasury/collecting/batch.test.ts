@@ -134,7 +134,7 @@ test('a file is one of transfers, by its digest, and each place gives once', () 
   assert.throws(() => readBatch(twice), /collects from an address twice/)
 })
 
-test('a file is told in words: who gets what of how many, and what energy may burn', () => {
+test('a file is put in words: who gets what of how many, and what energy may burn', () => {
   const read = (...more: Partial<Bytes>[]) => more.map((one) => readTransfer(bytes(one)))
   assert.deepEqual(batchWords(read({}, { from: person('x').address, amount: 2_000_000n })), [
     `${safe} gets 2.000005 TRX from 2 addresses.`,

@@ -25,7 +25,7 @@ const PRICES: Prices = {
   on_sale: new Set(['energy']),
 }
 
-type Asked = Parameters<Needs['tryOrder']>[0]
+type Purchase = Parameters<Needs['tryOrder']>[0]
 
 /** A house with transfers of tokens, whose addresses have so much energy left. */
 async function house(t: TestContext, lefts: readonly number[] = [0]) {
@@ -40,8 +40,15 @@ async function house(t: TestContext, lefts: readonly number[] = [0]) {
     values ('order', 'house', 'energy', 'bob', 5, false, true, 0, now(), now())`
   const transfers = lefts.map(
     (_, i): NewTransfer => ({
-      ...{ tx_id: `t${i}`, from: address(i), to: person('safe').address, token: USDT, amount: 5n },
-      ...{ fee_limit_sun: 0n, expires_at: at(10_000_000), raw: Buffer.from(`${i}`), index: i },
+      tx_id: `t${i}`,
+      from: address(i),
+      to: person('safe').address,
+      token: USDT,
+      amount: 5n,
+      fee_limit_sun: 0n,
+      expires_at: at(10_000_000),
+      raw: Buffer.from(`${i}`),
+      index: i,
       energy: 1_000,
     }),
   )
@@ -50,7 +57,7 @@ async function house(t: TestContext, lefts: readonly number[] = [0]) {
     const collection = { id: 'c', receiver: person('safe').address, digest: 'd', made_by: 'a' }
     return insertCollection(tx, { ...collection, ...times }, transfers)
   })
-  const world = { now: at(0), asked: [] as Asked[], fails: false }
+  const world = { now: at(0), asked: [] as Purchase[], fails: false }
   const left = new Map(lefts.map((one, i) => [address(i), BigInt(one)]))
   const node = {
     resource: async (owner: ReturnType<typeof address>) => ({ left: left.get(owner) }),

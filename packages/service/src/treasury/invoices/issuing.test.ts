@@ -409,7 +409,7 @@ test('a month in which only something came back is compared as others are', asyn
   )
 })
 
-test('documents are due at the end of the month that is to be issued, once it is summed', async (t) => {
+test('documents are due at the end of their month, once it is summed', async (t) => {
   const { sql } = await freshDatabase(t)
   const step = issueInvoicesStep({ sql, clock: { now: () => after(-1) }, issuer: undefined })
   const isDue = async () => (await dueAsker(sql, [step])(new Set([step.name]))).size === 1
