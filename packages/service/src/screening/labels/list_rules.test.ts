@@ -1,5 +1,5 @@
-// Label sets and their lists: how they are made, how far one may shrink, when it is loaded; rows are
-// just inside and just outside of each rule.
+// Label sets and their lists: how they are made, how far one may shrink, and when it is loaded, by
+// rows just inside and just outside of each rule.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
