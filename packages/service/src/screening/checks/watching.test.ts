@@ -47,11 +47,11 @@ async function insertWatches(sql: Sql, watches: readonly WatchRow[], customer_id
         ${moved})`
 }
 
-type Watched = { address: string; customer_id: string; label_set: number; due_at: Date }
+type StandingRow = { address: string; customer_id: string; label_set: number; due_at: Date }
 
 /** For each watch of these names, whether it was asked about anew, and when it is due. */
 async function standing(sql: Sql, names: readonly string[], customer_id = 'anna') {
-  const rows = await sql<Watched & { is_new: boolean }>`
+  const rows = await sql<StandingRow & { is_new: boolean }>`
     select w.address, w.label_set, w.due_at, coalesce(c.solid_number = 0 and c.state = 'pending'
       and c.id <> 'open' and c.address = w.address, false) as is_new
     from aml_watch as w left join aml_check as c on c.id = w.check_id
@@ -133,7 +133,10 @@ test('rescreening is due by each of its reasons alone, and waits for an index', 
 test('whom an authority lists is asked about before the index knows the list', async (t) => {
   const { sql } = await freshDatabase(t)
   const listed = (name: string, more: Partial<BriefEntry> = {}): BriefEntry => ({
-    ...{ address: address(name), category: 'sanctions', kind: 'authority', ...more },
+    address: address(name),
+    category: 'sanctions',
+    kind: 'authority',
+    ...more,
   })
   await publishLabels(sql, [listed('taken off'), listed('plain')], {
     at: MADE_AT,
@@ -215,7 +218,8 @@ test('evidence and answers are kept until the check has ended for so long', asyn
     const text = `${name} ${table}`
     if (table === 'evidence')
       await sql`
-        insert into aml_evidence values (${id}, ${text}, encode(sha256(${text}::text::bytea), 'hex'))`
+        insert into aml_evidence
+        values (${id}, ${text}, encode(sha256(${text}::text::bytea), 'hex'))`
     else
       await sql`
         insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
