@@ -4,8 +4,12 @@ import fc from 'fast-check'
 import { CATEGORIES, CATEGORY_COUNT, categoryNumber } from '../flow/categories.ts'
 import { groupOf, requirePolicy, SHIPPED_NEWEST, SHIPPED_POLICY } from './policy.ts'
 import {
+  barred,
+  levelOf,
   noExposure,
+  printUsd,
   publishedShares,
+  readUsd,
   roundHalfEven,
   type Subject,
   scoreOf,
@@ -354,4 +358,89 @@ test('a policy that does not say what it counts means all that was received', ()
   assert.deepEqual(requirePolicy(older, 1), SHIPPED_POLICY)
   assert.throws(() => requirePolicy({ ...P2, counts: [] }, 2), /counts/)
   assert.throws(() => requirePolicy({ ...P2, counts: ['net'] }, 2), /counts/)
+})
+
+test('of nothing no floor acts, though one of share and amount nought would', () => {
+  const always = [{ share_bp: 0, usd: 0, points: 90 }]
+  const policy = {
+    ...P2,
+    direct: always,
+    indirect: always,
+    combined: always,
+    destination: always,
+    destination_indirect: always,
+  }
+  const given = subject(
+    { payment: 10 },
+    { destinations: { amounts: noExposure().amounts, sent: 0n } },
+  )
+  assert.deepEqual(scoreOf(policy, given).floors, [])
+  given.exposure.amounts[k('mixer')] = 1n
+  const rules = scoreOf(policy, given).floors.map(({ rule }) => rule)
+  assert.deepEqual(rules, ['indirect', 'combined'])
+})
+
+test('where what was sent has ended raises the score, and is listed apart', () => {
+  const ended = counted({ mixer: 1_000, payment: 19_000 })
+  const clean = { ...subject({ payment: 10 }), net_new: counted({ payment: 10 }) }
+  const { score: points, floors, sent_factors } = scoreOf(P2, { ...clean, ended })
+  assert.deepEqual(
+    [points, floors.map(({ rule }) => rule)],
+    ['70.0', ['destination_indirect', 'destination_indirect']],
+  )
+  assert.deepEqual(
+    sent_factors!.map(({ name, score: share }) => [name, share]),
+    [
+      ['payment', 0.95],
+      ['mixer', 0.05],
+    ],
+  )
+  assert.deepEqual(scoreOf(P2, clean).sent_factors, [])
+  assert.deepEqual(scoreOf(P2, { ...clean, ended: noExposure() }).sent_factors, [])
+  const directly = counted({ mixer: 1_000, payment: 19_000 }, { mixer: 1_000 })
+  assert.equal(scoreOf(P2, { ...clean, ended: directly }).score, '0.0', 'it counts as sent')
+  const own = { category: k('exchange_licensed'), confidence: 50 }
+  const replaced = scoreOf(P2, { ...clean, ended, own })
+  assert.deepEqual([replaced.score, replaced.sent_factors], ['10.0', []])
+})
+
+test('a level begins at its points, and a blacklisted one is high whatever its points', () => {
+  const policy = { ...P2, medium_from: 30, high_from: 70 }
+  const at = (tenths: bigint, blacklist = false) => levelOf(policy, tenths, blacklist)
+  assert.deepEqual(
+    [at(0n), at(299n), at(300n), at(699n), at(700n), at(1000n), at(0n, true)],
+    ['low', 'low', 'medium', 'medium', 'high', 'high', 'high'],
+  )
+})
+
+test('an outcome says the points it would have without an allowance or a list', () => {
+  const given = subject({ mixer: 200, payment: 9_800 }, { directly: { mixer: 200 } })
+  const listed = score({ ...given, blacklisted_by: ['list'] })
+  assert.deepEqual([listed.raw_score, listed.base_score, listed.score], ['100.0', '2.0', '100.0'])
+  const plain = score(given)
+  assert.deepEqual([plain.raw_score, plain.base_score, plain.score], ['75.0', '2.0', '75.0'])
+  assert.deepEqual(
+    [barred(plain).score, barred(plain).level, barred(plain).blacklist, barred(plain).base_score],
+    ['100.0', 'high', true, '2.0'],
+  )
+})
+
+test('what is new counts as far as there is any, and all of it otherwise', () => {
+  const gross = { stolen_coins: 100, payment: 900 }
+  const only_new = { ...P2, counts: ['net_new' as const] }
+  assert.equal(scoreOf(only_new, subject(gross)).base_score, '10.0')
+  const least = noExposure()
+  least.amounts[k('gambling')] = 1n
+  assert.equal(scoreOf(only_new, { ...subject(gross), net_new: least }).base_score, '75.0')
+  assert.equal(scoreOf(only_new, { ...subject(gross), net_new: noExposure() }).base_score, '10.0')
+  const recent = { ...P2, counts: ['recent' as const, 'gross' as const] }
+  const { base_score } = scoreOf(recent, { ...subject(gross), recent: counted({ gambling: 5 }) })
+  assert.equal(base_score, '75.0', 'without what is new the first that is counted is the mean')
+})
+
+test('dollars are read as they are printed, with cents or without', () => {
+  for (const text of ['0.00', '0.01', '0.10', '12.34', '1000000.99'])
+    assert.equal(printUsd(readUsd(text)), text)
+  assert.deepEqual([readUsd('7'), readUsd('7.5')], [readUsd('7.00'), readUsd('7.50')])
+  assert.equal(printUsd(VALUE_PER_USD / 100n - 1n), '0.00', 'cut off')
 })
