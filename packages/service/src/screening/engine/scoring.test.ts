@@ -429,6 +429,8 @@ test('what is new counts as far as there is any, and all of it otherwise', () =>
   const gross = { stolen_coins: 100, payment: 900 }
   const only_new = { ...P2, counts: ['net_new' as const] }
   assert.equal(scoreOf(only_new, subject(gross)).base_score, '10.0')
+  const { floors } = scoreOf(only_new, subject({ scam: 1_000, payment: 9_000 }))
+  assert.deepEqual(floors.at(-1)?.rule, 'combined')
   const least = noExposure()
   least.amounts[k('gambling')] = 1n
   assert.equal(scoreOf(only_new, { ...subject(gross), net_new: least }).base_score, '75.0')
