@@ -44,9 +44,9 @@ function namedAddresses() {
   return { of, all, nameOf: (address: Address) => names.get(address)! }
 }
 
-type Named = ReturnType<typeof namedAddresses>
+type Names = ReturnType<typeof namedAddresses>
 
-async function listed(sql: Sql, { of }: Named) {
+async function listed(sql: Sql, { of }: Names) {
   const one = (name: string, more: Partial<BriefEntry> = {}): BriefEntry => ({
     address: of(name),
     category: 'sanctions',
@@ -68,7 +68,7 @@ async function listed(sql: Sql, { of }: Named) {
   )
 }
 
-async function frozen(sql: Sql, { of }: Named) {
+async function frozen(sql: Sql, { of }: Names) {
   await sql`
     insert into flow_asset (number, contract, symbol, decimals)
     values (1, ${USDT}, 'USDT', 6), (2, ${OTHER_TOKEN}, 'OTHER', 6)`
@@ -95,7 +95,7 @@ async function frozen(sql: Sql, { of }: Named) {
   await word('of another token thawed', 'frozen', at(-5))
 }
 
-async function denied(sql: Sql, { of }: Named) {
+async function denied(sql: Sql, { of }: Names) {
   let id = 0
   const deny = (name: string, more: object = {}) => {
     const row = { customer_id: null, kind: 'deny', made_at: AT, expires_at: null, ...more }
@@ -265,7 +265,7 @@ test('what bars an address is read of each for itself, with the reason', async (
 
 const tokens = (bars: Bars) => bars.issuers!.map(({ token, said }) => [token, said])
 
-test('an issuer has a word on each token of which the log has none, the last it gave', async (t) => {
+test("an issuer's last word counts on each token of which the log has none", async (t) => {
   const { sql, named } = await someRows(t)
   const of = async (name: string) =>
     (await readBars(sql, [{ address: named.of(name), customer_id: ME }], AT))[0]!

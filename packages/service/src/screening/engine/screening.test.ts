@@ -206,7 +206,7 @@ test('an address is barred by lists, freezes and denials of what the index knows
   assert.deepEqual(blacklisted_by, [])
 })
 
-test('what was sent is known as of a night, and that is said when it is two days old', async (t) => {
+test('what was sent is known as of a night, which is said after two days', async (t) => {
   const { basis } = await someWorld(t)
   const { generation } = basis
   const HOURS_48 = 48 * 3_600_000

@@ -44,11 +44,11 @@ const ENTITIES = new Map([
   [OTHER_SHOP, 'other'],
 ])
 
-type Sent = { from?: string; to: string; amount: number; asset?: number }
+type Sending = { from?: string; to: string; amount: number; asset?: number }
 
 /** The verdict about one who sends so; `labels`: of services. */
 function verdict(
-  sends: readonly Sent[],
+  sends: readonly Sending[],
   {
     labels = [SHOP, SHOP_TOO, OTHER_SHOP].map((one) => label(one)),
     assets = [0],
@@ -202,7 +202,7 @@ async function generations(sql: Sql) {
     from generate_series(0, 2) as reach`
 }
 
-test('what a reading finds is there in place of those before, but never of later ones', async (t) => {
+test('what a reading finds replaces what those before it found, and no later ones', async (t) => {
   const { sql } = await freshDatabase(t)
   const found = async () =>
     (
@@ -227,7 +227,7 @@ test('what a reading finds is there in place of those before, but never of later
   assert.deepEqual(await found(), [[SHOP, 11]])
 })
 
-test('a generation takes what was found and not revoked, and the one in use is listed', async (t) => {
+test('a generation takes what was found and not revoked; the one in use is listed', async (t) => {
   const { sql } = await freshDatabase(t)
   await generations(sql)
   const revoke = (address: string) =>

@@ -69,7 +69,7 @@ async function carriedRows(sql: Sql): Promise<void> {
     await sql`insert into flow_carried_from values (${generation}, ${other}, ${until})`
 }
 
-test('what no generation in use leads to is forgotten, and what is before the window', async (t) => {
+test('what no generation in use leads to is forgotten, and what is long ago', async (t) => {
   const sql = await someGenerations(t, [true, true, true, true, false])
   await carriedRows(sql)
   await writeLog(sql, [[]], { first: 200 })
@@ -115,7 +115,7 @@ test('nothing is forgotten before an index was in use', async (t) => {
   assert.equal(Number(row!.count), 30)
 })
 
-test('the index is made of the newest labels and reach, by the generation of just those', async (t) => {
+test('the index is of the newest labels and reach, in the generation of just those', async (t) => {
   const { sql } = await freshDatabase(t)
   assert.equal(await newestInput(sql), undefined, 'no block')
   await writeLog(sql, [[], []])
