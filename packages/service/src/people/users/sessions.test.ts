@@ -243,15 +243,9 @@ test('open are those sessions that were asked for, and are neither over nor ende
     const open = await openSessions(sql, PORTAL, { ids: [session_id, 'none'], now: after(ms) })
     return open.size === 1 && open.has(session_id)
   }
-  assert.deepEqual(
-    [await isOpen(10 * MINUTE_MS - 1), await isOpen(10 * MINUTE_MS)],
-    [true, false],
-  )
+  assert.deepEqual([await isOpen(10 * MINUTE_MS - 1), await isOpen(10 * MINUTE_MS)], [true, false])
   await sql`update user_session set used_at = ${after(55 * MINUTE_MS)}`
-  assert.deepEqual(
-    [await isOpen(60 * MINUTE_MS - 1), await isOpen(60 * MINUTE_MS)],
-    [true, false],
-  )
+  assert.deepEqual([await isOpen(60 * MINUTE_MS - 1), await isOpen(60 * MINUTE_MS)], [true, false])
   await sql`update user_session set ended_at = ${NOW} where id = ${session_id}`
   assert.equal(await isOpen(0), false)
 })
@@ -303,7 +297,7 @@ test('a list of sessions has what was asked for, newest first', async (t) => {
     assert.equal(await listed(wanted), expected, JSON.stringify(wanted))
 })
 
-test("where sessions came from is erased of one user, and counted where it was there", async (t) => {
+test('where sessions came from is erased of one user, and counted where it was there', async (t) => {
   const { sql, begin } = await withUsers(t)
   const ids: string[] = []
   for (let more = 0; more < 4; more++) ids.push((await begin('anna')).session_id)
