@@ -4,8 +4,20 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { codeAt } from 'penstock-test/harness/users.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { findRecoveryCode, newRecoveryCodes, useRecoveryCode, useTotpStep } from './codes.ts'
+import { sealWith } from '../../platform/seal/seal.ts'
+import {
+  findRecoveryCode,
+  newestTotpSecrets,
+  newRecoveryCodes,
+  resealTotpSecrets,
+  totpCodes,
+  totpContext,
+  totpStep,
+  useRecoveryCode,
+  useTotpStep,
+} from './codes.ts'
 import { forgetTries, nameHashOf, noteTry } from './tries.ts'
 
 const at = new Date('2026-10-08T15:26:32Z')
@@ -79,4 +91,67 @@ test("what is forgotten of who tried is a user's own tries, and those with its n
   assert.equal(await forget('anna'), 0)
   assert.equal(await forget('carl'), 3)
   assert.equal(await forget('bert'), 1)
+})
+
+test("a name opens nothing by another's code, and one who has ended by none", async (t) => {
+  const sql = await users(t)
+  const codes = await sql.begin((tx) => newRecoveryCodes(tx, 'bert', random))
+  const find = (sign_in_name: string, code = codes[0]!) =>
+    findRecoveryCode(sql, { sign_in_name, code })
+  assert.deepEqual([await find('bert'), await find('anna')], ['bert', undefined])
+  assert.equal(await find('bert', 'aaaa-bbbb'), undefined)
+  await sql.begin((tx) => useRecoveryCode(tx, { user_id: 'bert', code: codes[0]!, at }))
+  assert.deepEqual([await find('bert'), await find('bert', codes[1])], [undefined, 'bert'])
+  await sql`update service_user set ended_at = ${at} where id = 'bert'`
+  assert.equal(await find('bert', codes[1]), undefined)
+})
+
+const keys = { a: new Uint8Array(32).fill(1), b: new Uint8Array(32).fill(2) }
+const sealBy = (current: 'a' | 'b') => sealWith({ current, keys }, random)
+
+test('secrets of codes are sealed again by the key of now, each once', async (t) => {
+  const sql = await users(t)
+  for (const [user_id, by, minute] of [
+    ['anna', 'a', 2],
+    ['bert', 'a', 1],
+    ['carl', 'b', 0],
+  ] as const)
+    await sql`
+      insert into user_password (user_id, hash, sealed_totp, totp_step, changed_at)
+      values (${user_id}, '', ${sealBy(by).seal(user_id, totpContext(user_id))}, 7,
+        ${new Date(at.getTime() + minute * 60_000)})`
+  const newest = async () =>
+    (await newestTotpSecrets(sql)).map(({ user_id, sealed_by }) => `${sealed_by} ${user_id}`)
+  assert.deepEqual(await newest(), ['a anna', 'b carl'])
+  await sql`update service_user set ended_at = ${at} where id = 'anna'`
+  assert.deepEqual(await newest(), ['a bert', 'b carl'])
+  const reseal = () => sql.begin((tx) => resealTotpSecrets(tx, sealBy('b')))
+  assert.deepEqual([await reseal(), await reseal()], [2, 0])
+  const rows = await sql<{ user_id: string; sealed_totp: string }>`
+    select user_id, sealed_totp from user_password order by user_id`
+  const only_new = sealWith({ current: 'b', keys: { b: keys.b } }, random)
+  for (const { user_id, sealed_totp } of rows)
+    assert.equal(only_new.open(sealed_totp, totpContext(user_id)), user_id)
+})
+
+test('a code is of its half minute, or of the one before or after, and of its user', () => {
+  const secret = 'B'.repeat(32)
+  const step = Math.floor(at.getTime() / 30_000)
+  const begun = (steps: number) => new Date((step + steps) * 30_000)
+  const code = codeAt(secret, begun(0))
+  const stepAt = (steps: number, typed = code) => totpStep(secret, typed, begun(steps))
+  assert.deepEqual(
+    [-1, 0, 1].map((steps) => stepAt(steps)),
+    [BigInt(step), BigInt(step), BigInt(step)],
+  )
+  assert.equal(totpStep(secret, code, new Date(begun(2).getTime() - 1)), BigInt(step))
+  assert.deepEqual([stepAt(-2), stepAt(2)], [undefined, undefined])
+  for (const none of ['', '12345', `${code}0`, '------', '\u0661\u0662\u0663\u0664\u0665\u0666'])
+    assert.equal(stepAt(0, none), undefined, none)
+  const seal = sealBy('a')
+  const sealed_totp = seal.seal(secret, totpContext('anna'))
+  const { step: stepOf } = totpCodes(seal)
+  assert.equal(stepOf({ user_id: 'anna', sealed_totp }, code, begun(0)), BigInt(step))
+  const nobodys = codeAt('A'.repeat(32), begun(0))
+  assert.equal(stepOf(undefined, nobodys, begun(0)), undefined)
 })
