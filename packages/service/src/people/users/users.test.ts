@@ -24,6 +24,7 @@ import {
   removeUser,
   requireFreeName,
   useLink,
+  usersLinkedBy,
 } from './users.ts'
 
 const NOW = new Date('2026-10-08T15:26:32Z')
@@ -318,4 +319,60 @@ test('a list of users has what was asked for, newest first', async (t) => {
       ['a', 2, false],
     ],
   )
+})
+
+test('a name is erased of one user, who may still be there', async (t) => {
+  const sql = await withCustomers(t)
+  for (const id of ['anna', 'bert']) await insert(sql, id, { sign_in_name: id })
+  await sql.begin((tx) => eraseName(tx, 'anna'))
+  const rows = await sql<{ name: string; sign_in_name: string | null }>`
+    select name, sign_in_name from service_user order by id`
+  assert.deepEqual(
+    rows.map(({ name, sign_in_name }) => [name === 'anna', name === 'bert', sign_in_name]),
+    [
+      [false, false, null],
+      [false, true, 'bert'],
+    ],
+  )
+})
+
+test('an operator was shown those open links that no other operator has made anew', async (t) => {
+  const sql = await withCustomers(t)
+  const act = (id: string, made_by: string, action: string) => sql`
+    insert into operator_action (made_at, made_by, action, subject)
+    values (${NOW}, ${made_by}, ${action}, ${`user:${id}`})`
+  const WAYS = ['operators invite', 'operators recover', 'users invite', 'users recover']
+  const link = async (id: string, made_by: string | null = null) => {
+    await insert(sql, id)
+    const wanted = { token: id, user_id: id, purpose: 'join' as const, made_by }
+    await sql.begin((tx) => keepLink(tx, needs, wanted))
+  }
+  for (const [i, action] of WAYS.entries()) {
+    await link(`way ${i}`)
+    await act(`way ${i}`, 'olga', action)
+  }
+  await sql`
+    insert into api_key (id, customer_id, name, token_hash, sealed_secret, secret_made_at,
+      require_v2, created_at)
+    values ('key', 'one', 'Key', ${'0'.repeat(64)}, 'sealed', ${NOW}, false, ${NOW})`
+  for (const id of ['anew', 'back', 'changed', 'other', 'unsaid', 'used']) await link(id)
+  await link('by a key', 'key')
+  for (const [id, made_by, action] of [
+    ['anew', 'olga', 'users invite'],
+    ['anew', 'otto', 'users recover'],
+    ['back', 'otto', 'users invite'],
+    ['back', 'olga', 'users recover'],
+    ['by a key', 'olga', 'users invite'],
+    ['changed', 'olga', 'users invite'],
+    ['changed', 'otto', 'users change'],
+    ['other', 'otto', 'users invite'],
+    ['used', 'olga', 'users invite'],
+  ] as const)
+    await act(id, made_by, action)
+  await sql`update user_link set used_at = ${NOW} where user_id = 'used'`
+  const linkedBy = (operator: string) => sql.begin((tx) => usersLinkedBy(tx, operator))
+  const ways = WAYS.map((_, i) => `way ${i}`)
+  assert.deepEqual((await linkedBy('olga')).sort(), ['back', 'changed', ...ways])
+  assert.deepEqual((await linkedBy('otto')).sort(), ['anew', 'other'])
+  assert.deepEqual(await linkedBy('nobody'), [])
 })
