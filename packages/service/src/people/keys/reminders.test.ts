@@ -1,5 +1,5 @@
-// Of which keys it is noted that they end soon, or may spend nothing more today, and which are used,
-// ended or renamed beside others: rows on both sides of every bound.
+// Of which keys it is noted that they end soon, or may spend nothing more today, and which are
+// used, ended or renamed beside others: rows on both sides of every bound.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

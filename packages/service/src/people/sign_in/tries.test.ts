@@ -9,7 +9,15 @@ import { TooManyRequests } from '../../lib/fault.ts'
 import { firstIdAt, idMaker, systemRandom } from '../../lib/ids.ts'
 import { networkOf } from '../../lib/networks.ts'
 import { dueAsker } from '../../platform/steps/due.ts'
-import { type Attempt, beginTry, type Claim, endTry, noteTry, pruneTriesStep } from './tries.ts'
+import {
+  type Attempt,
+  beginTry,
+  type Claim,
+  endTry,
+  nameHashOf,
+  noteTry,
+  pruneTriesStep,
+} from './tries.ts'
 
 const NOW = new Date('2026-10-08T15:26:32Z')
 const after = (ms: number) => new Date(NOW.getTime() + ms)
@@ -95,7 +103,7 @@ test('failures count for a day, and until one has signed in', async (t) => {
   assert.equal(await fail(anna), 2)
 })
 
-test('one under way counts as failed; one that was too soon, and one of another, do not', async (t) => {
+test('a try under way counts as failed; one that was too soon does not', async (t) => {
   const { begin, fail, failOften } = await withTries(t)
   const anna = named('anna')
   for (let once = 0; once < 5; once++) await begin(anna)
@@ -225,4 +233,22 @@ test('tries are forgotten that are older than the days for which they are kept',
     left.map(({ id }) => id),
     [oldest_kept],
   )
+})
+
+test("the tries of a user's name are found by what they are kept under", async (t) => {
+  const { sql, begin } = await withTries(t)
+  for (const id of ['anna', 'bert'])
+    await sql`
+      insert into service_user (id, name, role, sign_in_name, invited_at, invited_by)
+      values (${id}, ${id}, 'admin', ${`${id}-smith`}, ${NOW}, 'olga')`
+  await begin(named('bert-smith'), THERE)
+  await begin({ session_id: 'anna-smith' }, THERE)
+  const tries = [await begin(named('anna-smith')), await begin(named('anna-smith', 'browser'))]
+  const rows = await sql<{ id: string }>`
+    select id from sign_in where name_hash = ${await nameHashOf(sql, 'anna')} order by id`
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    tries.map(({ id }) => id),
+  )
+  assert.equal(await nameHashOf(sql, 'none'), null)
 })

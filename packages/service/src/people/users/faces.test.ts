@@ -33,7 +33,7 @@ test('one signs in over https, or at localhost, and has passkeys where there is 
   }
 })
 
-test('where no address is configured, a face is at the port of this machine that it came to', () => {
+test('a face without an address is at the port of this machine that is asked', () => {
   const at = (port: number | undefined, url?: string) => originOf(portalFace(url), port)
   assert.deepEqual(
     [at(undefined), at(80), at(81), at(8080), at(8080, 'https://penstock.example')],

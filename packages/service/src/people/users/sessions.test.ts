@@ -267,8 +267,8 @@ test('a list of sessions has what was asked for, newest first', async (t) => {
   const idOf = (name: string) => [...names].find(([, one]) => one === name)![0]
   await sql`update user_session set ended_at = ${NOW} where id = ${idOf('first')}`
   await sql`update user_session set used_at = ${after(7)} where id = ${idOf('adams')}`
-  type Wanted = Partial<Parameters<typeof listSessions>[1]>
-  const listed = async (wanted: Wanted) => {
+  type Filter = Partial<Parameters<typeof listSessions>[1]>
+  const listed = async (wanted: Filter) => {
     const rows = await listSessions(needs.sql, { customer_id: 'of-anna', limit: 9, ...wanted })
     return rows.map(({ id }) => names.get(id)).join(' ')
   }
@@ -293,11 +293,11 @@ test('a list of sessions has what was asked for, newest first', async (t) => {
     [{ used_since: after(-1) }, 'adams second first'],
     [{ used_since: NOW }, 'adams'],
     [{ used_since: after(7) }, ''],
-  ] as const satisfies [Wanted, string][])
+  ] as const satisfies [Filter, string][])
     assert.equal(await listed(wanted), expected, JSON.stringify(wanted))
 })
 
-test('where sessions came from is erased of one user, and counted where it was there', async (t) => {
+test('where sessions came from is erased of one user, and counted if it was there', async (t) => {
   const { sql, begin } = await withUsers(t)
   const ids: string[] = []
   for (let more = 0; more < 4; more++) ids.push((await begin('anna')).session_id)

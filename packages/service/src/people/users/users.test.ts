@@ -115,7 +115,7 @@ test('a user is locked who has not ended, and is of the customer that is named',
     assert.equal(await lock(id, customer_id), undefined, `${id} of ${customer_id}`)
 })
 
-test('another owner is one of the same customer and role, who has joined and is there', async (t) => {
+test('another owner has the same customer and role, has joined and is there', async (t) => {
   const sql = await withCustomers(t)
   await insert(sql, 'anna', { role: 'owner' })
   await insert(sql, 'far', { customer_id: 'two', role: 'owner' })
@@ -291,7 +291,7 @@ test('a list of users has what was asked for, newest first', async (t) => {
   await sql`
     insert into user_password (user_id, hash, sealed_totp, totp_step, changed_at)
     values ('b', '', '', 7, ${NOW})`
-  type Wanted = Partial<Parameters<typeof reportUsers>[1]>
+  type Filter = Partial<Parameters<typeof reportUsers>[1]>
   for (const [wanted, expected] of [
     [{}, 'fedcba'],
     [{ limit: 2 }, 'fe'],
@@ -305,7 +305,7 @@ test('a list of users has what was asked for, newest first', async (t) => {
     [{ state: 'invited' }, 'b'],
     [{ state: 'active' }, 'fea'],
     [{ before: 'c' }, 'ba'],
-  ] as const satisfies [Wanted, string][]) {
+  ] as const satisfies [Filter, string][]) {
     const rows = await reportUsers(sql, { limit: 9, ...wanted })
     assert.equal(rows.map(({ id }) => id).join(''), expected, JSON.stringify(wanted))
   }
