@@ -1,4 +1,5 @@
-// Supplies of subscriptions, and when all of them are back: on rows written by hand.
+// Supplies of subscriptions, when all of them are back, and what ends, begins and shows one: on
+// rows written by hand.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -9,9 +10,19 @@ import { later } from '../../lib/clock.ts'
 import { createCustomer, SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { dueAsker } from '../../platform/steps/due.ts'
-import { withdrawSupplyStep } from './ending.ts'
+import { ownEnergyOf } from './charges.ts'
+import { endAll, endSubscription, withdrawSupplyStep } from './ending.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './forms.ts'
-import { closeStoppedStart, noteLateSupplies, noteLostSupplies } from './subscriptions.ts'
+import { listUses, requireSubscription, showSubscription } from './subscription_lookup.ts'
+import {
+  activateSubscriptions,
+  closeStoppedStart,
+  noteLateSupplies,
+  noteLostSupplies,
+  payStoppedStart,
+  supplySubscriptions,
+} from './subscriptions.ts'
+import { confirmUsesStep } from './uses.ts'
 
 const now = new Date('2026-10-08T15:26:32Z')
 const clock = { now: () => now }
@@ -87,6 +98,13 @@ class Book {
     await this.sql`
       insert into subscription_supply (subscription_id, order_id)
       values (${external_id.split('/')[0]!}, ${order_id})`
+  }
+
+  /** Confirmed until block 10. */
+  async chain(head_time: Date): Promise<void> {
+    await this.sql`
+      insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
+      values (20, 'head', ${head_time}, 10, 10, ${now})`
   }
 
   async supplied(): Promise<string[]> {
@@ -217,4 +235,231 @@ test('a start that was stopped is given back, less the activation if it was ours
   assert.deepEqual(await close('paid', 40n, 'active', { payer: 'success' }), [0n, 0n])
   assert.deepEqual(await close('paid back', 40n, 'active', { payer: 'failed' }), [40n, 40n])
   assert.deepEqual(await close('failed', 40n, 'failed'), [0n, 0n])
+})
+
+const STATES = ['new', 'pending', 'active', 'stopped', 'expired', 'error']
+
+/** One in each state, by the name of that. */
+async function oneOfEach(book: Book): Promise<void> {
+  for (const state of STATES) await book.subscription(state, { state })
+}
+
+const statesOf = async ({ sql }: Book) => {
+  const rows = await sql<{ id: string; state: string }>`select id, state from subscription`
+  return Object.fromEntries(rows.map(({ id, state }) => [id, state]))
+}
+
+const asNamed = Object.fromEntries(STATES.map((state) => [state, state]))
+
+test('one is ended that runs, and that has begun or not as is asked', async (t) => {
+  const book = await Book.of(t)
+  await oneOfEach(book)
+  const end = (id: string, begun?: boolean) =>
+    book.sql.begin((tx) => {
+      const asked = { reason: 'a test', now, ...(begun === undefined ? {} : { begun }) }
+      return endSubscription(tx, { id, customer_id: 'anna' }, asked)
+    })
+  for (const id of ['stopped', 'expired', 'error', 'absent'])
+    assert.equal(await end(id), undefined, id)
+  assert.equal(await end('new', true), undefined)
+  assert.equal(await end('pending', true), undefined)
+  assert.equal(await end('active', false), undefined)
+  assert.deepEqual(await statesOf(book), asNamed)
+  assert.equal(await end('pending', false), 'error')
+  assert.equal(await end('active', true), 'stopped')
+  assert.equal(await end('new'), 'error')
+  const ended = { new: 'error', pending: 'error', active: 'stopped' }
+  assert.deepEqual(await statesOf(book), { ...asNamed, ...ended })
+})
+
+test('all that run of a customer end, stopped where something was ordered for them', async (t) => {
+  const book = await Book.of(t)
+  const { sql } = book
+  await oneOfEach(book)
+  for (const id of ['ordered', 'second', 'not ours']) await book.subscription(id, { state: 'new' })
+  await book.order('ordered/1')
+  await book.order('second/2')
+  await book.order('not ours/1', { customer_id: 'anna' })
+  await book.subscription('of ben', { state: 'active' })
+  await sql`update subscription set customer_id = 'ben' where id = 'of ben'`
+  const ended = await sql.begin((tx) =>
+    endAll(tx, { customer_id: 'anna' }, { reason: 'a test', now }),
+  )
+  const now_are = {
+    new: 'error',
+    pending: 'error',
+    active: 'stopped',
+    ordered: 'stopped',
+    second: 'error',
+    'not ours': 'error',
+  }
+  assert.deepEqual(Object.fromEntries(ended.map(({ id, state }) => [id, state])), now_are)
+  assert.deepEqual(await statesOf(book), { ...asNamed, ...now_are, 'of ben': 'active' })
+})
+
+test('with a key those alone end that it has started', async (t) => {
+  const book = await Book.of(t)
+  for (const id of ['mine', 'other', 'none']) await book.subscription(id, { state: 'active' })
+  await book.sql`update subscription set key_id = id where id <> 'none'`
+  const ended = await book.sql.begin((tx) =>
+    endAll(tx, { customer_id: 'anna', key_id: 'mine' }, { reason: 'a test', now }),
+  )
+  assert.deepEqual(ended, [{ id: 'mine', before: 'active', state: 'stopped' }])
+})
+
+test('first energy makes those active that wait for it, and of those the ones named', async (t) => {
+  const book = await Book.of(t)
+  await book.chain(now)
+  await oneOfEach(book)
+  await book.subscription('waiting', { state: 'pending' })
+  await book.subscription('for nothing', { state: 'pending' })
+  await book.sql`update subscription set total_sun = 0 where id = 'for nothing'`
+  const named = [...STATES, 'for nothing']
+  const active = await book.sql.begin((tx) => activateSubscriptions(tx, named, now))
+  assert.deepEqual(active.map(({ id }) => id).sort(), ['for nothing', 'pending'])
+  const captured = await book.sql`select hold_id from transfer where kind = 'capture'`
+  assert.deepEqual(captured, [{ hold_id: 'subscription:pending' }])
+})
+
+test('the start of one that was stopped is paid once, and of no other', async (t) => {
+  const book = await Book.of(t)
+  await oneOfEach(book)
+  await book.subscription('free', { state: 'stopped' })
+  await book.sql`update subscription set total_sun = 0 where id = 'free'`
+  const pays = (id: string) => book.sql.begin((tx) => payStoppedStart(tx, id, now))
+  for (const id of STATES) assert.equal(await pays(id), id === 'stopped', id)
+  assert.deepEqual([await pays('stopped'), await pays('free')], [false, false])
+  const started = await book.sql`select id from subscription where started_at is not null`
+  assert.deepEqual(started, [{ id: 'stopped' }])
+})
+
+test('a supply counts where as many were there before, and ends a rest', async (t) => {
+  const book = await Book.of(t)
+  const { sql } = book
+  const head = later({ now: () => now }, 5_000)
+  await book.chain(head)
+  await book.subscription('new', { state: 'new', supplies: 1 })
+  await book.subscription('rests', { state: 'active', supplies: 1, resting: 'idle' })
+  await book.subscription('before', { state: 'active', supplies: 2 })
+  await book.subscription('not named', { state: 'active', supplies: 1 })
+  const ids = ['new', 'rests', 'before']
+  for (const id of ids) await book.order(`${id}/2`)
+  const supplies = ids.map((id) => ({
+    id,
+    supplies: 1,
+    order_id: `${SUBSCRIPTIONS} ${id}/2`,
+    look_at: now,
+  }))
+  const supplied = await sql.begin((tx) => supplySubscriptions(tx, supplies, now))
+  assert.deepEqual(
+    supplied.map(({ id }) => id),
+    ['new', 'rests'],
+  )
+  const rows = await sql`
+    select id, state, supplies, resting, idle_since from subscription order by id`
+  assert.deepEqual(rows, [
+    { id: 'before', state: 'active', supplies: 2, resting: null, idle_since: now },
+    { id: 'new', state: 'pending', supplies: 2, resting: null, idle_since: now },
+    { id: 'not named', state: 'active', supplies: 1, resting: null, idle_since: now },
+    { id: 'rests', state: 'active', supplies: 2, resting: null, idle_since: head },
+  ])
+  assert.deepEqual(await book.supplied(), ['new: new/2', 'rests: rests/2'])
+})
+
+/** A use that took so much of the address's own energy. */
+const use = (
+  { sql }: Book,
+  subscription_id: string,
+  row: { tx_id: string; number: number; own?: bigint; solid?: boolean; used_at?: Date },
+) => sql`
+  insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun, used_at,
+    block_number, solid, own_energy)
+  values (${subscription_id}, ${row.tx_id}, 1, 1, 0, ${row.used_at ?? now}, ${row.number},
+    ${row.solid ?? false}, ${row.own ?? 0n})`
+
+test('own energy is back a day after a use, and more of it by the hour', async (t) => {
+  const book = await Book.of(t)
+  for (const id of ['one', 'other']) await book.subscription(id, { state: 'active' })
+  const hours = (h: number) => later({ now: () => now }, h * 3_600_000)
+  const own = (own_energy: bigint, staked: bigint) =>
+    book.sql.begin((tx) => ownEnergyOf(tx, { id: 'one', own_energy }, { staked }, { time: now }))
+  await use(book, 'other', { tx_id: 'other', number: 1, own: 50n })
+  await use(book, 'one', { tx_id: 'none', number: 2 })
+  assert.deepEqual([await own(0n, 9n), await own(10n, 9n), await own(10n, 11n)], [0n, 9n, 10n])
+  await use(book, 'one', { tx_id: 'day', number: 3, own: 100n, used_at: hours(-24) })
+  await use(book, 'one', { tx_id: 'ahead', number: 4, own: 10n, used_at: hours(24) })
+  await use(book, 'one', { tx_id: 'half', number: 5, own: 40n, used_at: hours(-12) })
+  assert.deepEqual([await own(31n, 9n), await own(30n, 9n), await own(29n, 9n)], [1n, 0n, 0n])
+  await book.sql`
+    insert into block (number, id, parent_id, time, contents)
+    values (5, 'b', 'a', ${hours(-6)}, '{}')`
+  assert.equal(await own(41n, 9n), 1n, 'the time of its block counts, while that is kept')
+})
+
+test('uses are confirmed when their block is confirmed, and read', async (t) => {
+  const book = await Book.of(t)
+  const { sql } = book
+  await book.subscription('one', { state: 'active' })
+  await book.chain(now)
+  await sql`insert into cursor (name, number) values ('other', 99), ('subscriptions', 99)`
+  const step = confirmUsesStep({ sql, clock })
+  const isDue = async (number: number, cursor: number, solid = false) => {
+    await sql`delete from subscription_use`
+    await sql`update cursor set number = ${cursor} where name = 'subscriptions'`
+    await use(book, 'one', { tx_id: 'one', number, solid })
+    const due = (await dueAsker(sql, [step])(new Set([step.name]))).size === 1
+    assert.equal(await step.run(), due, 'it runs when it is due, and not else')
+    return due
+  }
+  assert.deepEqual([await isDue(10, 99), await isDue(11, 99)], [true, false])
+  assert.deepEqual([await isDue(9, 9), await isDue(9, 8)], [true, false])
+  assert.equal(await isDue(9, 99, true), false)
+})
+
+test('uses are listed newest first, from where a page ended', async (t) => {
+  const book = await Book.of(t)
+  for (const id of ['one', 'other']) await book.subscription(id, { state: 'active' })
+  for (const [tx_id, number] of [
+    ['a', 1],
+    ['b', 2],
+    ['c', 2],
+    ['d', 3],
+  ] as const)
+    await use(book, 'one', { tx_id, number })
+  await use(book, 'other', { tx_id: 'e', number: 2 })
+  const listed = async (place?: [number: bigint, tx_id: string], limit = 9) => {
+    const [block_number, tx_id] = place ?? []
+    const from = place && { block_number: block_number!, tx_id: tx_id! }
+    const rows = await listUses(book.sql, { subscription_id: 'one', place: from, limit })
+    return rows.map((row) => row.tx_id).join('')
+  }
+  assert.deepEqual([await listed(), await listed(undefined, 2)], ['dcba', 'dc'])
+  assert.deepEqual([await listed([3n, 'd']), await listed([2n, 'c'])], ['cba', 'ba'])
+  assert.deepEqual([await listed([2n, 'b']), await listed([1n, 'a'])], ['a', ''])
+})
+
+test('operators find one by its id before any external id, and never one of several', async (t) => {
+  const book = await Book.of(t)
+  const { sql } = book
+  for (const id of ['one', 'two', 'three', 'one more']) await book.subscription(id)
+  const call = (id: string, external_id: string, customer_id = 'anna') => sql`
+    update subscription set external_id = ${external_id}, customer_id = ${customer_id}
+    where id = ${id}`
+  await call('two', 'one')
+  await call('three', 'twice')
+  await call('one more', 'twice', 'ben')
+  assert.equal((await requireSubscription(sql, 'one')).id, 'one')
+  await assert.rejects(requireSubscription(sql, 'twice'), /Several have the external id twice/)
+  await assert.rejects(requireSubscription(sql, 'absent'), /There is no subscription absent/)
+  await call('one more', 'once', 'ben')
+  assert.equal((await requireSubscription(sql, 'twice')).id, 'three')
+  await book.taken('one/1', 'solid')
+  await use(book, 'two', { tx_id: 'of two', number: 1 })
+  const { uses, supply_orders, entries } = await showSubscription(sql, 'one')
+  assert.deepEqual([uses.length, supply_orders.length], [0, 1])
+  assert.deepEqual(
+    entries.map(({ id }) => id),
+    ['subscription:one'],
+    'not those of one whose id begins likewise',
+  )
 })
