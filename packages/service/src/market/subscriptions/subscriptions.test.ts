@@ -5,6 +5,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import type { Address } from 'penstock-tron/address.ts'
+import { pack } from '../../chain/follow/contents.ts'
 import { customerAccount, holdAll, moveAll, REVENUE, WORLD } from '../../ledger/accounts/ledger.ts'
 import { later } from '../../lib/clock.ts'
 import { createCustomer, SUBSCRIPTIONS } from '../../people/customers/customers.ts'
@@ -22,7 +24,7 @@ import {
   payStoppedStart,
   supplySubscriptions,
 } from './subscriptions.ts'
-import { confirmUsesStep } from './uses.ts'
+import { confirmUsesStep, useStep } from './uses.ts'
 
 const now = new Date('2026-10-08T15:26:32Z')
 const clock = { now: () => now }
@@ -43,7 +45,7 @@ class Book {
     const deposit = { id: 'deposit:1', debit: WORLD, credit: customerAccount('anna') }
     await sql.begin(async (tx) => {
       await createCustomer(tx, needs, { name: 'Anna' })
-      await moveAll(tx, [{ ...deposit, amount_sun: 1_000n, made_at: now }])
+      await moveAll(tx, [{ ...deposit, amount_sun: 10_000n, made_at: now }])
     })
     return new Book(sql)
   }
@@ -101,10 +103,10 @@ class Book {
   }
 
   /** Confirmed until block 10. */
-  async chain(head_time: Date): Promise<void> {
+  async chain(head_time: Date, head_number = 20): Promise<void> {
     await this.sql`
       insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
-      values (20, 'head', ${head_time}, 10, 10, ${now})`
+      values (${head_number}, 'head', ${head_time}, 10, 10, ${now})`
   }
 
   async supplied(): Promise<string[]> {
@@ -462,4 +464,130 @@ test('operators find one by its id before any external id, and never one of seve
     ['subscription:one'],
     'not those of one whose id begins likewise',
   )
+})
+
+/** A use of 65,000 by one that is active and has energy of ours there, unless it says else. */
+type Used = {
+  id: string
+  state?: string
+  resting?: string
+  /** Of the block that took the energy back. */
+  back?: number
+  given?: number
+  energy?: bigint
+  staked?: bigint
+  transactions?: number
+  limit?: number
+  total_sun?: number
+  stopped_ms?: number
+  begun?: boolean
+  withdrawn?: boolean
+  to_delegate?: boolean
+  /** The state of another delegation for it, which is in no block. */
+  beside?: string
+  /** How often it is counted afterwards. */
+  counts: number
+  rests?: string
+}
+
+async function insertUsed(book: Book, one: Used): Promise<void> {
+  const { sql } = book
+  const { id, state = 'active', resting = null, back = 99, given = 90, beside } = one
+  const { transactions = 0, limit = 0, total_sun = 100, begun = state !== 'pending' } = one
+  const { stopped_ms, withdrawn = false, to_delegate = false } = one
+  const stopped_at = stopped_ms === undefined ? null : later(clock, stopped_ms)
+  await book.subscription(id, { state, resting, withdrawn, supplies: 1 })
+  await book.taken(`${id}/1`, 'included', back)
+  const order_id = `${SUBSCRIPTIONS} ${id}/1`
+  await sql`update attempt set block_number = ${given} where id = ${`${order_id} given`}`
+  await sql`update orders set to_delegate = ${to_delegate} where id = ${order_id}`
+  await sql`
+    update subscription set order_id = ${order_id}, transactions_used = ${transactions},
+      transactions_limit = ${limit}, total_sun = ${total_sun}, stopped_at = ${stopped_at},
+      started_at = ${begun ? now : null}
+    where id = ${id}`
+  if (beside === undefined) return
+  await book.attempt(`${id} beside`, 'sent')
+  await sql`
+    insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state,
+      attempt_id)
+    values (${`${id} beside`}, ${order_id}, 'wallet', 'bob', 'energy', 50, 1000000, ${beside},
+      ${`${id} beside`})`
+}
+
+const USED: readonly Used[] = [
+  { id: 'active', counts: 1 },
+  { id: 'new', state: 'new', begun: false, counts: 0 },
+  { id: 'error', state: 'error', begun: false, counts: 0 },
+  { id: 'expired', state: 'expired', stopped_ms: 0, counts: 1 },
+  { id: 'given in the block', given: 95, counts: 0 },
+  { id: 'given before it', given: 94, counts: 1 },
+  { id: 'back before it', back: 94, counts: 0 },
+  { id: 'back in the block', back: 95, counts: 1 },
+  { id: 'nothing staked', staked: 0n, counts: 0 },
+  { id: 'little', staked: 1n, energy: 1n, counts: 1 },
+  { id: 'pending', state: 'pending', counts: 1 },
+  { id: 'pending, to be sent', state: 'pending', to_delegate: true, counts: 0 },
+  { id: 'pending, on its way', state: 'pending', beside: 'delegating', counts: 0 },
+  { id: 'pending, in part', state: 'pending', beside: 'failed', counts: 1 },
+  { id: 'active, on its way', beside: 'delegating', counts: 1 },
+  { id: 'stopped', state: 'stopped', stopped_ms: 0, counts: 1 },
+  { id: 'stopped, one left', state: 'stopped', stopped_ms: 0, transactions: 1, counts: 2 },
+  { id: 'stopped, none left', state: 'stopped', stopped_ms: 0, transactions: 2, counts: 2 },
+  { id: 'stopped later', state: 'stopped', stopped_ms: 1, transactions: 2, counts: 3 },
+  { id: 'limited', state: 'stopped', stopped_ms: 0, transactions: 1, limit: 1, counts: 1 },
+  { id: 'within', state: 'stopped', stopped_ms: 0, transactions: 1, limit: 2, counts: 2 },
+  { id: 'unbegun', state: 'stopped', stopped_ms: 0, begun: false, counts: 1 },
+  { id: 'closed', state: 'stopped', stopped_ms: 0, begun: false, total_sun: 0, counts: 0 },
+  { id: 'withdrawn', state: 'stopped', stopped_ms: 0, withdrawn: true, counts: 0 },
+  { id: 'rests', resting: 'idle', counts: 1 },
+  { id: 'capped', resting: 'daily_cap', counts: 1, rests: 'daily_cap' },
+  { id: 'woken', resting: 'idle', staked: 0n, energy: 32_500n, counts: 0 },
+  { id: 'asleep', resting: 'idle', staked: 0n, energy: 32_499n, counts: 0, rests: 'idle' },
+  { id: 'capped, unused', resting: 'daily_cap', staked: 0n, counts: 0, rests: 'daily_cap' },
+]
+
+test('a use counts where energy of ours lay, for one that it may still count for', async (t) => {
+  const book = await Book.of(t)
+  const { sql } = book
+  await book.chain(now, 95)
+  await sql`insert into cursor (name, number) values ('subscriptions', 94)`
+  for (const one of USED) await insertUsed(book, one)
+  await book.subscription('counted', { state: 'active' })
+  await book.taken('counted/1', 'included', 99)
+  await sql`
+    update subscription set order_id = ${`${SUBSCRIPTIONS} counted/1`} where id = 'counted'`
+  await use(book, 'counted', { tx_id: 'tx of counted', number: 93 })
+  await use(book, 'counted', { tx_id: 'another', number: 92 })
+  const energy_uses = [...USED, { id: 'counted', counts: 0 } as Used, { id: 'nobody' } as Used].map(
+    ({ id, energy = 65_000n, staked = 65_000n }) => ({
+      tx_id: `tx of ${id}`,
+      owner: `address of ${id}` as Address,
+      energy,
+      staked,
+    }),
+  )
+  const nothing = { moves: [], unfollowed: [], unknown: [], fees: [], freezes: [] }
+  await sql`
+    insert into block (number, id, parent_id, time, contents, read_from, outcomes_sha256)
+    values (95, 'b95', 'b94', ${now}, ${pack({ ...nothing, energy_uses })}, '{one}', '')`
+  await useStep({ sql, clock }).run()
+  const rows = await sql<{ id: string; counts: number; rests: string | null }>`
+    select id, transactions_used as counts, resting as rests from subscription`
+  assert.deepEqual(
+    new Map(rows.map(({ id, counts, rests }) => [id, [counts, rests]])),
+    new Map([
+      ...USED.map(({ id, counts, rests = null }) => [id, [counts, rests]] as const),
+      ['counted', [0, null]],
+    ]),
+  )
+  const uses = await sql`
+    select tx_id, block_number from subscription_use
+    where subscription_id = 'counted' order by tx_id`
+  assert.deepEqual(uses, [
+    { tx_id: 'another', block_number: 92n },
+    { tx_id: 'tx of counted', block_number: 95n },
+  ])
+  const [stopped] = await sql`select stopped_at from subscription where id = 'stopped later'`
+  assert.deepEqual(stopped, { stopped_at: now }, 'what could not be paid was the end')
 })
