@@ -467,7 +467,7 @@ test('operators find one by its id before any external id, and never one of seve
 })
 
 /** A use of 65,000 by one that is active and has energy of ours there, unless it says else. */
-type Used = {
+type UseCase = {
   id: string
   state?: string
   resting?: string
@@ -490,7 +490,7 @@ type Used = {
   rests?: string
 }
 
-async function insertUsed(book: Book, one: Used): Promise<void> {
+async function insertUsed(book: Book, one: UseCase): Promise<void> {
   const { sql } = book
   const { id, state = 'active', resting = null, back = 99, given = 90, beside } = one
   const { transactions = 0, limit = 0, total_sun = 100, begun = state !== 'pending' } = one
@@ -515,7 +515,7 @@ async function insertUsed(book: Book, one: Used): Promise<void> {
       ${`${id} beside`})`
 }
 
-const USED: readonly Used[] = [
+const USED: readonly UseCase[] = [
   { id: 'active', counts: 1 },
   { id: 'new', state: 'new', begun: false, counts: 0 },
   { id: 'error', state: 'error', begun: false, counts: 0 },
@@ -559,14 +559,16 @@ test('a use counts where energy of ours lay, for one that it may still count for
     update subscription set order_id = ${`${SUBSCRIPTIONS} counted/1`} where id = 'counted'`
   await use(book, 'counted', { tx_id: 'tx of counted', number: 93 })
   await use(book, 'counted', { tx_id: 'another', number: 92 })
-  const energy_uses = [...USED, { id: 'counted', counts: 0 } as Used, { id: 'nobody' } as Used].map(
-    ({ id, energy = 65_000n, staked = 65_000n }) => ({
-      tx_id: `tx of ${id}`,
-      owner: `address of ${id}` as Address,
-      energy,
-      staked,
-    }),
-  )
+  const energy_uses = [
+    ...USED,
+    { id: 'counted', counts: 0 } as UseCase,
+    { id: 'nobody' } as UseCase,
+  ].map(({ id, energy = 65_000n, staked = 65_000n }) => ({
+    tx_id: `tx of ${id}`,
+    owner: `address of ${id}` as Address,
+    energy,
+    staked,
+  }))
   const nothing = { moves: [], unfollowed: [], unknown: [], fees: [], freezes: [] }
   await sql`
     insert into block (number, id, parent_id, time, contents, read_from, outcomes_sha256)

@@ -405,7 +405,7 @@ test('what was ordered for its next supply and not noted is its supply', async (
   ])
 })
 
-test('a supply that is refused is tried again, and its address given up if that is why', async (t) => {
+test('a refused supply is tried again, and the address given up if that is why', async (t) => {
   const town = await Town.of(t)
   const soon = { ends_ms: 0 }
   const again = { moved: false, asked: [1_000], state: 'active', look_ms: 3_000 }

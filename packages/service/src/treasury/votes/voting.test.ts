@@ -19,7 +19,7 @@ const DAY_MS = 86_400_000
 const [one, two] = [person('one').address, person('two').address]
 const voter = { address: person('wallet').address, permission_id: 2 }
 
-type Said = {
+type Answers = {
   staked_trx: bigint
   votes: AccountState['votes']
   withdrew_at: Date | undefined
@@ -32,7 +32,7 @@ class Setting {
   now = began
   looks = 0
   ids = 0
-  said: Said = {
+  said: Answers = {
     staked_trx: 10_000n,
     votes: [],
     withdrew_at: undefined,
@@ -199,7 +199,7 @@ test('a reward is claimed a day after the last, if it is worth it', async (t) =>
   }
 })
 
-test('nothing is claimed before a vote, or without a voter, and looked at by the half hour', async (t) => {
+test('nothing is claimed without a vote or a voter, and looked at by the half hour', async (t) => {
   const setting = await Setting.of(t)
   const step = claimStep(setting.needs())
   assert.deepEqual([await setting.isDue(step), await step.run(), setting.looks], [false, false, 0])
