@@ -89,7 +89,7 @@ test('an activation is over with its block, and is not when a fork takes that', 
   }
 })
 
-test('of two activations of an address a fork takes one back, and none beside a new one', async (t) => {
+test("of an address's two activations a fork takes one back, none beside a new one", async (t) => {
   const book = await Book.of(t)
   const { sql } = book
   const step = activatedStep({ sql, node: idle })

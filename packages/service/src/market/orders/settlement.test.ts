@@ -161,7 +161,7 @@ test('what a failed order has still reserved is given back, and no more', async 
   assert.equal(part!.is_over, true, 'what it got is due at once')
 })
 
-test('a part that a fork took, or that is dead, is moved, and its order delivered again', async (t) => {
+test('a part that a fork took, or that is dead, moves, and its order is due again', async (t) => {
   const book = await Book.of(t)
   const lost = { state: 'sent', uncovered: true }
   for (const state of ['pending', 'success', 'failed']) {

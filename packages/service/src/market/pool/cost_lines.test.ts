@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const since = new Date(now.getTime() - DAY_MS)
 const before = new Date(since.getTime() - 1)
 
-type Sent = {
+type NewAttempt = {
   subject: string
   state?: string
   fee_sun?: number | null
@@ -22,7 +22,7 @@ type Sent = {
   at?: Date
 }
 
-async function send(sql: Sql, { subject, state = 'included', fee_sun = null, at }: Sent) {
+async function send(sql: Sql, { subject, state = 'included', fee_sun = null, at }: NewAttempt) {
   const in_block = ['included', 'solid'].includes(state)
   const id = at ? firstIdAt(at) : `${firstIdAt(now).slice(0, 10)}${subject}`
   await sql`

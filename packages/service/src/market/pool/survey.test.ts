@@ -13,12 +13,12 @@ import { CARRIES_MIN, reserveRoom, surveyStep, useRoom } from './pool.ts'
 const head = { number: 10, id: 'b10', time: new Date('2026-10-08T12:00:00Z') }
 
 /** As the chain says it of every wallet. */
-type Said = { left: bigint; balance_sun: bigint; price_sun?: bigint; room_sun: bigint }
+type WalletState = { left: bigint; balance_sun: bigint; price_sun?: bigint; room_sun: bigint }
 
-const RICH: Said = { left: 0n, balance_sun: 1_000_000_000n, room_sun: 100_000_000n }
+const RICH: WalletState = { left: 0n, balance_sun: 1_000_000_000n, room_sun: 100_000_000n }
 
 /** A TRX of stake is 100 units and the margin. */
-function chainThatSays(said: Said) {
+function chainThatSays(said: WalletState) {
   const of = { energy: 0n, bandwidth: 0n }
   const used = { units: 0n, seconds: 86_400n }
   const recovering = { energy: used, bandwidth: used }
@@ -142,7 +142,7 @@ test('a wallet pays by bandwidth, one less than that gives, and by what it burns
   const { sql } = await freshDatabase(t)
   await insertChain(sql)
   const poor = { left: 0n, balance_sun: 0n, room_sun: 1_000_000n }
-  const cases: [said: Partial<Said>, carries: bigint][] = [
+  const cases: [said: Partial<WalletState>, carries: bigint][] = [
     [{}, 0n],
     [{ left: 349n }, 0n],
     [{ left: 350n }, 0n],
@@ -154,7 +154,7 @@ test('a wallet pays by bandwidth, one less than that gives, and by what it burns
     [{ balance_sun: 700n, price_sun: 0n }, 0n],
     [{ left: 1_400n, balance_sun: 350_000n }, 4n],
   ]
-  const carries = async (said: Partial<Said>) => {
+  const carries = async (said: Partial<WalletState>) => {
     await surveyOf(sql, chainThatSays({ ...poor, ...said }).node).run()
     const rows = await sql<{ carries: bigint }>`select distinct carries from pool_wallet`
     assert.equal(rows.length, 1)

@@ -113,7 +113,7 @@ test('a cap that is reached is noted once a day, taken once, and kept for a week
   const { sql } = await freshDatabase(t)
   await withWallet(sql, 'anna', 100n)
   const note = (day: string) =>
-    sql.begin((tx) => noteRefusedByCap(tx, ['key', 'key'], new Date(`${day}T12:00:00Z`)))
+    sql.begin(async (tx) => noteRefusedByCap(tx, ['key', 'key'], new Date(`${day}T12:00:00Z`)))
   const take = (limit = 10) => sql.begin((tx) => takeReachedCaps(tx, { limit, now: NOW }))
   const kept = async () => {
     const rows = await sql<{ day: string }>`select day::text from api_key_cap order by day`

@@ -44,11 +44,11 @@ const ENTITIES = new Map([
   [OTHER_SHOP, 'other'],
 ])
 
-type Sending = { from?: string; to: string; amount: number; asset?: number }
+type Sweep = { from?: string; to: string; amount: number; asset?: number }
 
 /** The verdict about one who sends so; `labels`: of services. */
 function verdict(
-  sends: readonly Sending[],
+  sends: readonly Sweep[],
   {
     labels = [SHOP, SHOP_TOO, OTHER_SHOP].map((one) => label(one)),
     assets = [0],
