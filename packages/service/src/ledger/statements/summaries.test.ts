@@ -6,11 +6,11 @@ import { activityOf, houseSummaries, summariesOf } from './summaries.ts'
 
 const at = (day: number, hour = 0) => new Date(Date.UTC(2026, 9, day, hour))
 
-type Kept = [customer_id: string, bucket: 'hour' | 'day', at: Date, orders: number]
+type SummaryRow = [customer_id: string, bucket: 'hour' | 'day', at: Date, orders: number]
 
 /** Days are summarised until the 8th, hours until its third. Each number is of one row alone. */
 async function summarized(sql: Sql): Promise<void> {
-  const rows: Kept[] = [
+  const rows: SummaryRow[] = [
     ['anna', 'day', at(6), 1],
     ['anna', 'day', at(7), 2],
     ['bea', 'day', at(7), 4],
@@ -61,6 +61,7 @@ test('sums of all customers: a day that is not over is that of its hours', async
     [at(7), 6],
     [at(8), 96],
   ])
+  assert.deepEqual(await found('day', at(6), at(7)), [[at(6), 1]])
   assert.deepEqual(await found('day', at(8, 1), at(9)), [[at(8), 32 + 64 + 128]])
   assert.deepEqual(await found('hour', at(7, 1), at(8, 1)), [
     [at(7, 1), 16],

@@ -378,6 +378,7 @@ export async function houseSummaries(
     from summary
     where bucket = 'hour' and at >= ${hours_from} and at < ${until}
       or ${bucket}::text = 'day' and bucket = 'day' and at >= ${since} and at < ${hours_from}
+        and at < ${until}
     group by 1 order by 1`
   const begins_at = hours_until < since ? since : hours_until
   const numbers = await numbersSince(sql, begins_at)
