@@ -16,6 +16,21 @@ const PLAIN = {
   valid_to: undefined,
 } as const
 
+/** The entry of a list of mixers that has a number in it. */
+export const numberedEntry = (
+  n: number,
+  address: ListEntry['address'],
+  more: Partial<ListEntry> = {},
+): ListEntry => ({
+  ...PLAIN,
+  address,
+  category: 'mixer',
+  entity: `Number ${n}`,
+  confidence: 90,
+  reference: '',
+  ...more,
+})
+
 /** Publishes a whole list: that of the operator when it is not named. */
 export function publishLabels(
   sql: Sql,

@@ -1,7 +1,6 @@
 // Rows of orders with their parts and activations, for tests of what the steps do with them.
 
 import type { TestContext } from 'node:test'
-import { person } from 'penstock-devchain/scene.ts'
 import {
   customerAccount,
   holdAll,
@@ -10,8 +9,8 @@ import {
   WORLD,
 } from 'penstock-service/ledger/accounts/ledger.ts'
 import { ORDER_COLUMNS, type Order } from 'penstock-service/market/orders/forms.ts'
-import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
+import { makeCustomer } from './customer_rows.ts'
 import { freshDatabase } from './database.ts'
 
 export const now = new Date('2026-10-08T15:26:32Z')
@@ -40,10 +39,9 @@ export class Book {
 
   static async of(t: TestContext): Promise<Book> {
     const { sql } = await freshDatabase(t)
-    const needs = { clock, new_id: () => 'anna', deposit_address: () => person('anna').address }
     const account = customerAccount('anna')
     await sql.begin(async (tx) => {
-      await createCustomer(tx, needs, { name: 'Anna' })
+      await makeCustomer(tx, { id: 'anna', at: now })
       const deposit = { id: 'deposit:1', debit: WORLD, credit: account }
       await moveAll(tx, [{ ...deposit, amount_sun: 1_000n, made_at: ago(300) }])
     })

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dueAsker } from 'penstock-service/platform/steps/due.ts'
 import { signature } from 'penstock-service/platform/wire/signature.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { type Customer, makeWorld, post, type World } from '../../harness/world.ts'
 
 type Refusal = {
@@ -166,11 +166,9 @@ test('what is seven days old to the moment is kept, and what is older goes', asy
       insert into refusal_day (customer_id, day, kept, left_out)
       values (${anna.id}, ${day(at)}, 0, ${left_out})`
   const step = world.app.steps.find(({ name }) => name === 'prune_refusals')!
-  const ask = dueAsker(world.sql, [step])
-  const isDue = async () => [...(await ask(new Set([step.name])))].length > 0
-  assert.equal(await isDue(), true, 'of a day that is too old')
+  assert.equal(await isDue(world.sql, step), true, 'of a day that is too old')
   await step.run()
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(world.sql, step), false)
   for (const [at, name] of [
     [week_ago, 'kept'],
     [before(1), 'gone'],
@@ -178,7 +176,7 @@ test('what is seven days old to the moment is kept, and what is older goes', asy
     await world.sql`
       insert into refusal (customer_id, key_id, at, path, code, key, request_id, ip, ms)
       values (${anna.id}, 'k', ${at}, '/', 2, 'x', ${name}, '::1', 1)`
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(world.sql, step), true)
   await step.run()
   const { items, left_out } = await refusals(world, anna)
   assert.deepEqual([items.map(({ request_id }) => request_id), left_out], [['kept'], 1])

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
-import { dueAsker } from 'penstock-service/platform/steps/due.ts'
 import type { MoneyReading } from 'penstock-service/screening/engine/money.ts'
 import {
   judgedPolicy,
@@ -28,6 +27,7 @@ import {
   screeningsAt,
 } from 'penstock-service/treasury/deposits/screenings.ts'
 import { tryOnDeposits } from 'penstock-service/treasury/deposits/tried_policies.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { freshDatabase } from '../../harness/database.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 9, 8, 12, minute))
@@ -193,10 +193,6 @@ const queue = (sql: Sql, places: readonly Row[]) =>
       at(0),
     ),
   )
-
-async function isDue(sql: Sql, step: ReturnType<typeof screenDepositsStep>): Promise<boolean> {
-  return (await dueAsker(sql, [step])(new Set([step.name]))).size === 1
-}
 
 test('a deposit is screened when the index has its block, with ways when booked', async (t) => {
   const rows: [row: Row, level: 'low' | 'high' | undefined, ends: unknown[]][] = [

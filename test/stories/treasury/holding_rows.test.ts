@@ -9,10 +9,10 @@ import type { Node } from 'penstock-service/chain/node/node.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import { firstIdAt } from 'penstock-service/lib/ids.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
-import { dueAsker } from 'penstock-service/platform/steps/due.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
 import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
 import { holdingsStep } from 'penstock-service/treasury/deposits/holdings.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { freshDatabase } from '../../harness/database.ts'
 import { ownTransaction } from '../../harness/own_transaction.ts'
 
@@ -147,7 +147,7 @@ class Desk {
   }
 
   async isDue(): Promise<boolean> {
-    return (await dueAsker(this.sql, [this.step])(new Set([this.step.name]))).size === 1
+    return await isDue(this.sql, this.step)
   }
 
   async holding(address: string) {

@@ -9,7 +9,6 @@ import type { OrderPlacer } from 'penstock-service/market/orders/placing.ts'
 import type { Prices } from 'penstock-service/market/prices/prices.ts'
 import { DIRECT_RECHARGE } from 'penstock-service/people/customers/customers.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
-import { dueAsker } from 'penstock-service/platform/steps/due.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
 import { InvalidParams, ServiceUnavailable } from 'penstock-service/platform/wire/endpoint.ts'
 import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
@@ -20,6 +19,7 @@ import {
   refundedStep,
   refundStep,
 } from 'penstock-service/treasury/deposits/recharges.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { freshDatabase } from '../../harness/database.ts'
 
 const now = new Date('2026-10-08T15:26:32Z')
@@ -118,7 +118,7 @@ class Desk {
   }
 
   async isDue(step: Step): Promise<boolean> {
-    return (await dueAsker(this.sql, [step])(new Set([step.name]))).size === 1
+    return await isDue(this.sql, step)
   }
 
   /** Their states, by transaction and position. */

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import type { StoredBlock } from 'penstock-service/chain/follow/blocks.ts'
-import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
 import { BLOCKED, findDeposits, HIGH_RISK } from 'penstock-service/treasury/deposits/deposits.ts'
@@ -16,6 +15,7 @@ import {
   sentIn,
   type Way,
 } from 'penstock-service/treasury/deposits/resolutions.ts'
+import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from '../../harness/database.ts'
 
 const now = new Date('2026-10-08T15:26:32Z')
@@ -43,11 +43,7 @@ class Desk {
   /** Two customers, of whom zoe is closed; a thief; money that is held for anna, and for nobody. */
   static async of(t: TestContext): Promise<Desk> {
     const { sql } = await freshDatabase(t)
-    for (const id of ['anna', 'zoe']) {
-      const clock = { now: () => now }
-      const needs = { clock, new_id: () => id, deposit_address: () => person(id).address }
-      await sql.begin((tx) => createCustomer(tx, needs, { name: id }))
-    }
+    for (const id of ['anna', 'zoe']) await sql.begin((tx) => makeCustomer(tx, { id, at: now }))
     await sql`update customer set state = 'closed' where id = 'zoe'`
     await sql`
       insert into flow_freeze (address, token, frozen, number) values (${thief}, 'coin', true, 1)`

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { MemoryArchive } from 'penstock-test/harness/memory_archive.ts'
 import { Dice } from 'penstock-test/simulator/dice.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import {
   type ArchiveSizes,
   archiveEnds,
@@ -85,7 +85,7 @@ class Scene {
   /** Whether the step is due, and moves something when it is run: these must be the same. */
   async run(): Promise<boolean> {
     const step = this.step()
-    const due = (await dueAsker(this.sql, [step])(new Set([step.name]))).has(step.name)
+    const due = await isDue(this.sql, step)
     const moved = await step.run()
     assert.equal(due, moved, `due: ${due}, but it moved: ${moved}`)
     return moved

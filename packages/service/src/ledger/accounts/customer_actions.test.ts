@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { person } from 'penstock-devchain/scene.ts'
+import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
-import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Actor, listCustomerActions, recordCustomerAction } from './customer_actions.ts'
 
 const at = (minute: number) => new Date(Date.UTC(2026, 9, 8, 15, minute))
 
 async function customer(sql: Sql, id: string): Promise<Actor> {
-  const needs = {
-    clock: { now: () => at(0) },
-    new_id: () => id,
-    deposit_address: () => person(id).address,
-  }
-  await sql.begin((tx) => createCustomer(tx, needs, { name: id }))
+  await sql.begin((tx) => makeCustomer(tx, { id, at: at(0) }))
   return { customer_id: id, key_id: 'own' }
 }
 

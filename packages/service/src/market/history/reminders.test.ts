@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
+import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { type DelegationRow, insertDelegation } from 'penstock-test/harness/delegation_rows.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
-import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { endingStep, remindStep, solidifyStep } from './reminders.ts'
@@ -16,9 +16,7 @@ const MINUTE_MS = 60_000
 
 async function withAnna(t: TestContext): Promise<Sql> {
   const { sql } = await freshDatabase(t)
-  const { address } = person('anna')
-  const needs = { clock, new_id: () => 'anna', deposit_address: () => address }
-  await sql.begin((tx) => createCustomer(tx, needs, { name: 'anna' }))
+  await sql.begin((tx) => makeCustomer(tx, { id: 'anna', at: now }))
   return sql
 }
 

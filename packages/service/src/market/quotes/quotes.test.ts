@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
+import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
 import { ago, Book, clock, now } from 'penstock-test/harness/order_book.ts'
-import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { findQuote, insertQuote, pruneQuotesStep, QUOTES_MAX, type Quote } from './quotes.ts'
 
@@ -12,8 +12,7 @@ const MINUTE_MS = 60_000
 
 async function withBob(t: TestContext): Promise<{ sql: Sql; book: Book }> {
   const book = await Book.of(t)
-  const needs = { clock, new_id: () => 'bob', deposit_address: () => person('bob').address }
-  await book.sql.begin((tx) => createCustomer(tx, needs, { name: 'Bob' }))
+  await book.sql.begin((tx) => makeCustomer(tx, { id: 'bob', at: now }))
   return { sql: book.sql, book }
 }
 

@@ -3,15 +3,15 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { person } from 'penstock-devchain/scene.ts'
+import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import { pack } from '../../chain/follow/contents.ts'
 import { customerAccount, holdAll, moveAll, REVENUE, WORLD } from '../../ledger/accounts/ledger.ts'
 import { later } from '../../lib/clock.ts'
-import { createCustomer, SUBSCRIPTIONS } from '../../people/customers/customers.ts'
+import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import { ownEnergyOf } from './charges.ts'
 import { endAll, endSubscription, withdrawSupplyStep } from './ending.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './forms.ts'
@@ -41,10 +41,9 @@ class Book {
 
   static async of(t: TestContext): Promise<Book> {
     const { sql } = await freshDatabase(t)
-    const needs = { clock, new_id: () => 'anna', deposit_address: () => person('anna').address }
     const deposit = { id: 'deposit:1', debit: WORLD, credit: customerAccount('anna') }
     await sql.begin(async (tx) => {
-      await createCustomer(tx, needs, { name: 'Anna' })
+      await makeCustomer(tx, { id: 'anna', at: now })
       await moveAll(tx, [{ ...deposit, amount_sun: 10_000n, made_at: now }])
     })
     return new Book(sql)
@@ -138,9 +137,8 @@ test('a late order is a supply of one that has ended, until it is solid', async 
   await book.order('open/1')
   await book.order('failed/2', { customer_id: 'anna' })
   const step = withdrawSupplyStep({ sql: book.sql, clock })
-  const isDue = async () => (await dueAsker(book.sql, [step])(new Set([step.name]))).size === 1
   await book.sql`update subscription set withdrawn = true where id = 'open'`
-  assert.equal(await isDue(), true, 'for late orders alone')
+  assert.equal(await isDue(book.sql, step), true, 'for late orders alone')
   await book.sql`update subscription set withdrawn = false where id = 'open'`
   await noteLateSupplies(book.sql)
   const late = ['new: new/1', 'pending: pending/1', 'sent: sent/1']
@@ -150,7 +148,7 @@ test('a late order is a supply of one that has ended, until it is solid', async 
   assert.deepEqual(await book.supplied(), late, 'once')
   await book.sql`update orders set solid_at = ${now} where external_id = 'open/1'`
   await book.sql`update subscription set withdrawn = true where state = 'stopped'`
-  assert.equal(await isDue(), false, 'an order of an active one is not late')
+  assert.equal(await isDue(book.sql, step), false, 'an order of an active one is not late')
 })
 
 test('a lost supply is the next one of those asked for, and of nobody else', async (t) => {
@@ -405,17 +403,17 @@ test('uses are confirmed when their block is confirmed, and read', async (t) => 
   await book.chain(now)
   await sql`insert into cursor (name, number) values ('other', 99), ('subscriptions', 99)`
   const step = confirmUsesStep({ sql, clock })
-  const isDue = async (number: number, cursor: number, solid = false) => {
+  const isDueFor = async (number: number, cursor: number, solid = false) => {
     await sql`delete from subscription_use`
     await sql`update cursor set number = ${cursor} where name = 'subscriptions'`
     await use(book, 'one', { tx_id: 'one', number, solid })
-    const due = (await dueAsker(sql, [step])(new Set([step.name]))).size === 1
+    const due = await isDue(sql, step)
     assert.equal(await step.run(), due, 'it runs when it is due, and not else')
     return due
   }
-  assert.deepEqual([await isDue(10, 99), await isDue(11, 99)], [true, false])
-  assert.deepEqual([await isDue(9, 9), await isDue(9, 8)], [true, false])
-  assert.equal(await isDue(9, 99, true), false)
+  assert.deepEqual([await isDueFor(10, 99), await isDueFor(11, 99)], [true, false])
+  assert.deepEqual([await isDueFor(9, 9), await isDueFor(9, 8)], [true, false])
+  assert.equal(await isDueFor(9, 99, true), false)
 })
 
 test('uses are listed newest first, from where a page ended', async (t) => {

@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { person } from 'penstock-devchain/scene.ts'
+import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { customerAccount, holdAll, moveAll, REVENUE, WORLD } from '../../ledger/accounts/ledger.ts'
 import { later } from '../../lib/clock.ts'
 import type { Fault } from '../../lib/fault.ts'
-import { createCustomer, SUBSCRIPTIONS } from '../../people/customers/customers.ts'
+import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import { InvalidParams, ServiceUnavailable } from '../../platform/wire/endpoint.ts'
 import { InvalidAddress } from '../../platform/wire/reading.ts'
 import { type Needs, supplyStep } from './supply.ts'
@@ -112,10 +112,9 @@ class Town {
   }
 
   async customer(id: string, balance_sun: bigint): Promise<void> {
-    const needs = { clock, new_id: () => id, deposit_address: () => person(id).address }
     const deposit = { id: `deposit:${id}`, debit: WORLD, credit: customerAccount(id) }
     await this.sql.begin(async (tx) => {
-      await createCustomer(tx, needs, { name: id })
+      await makeCustomer(tx, { id, at: now })
       await moveAll(tx, [{ ...deposit, amount_sun: balance_sun, made_at: now }])
     })
   }
@@ -172,7 +171,7 @@ class Town {
       },
     } as unknown as Needs
     const step = supplyStep(needs)
-    const due = (await dueAsker(this.sql, [step])(new Set([step.name]))).size === 1
+    const due = await isDue(this.sql, step)
     const moved = await step.run()
     const [after] = await this.sql<{
       state: string

@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { systemRandom } from '../../lib/ids.ts'
 import { sealWith } from '../../platform/seal/seal.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import { ERASED } from '../customers/customers.ts'
 import {
   hasSecrets,
@@ -82,20 +82,24 @@ test('it is noted once that a key ends within a week', async (t) => {
     { id: 'revoked', expires_at: after(1), revoked_at: after(-1) },
   ])
   const step = remindKeysStep({ sql, clock })
-  const ask = dueAsker(sql, [step])
-  const isDue = async () => (await ask(new Set([step.name]))).has(step.name)
-  assert.deepEqual([await isDue(), await step.run(), await isDue()], [false, false, false])
+  assert.deepEqual(
+    [await isDue(sql, step), await step.run(), await isDue(sql, step)],
+    [false, false, false],
+  )
   assert.equal(await idsWhere('ending'), '')
   for (const [id, expires_at] of [
     ['ended', after(1)],
     ['endless', after(WEEK_MS)],
   ] as const) {
     await sql`update api_key set expires_at = ${expires_at} where id = ${id}`
-    assert.deepEqual([await isDue(), await step.run(), await isDue()], [true, true, false])
+    assert.deepEqual(
+      [await isDue(sql, step), await step.run(), await isDue(sql, step)],
+      [true, true, false],
+    )
   }
   assert.equal(await idsWhere('ending'), 'ended endless')
   setTime(1)
-  assert.deepEqual([await isDue(), await step.run()], [true, true])
+  assert.deepEqual([await isDue(sql, step), await step.run()], [true, true])
   assert.equal(await step.run(), false)
 })
 
@@ -103,12 +107,13 @@ test('it is noted once in a day that a key may spend nothing more', async (t) =>
   const { sql, clock } = await withKeys(t, [{ id: 'key' }])
   await sql`update api_key set daily_cap_sun = 5, spending_counted_from = '2026-01-01'`
   const step = remindKeysStep({ sql, clock })
-  const ask = dueAsker(sql, [step])
-  const isDue = async () => (await ask(new Set([step.name]))).has(step.name)
   await sql`insert into api_key_cap (key_id, day, told_at) values ('key', '2026-10-07', ${NOW})`
-  assert.deepEqual([await isDue(), await step.run()], [false, false])
+  assert.deepEqual([await isDue(sql, step), await step.run()], [false, false])
   await sql`insert into api_key_cap (key_id, day) values ('key', '2026-10-08')`
-  assert.deepEqual([await isDue(), await step.run(), await isDue()], [true, true, false])
+  assert.deepEqual(
+    [await isDue(sql, step), await step.run(), await isDue(sql, step)],
+    [true, true, false],
+  )
   assert.equal(await step.run(), false)
 })
 
@@ -235,8 +240,6 @@ test('a key was last used when it was used last, and no other was', async (t) =>
 test('a nonce is new once for each key, and forgotten after 660 seconds', async (t) => {
   const { sql, clock, setTime } = await withKeys(t, [])
   const step = pruneNonces({ sql, clock })
-  const ask = dueAsker(sql, [step])
-  const isDue = async () => (await ask(new Set([step.name]))).has(step.name)
   const use = (key_id: string, nonce: string) => ({ key_id, nonce })
   const twins = [use('one', 'x'), use('one', 'x'), use('two', 'x')]
   assert.deepEqual(await useNonces(sql, twins, NOW), [true, false, true])
@@ -246,12 +249,12 @@ test('a nonce is new once for each key, and forgotten after 660 seconds', async 
     select 'many', n::text, ${NOW} from generate_series(1, 9998) as n`
   await useNonces(sql, [use('one', 'young')], after(1))
   setTime(660_000)
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   await step.run()
   setTime(660_001)
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(sql, step), true)
   assert.deepEqual([await step.run(), await step.run()], [true, false])
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   const left = await sql<{ nonce: string }>`select nonce from api_key_nonce`
   assert.deepEqual(left, [{ nonce: 'young' }])
 })

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { systemRandom } from '../../lib/ids.ts'
 import { sealWith } from '../../platform/seal/seal.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import {
   isChallenge,
   makeChallenge,
@@ -58,8 +58,6 @@ test('a challenge is answered once, and remembered for as long as it is good', a
   const { sql } = await freshDatabase(t)
   const { needs, setTime } = turnedByHand()
   const step = pruneChallengesStep({ sql, clock: needs.clock })
-  const ask = dueAsker(sql, [step])
-  const isDue = async () => (await ask(new Set([step.name]))).has(step.name)
   assert.equal(await useChallenge(sql, needs, 'first'), true)
   setTime(1)
   assert.equal(await useChallenge(sql, needs, 'first'), false)
@@ -71,7 +69,7 @@ test('a challenge is answered once, and remembered for as long as it is good', a
     [CHALLENGE_MS + 2, true, 0],
   ] as const) {
     setTime(ms)
-    assert.equal(await isDue(), due, `${ms}`)
+    assert.equal(await isDue(sql, step), due, `${ms}`)
     assert.equal(await step.run(), false)
     assert.equal(await kept(), left, `${ms}`)
   }

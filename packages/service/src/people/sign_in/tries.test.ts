@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import { firstIdAt, idMaker, systemRandom } from '../../lib/ids.ts'
 import { networkOf } from '../../lib/networks.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import {
   type Attempt,
   beginTry,
@@ -213,8 +213,6 @@ test('what a try has come to is kept of it alone', async (t) => {
 test('tries are forgotten that are older than the days for which they are kept', async (t) => {
   const { sql, needs } = await withTries(t)
   const step = pruneTriesStep(needs, 30)
-  const ask = dueAsker(sql, [step])
-  const isDue = async () => (await ask(new Set([step.name]))).has(step.name)
   const insert = (id: string, count: number) => sql`
     insert into sign_in (id, at, face, way, outcome, network, ip, browser)
     select ${id} || case when n = 0 then '' else n::text end, ${NOW}, 'portal', 'link', 'failed',
@@ -222,12 +220,12 @@ test('tries are forgotten that are older than the days for which they are kept',
     from generate_series(0, ${count - 1}) as n`
   const oldest_kept = firstIdAt(after(-30 * DAY_MS))
   await insert(oldest_kept, 1)
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   await step.run()
   await insert(firstIdAt(after(-30 * DAY_MS - 1)), 1_001)
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(sql, step), true)
   assert.deepEqual([await step.run(), await step.run()], [true, false])
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   const left = await sql<{ id: string }>`select id from sign_in`
   assert.deepEqual(
     left.map(({ id }) => id),

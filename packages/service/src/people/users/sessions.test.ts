@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { firstIdAt, idMaker, systemRandom } from '../../lib/ids.ts'
 import { sealWith } from '../../platform/seal/seal.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import { consoleFace, portalFace } from './faces.ts'
 import {
   beginSession,
@@ -320,8 +320,6 @@ test('where sessions came from is erased of one user, and counted if it was ther
 test('sessions are forgotten that began before the days for which they are kept', async (t) => {
   const { sql, needs } = await withUsers(t)
   const step = pruneSessionsStep(needs, 30)
-  const ask = dueAsker(sql, [step])
-  const isDue = async () => (await ask(new Set([step.name]))).has(step.name)
   const insert = (id: string, count = 1) => sql`
     insert into user_session (id, token_hash, user_id, made_at, used_at, ends_at, ip, browser)
     select ${id} || n, encode(sha256((${id} || n)::bytea), 'hex'), 'anna', ${NOW}, ${NOW}, ${NOW},
@@ -331,12 +329,12 @@ test('sessions are forgotten that began before the days for which they are kept'
   await sql`
     insert into user_session (id, token_hash, user_id, made_at, used_at, ends_at, ip, browser)
     values (${oldest_kept}, ${'a'.repeat(64)}, 'anna', ${NOW}, ${NOW}, ${NOW}, '', '')`
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   await step.run()
   await insert(firstIdAt(after(-30 * DAY_MS - 1)), 1_001)
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(sql, step), true)
   assert.deepEqual([await step.run(), await step.run()], [true, false])
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   const left = await sql<{ id: string }>`select id from user_session`
   assert.deepEqual(
     left.map(({ id }) => id),

@@ -3,11 +3,11 @@
 // to ask for a few, so a few that are looked at together have a statement of their own.
 
 import { type Fragment, joinFragments, writeFragment } from '../database/fragments.ts'
-import type { Query, Sql } from '../database/sql.ts'
+import type { Query } from '../database/sql.ts'
 import type { AskDue, Step } from './step.ts'
 
 /** `sql`: connections that plan a statement once, whatever its values are. */
-export function dueAsker(sql: Sql, steps: readonly Step<string>[]): AskDue {
+export function dueAsker(sql: Query, steps: readonly Step<string>[]): AskDue {
   const asking = new Map(steps.flatMap((step) => (step.due ? [[step.name, step.due]] : [])))
   const askAll = allAsker(sql, asking)
   const askFew = fewAsker(sql, asking)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import {
   insertChecks,
   insertCustomers,
@@ -9,8 +10,6 @@ import {
 } from 'penstock-test/harness/screening_rows.ts'
 import { later } from '../../lib/clock.ts'
 import { idMaker, systemRandom } from '../../lib/ids.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
-import type { Step } from '../../platform/steps/step.ts'
 import { type CaseAlert, keepAlerts, openCasesStep, remindCasesStep } from './case_opening.ts'
 import { insertSubject } from './case_subjects.ts'
 import { insertCase } from './cases.ts'
@@ -31,8 +30,6 @@ async function caseSteps(t: TestContext) {
   const clock = { now: () => time.now }
   const needs = { sql, clock, new_id: idMaker(clock, systemRandom) }
   const [opens, reminds] = [openCasesStep(needs), remindCasesStep(needs)]
-  const isDue = async (step: Step) =>
-    (await dueAsker(sql, [step])(new Set([step.name]))).has(step.name)
   const keep = (...alerts: CaseAlert[]) => sql.begin(async (tx) => keepAlerts(tx, alerts))
   const insert = (id: string, customer_id: string | null = null, address = id) =>
     sql.begin((tx) => {
@@ -44,12 +41,12 @@ async function caseSteps(t: TestContext) {
       code = 'explained' where id = ${id}`
   const entries = () => sql<{ kind: string; text: string }>`
     select kind, text from aml_case_entry order by case_id, number`
-  return { sql, time, clock, opens, reminds, isDue, keep, insert, close, entries }
+  return { sql, time, clock, opens, reminds, keep, insert, close, entries }
 }
 
 test('an answer that waits is in a case once, by how bad it is', async (t) => {
-  const { sql, opens, isDue } = await caseSteps(t)
-  assert.deepEqual([await isDue(opens), await opens.run()], [false, false])
+  const { sql, opens } = await caseSteps(t)
+  assert.deepEqual([await isDue(sql, opens), await opens.run()], [false, false])
   await insertChecks(sql, [
     { id: 'barred', address: 'barred', blacklist: true },
     { id: 'decided', address: 'decided' },
@@ -57,14 +54,14 @@ test('an answer that waits is in a case once, by how bad it is', async (t) => {
     { id: 'of bert', address: 'high', customer_id: 'bert', risk_level: 'medium' },
   ])
   await insertReviews(sql, [{ check_id: 'decided', address: 'decided', state: 'decided' }])
-  assert.deepEqual([await isDue(opens), await opens.run()], [false, false])
+  assert.deepEqual([await isDue(sql, opens), await opens.run()], [false, false])
   await insertReviews(sql, [
     { check_id: 'barred', address: 'barred' },
     { check_id: 'high', address: 'high' },
     { check_id: 'of bert', address: 'high', customer_id: 'bert' },
   ])
-  assert.deepEqual([await isDue(opens), await opens.run()], [true, true])
-  assert.deepEqual([await isDue(opens), await opens.run()], [false, false])
+  assert.deepEqual([await isDue(sql, opens), await opens.run()], [true, true])
+  assert.deepEqual([await isDue(sql, opens), await opens.run()], [false, false])
   const cases = await sql<Record<'address' | 'priority' | 'risk_level' | 'subject', string>>`
     select c.address, c.priority, c.risk_level, s.subject
     from aml_case as c left join aml_case_subject as s on s.case_id = c.id order by s.subject`
@@ -79,7 +76,7 @@ test('an answer that waits is in a case once, by how bad it is', async (t) => {
 })
 
 test('one answer alone opens a case, and a further one of its address joins it', async (t) => {
-  const { sql, opens, isDue, insert, entries } = await caseSteps(t)
+  const { sql, opens, insert, entries } = await caseSteps(t)
   await insertChecks(sql, [{ id: 'first' }, { id: 'second' }])
   await insertReviews(sql, [{ check_id: 'first' }])
   // A deposit of that name, and another check, are no reason to leave the answer out.
@@ -89,7 +86,7 @@ test('one answer alone opens a case, and a further one of its address joins it',
     await insertSubject(tx, 'other', { kind: 'deposit', subject: 'first', ...added })
     await insertSubject(tx, 'other', { kind: 'check', subject: 'second', ...added })
   })
-  assert.deepEqual([await isDue(opens), await opens.run()], [true, true])
+  assert.deepEqual([await isDue(sql, opens), await opens.run()], [true, true])
   const kinds = async () =>
     (await entries()).map(({ kind }) => kind).filter((kind) => kind !== 'opened')
   assert.deepEqual(await kinds(), [])
@@ -100,21 +97,21 @@ test('one answer alone opens a case, and a further one of its address joins it',
   await insertReviews(sql, [{ check_id: 'third' }])
   assert.equal(await opens.run(), true)
   assert.deepEqual(await kinds(), ['review'])
-  assert.deepEqual([await isDue(opens), await opens.run()], [false, false])
+  assert.deepEqual([await isDue(sql, opens), await opens.run()], [false, false])
 })
 
 test('alerts about severe money are taken once, and amounts alone are not', async (t) => {
-  const { opens, isDue, keep, entries } = await caseSteps(t)
+  const { sql, opens, keep, entries } = await caseSteps(t)
   await keep(alertOf('any_incoming_usd'))
-  assert.deepEqual([await isDue(opens), await opens.run()], [false, false])
+  assert.deepEqual([await isDue(sql, opens), await opens.run()], [false, false])
   for (const alert of [
     alertOf('severe_share'),
     alertOf('severe_usd', { before: '29' }),
     alertOf('sent_to', { transfer: TRANSFER }),
   ]) {
     await keep(alertOf('any_incoming_usd'), alert)
-    assert.deepEqual([await isDue(opens), await opens.run()], [true, true], 'one is enough')
-    assert.deepEqual([await isDue(opens), await opens.run()], [false, false])
+    assert.deepEqual([await isDue(sql, opens), await opens.run()], [true, true], 'one is enough')
+    assert.deepEqual([await isDue(sql, opens), await opens.run()], [false, false])
   }
   assert.deepEqual(
     (await entries()).map(({ kind, text }) => `${kind} ${text}`),
@@ -149,14 +146,14 @@ test('a case has two hundred alerts at most, whatever else is in it or others', 
 })
 
 test('cases are said to be late from when they are due, and each once', async (t) => {
-  const { time, clock, reminds, isDue, insert, close, entries } = await caseSteps(t)
+  const { sql, time, clock, reminds, insert, close, entries } = await caseSteps(t)
   for (const id of ['closed', 'one', 'other']) await insert(id)
   await close('closed')
   time.now = later(clock, 72 * 3_600_000 - 1)
-  assert.deepEqual([await isDue(reminds), await reminds.run()], [false, false])
+  assert.deepEqual([await isDue(sql, reminds), await reminds.run()], [false, false])
   time.now = later(clock, 1)
-  assert.deepEqual([await isDue(reminds), await reminds.run()], [true, true])
-  assert.deepEqual([await isDue(reminds), await reminds.run()], [false, false])
+  assert.deepEqual([await isDue(sql, reminds), await reminds.run()], [true, true])
+  assert.deepEqual([await isDue(sql, reminds), await reminds.run()], [false, false])
   assert.deepEqual(
     (await entries()).map(({ kind }) => kind),
     ['opened', 'opened', 'late', 'opened', 'late'],

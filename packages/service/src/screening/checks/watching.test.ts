@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { type BriefEntry, publishLabels } from 'penstock-test/harness/labels.ts'
 import { insertChecks, insertCustomers, MADE_AT } from 'penstock-test/harness/screening_rows.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { idMaker, idOf, systemRandom } from '../../lib/ids.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
-import type { Step } from '../../platform/steps/step.ts'
 import { hurryFailed } from './watch_rules.ts'
 import {
   levelChanges,
@@ -25,9 +24,6 @@ import {
 const after = (ms: number) => new Date(MADE_AT.getTime() + ms)
 const clock = { now: () => MADE_AT }
 const address = (name: string) => person(name).address
-
-const isDue = async (sql: Sql, step: Step) =>
-  (await dueAsker(sql, [step])(new Set([step.name]))).has(step.name)
 
 /** The step, for an index of this label set. */
 function rescreen(sql: Sql, label_set: number | undefined) {

@@ -9,14 +9,16 @@ import type { Sql, Tx } from '../../platform/database/sql.ts'
  *  them. */
 export type Fact = string | boolean | null | readonly Fact[] | { readonly [key: string]: Fact }
 
-export function canonical(fact: Fact): string {
-  if (typeof fact !== 'object' || fact === null) return JSON.stringify(fact)
-  if (isList(fact)) return `[${fact.map(canonical).join(',')}]`
-  const keys = Object.keys(fact).sort()
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(fact[key]!)}`).join(',')}}`
-}
+export const canonical = (fact: Fact): string => sortedJson(fact)
 
-const isList = (fact: Fact): fact is readonly Fact[] => Array.isArray(fact)
+/** What can be written as JSON, without blanks, the keys of each record in order. */
+export function sortedJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`
+  const record = value as Readonly<Record<string, unknown>>
+  const keys = Object.keys(record).sort()
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${sortedJson(record[key])}`).join(',')}}`
+}
 
 export const sha256Of = (text: string | Uint8Array) =>
   createHash('sha256').update(text).digest('hex')

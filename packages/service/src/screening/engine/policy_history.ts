@@ -2,6 +2,7 @@
 
 import type { Json } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import { sortedJson } from './evidence.ts'
 import { SHIPPED_POLICY, withLater } from './policy.ts'
 
 type PolicyChange = {
@@ -58,17 +59,10 @@ export function differences(before: Json, after: Json): PolicyChange[] {
 /** Whatever is no object, as JSON, by its path. */
 function leavesOf(value: Json, path = ''): Map<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return new Map([[path, JSON.stringify(inOrder(value))]])
+    // The database keeps the keys of a record in an order of its own.
+    return new Map([[path, sortedJson(value)]])
   const inside = Object.entries(value).map(([name, one]) =>
     leavesOf(one, path === '' ? name : `${path}.${name}`),
   )
   return new Map(inside.flatMap((leaves) => [...leaves]))
-}
-
-/** With the keys of each record in order: the database keeps them in an order of its own. */
-function inOrder(value: Json): Json {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(inOrder)
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(entries.map(([name, one]) => [name, inOrder(one)]))
 }

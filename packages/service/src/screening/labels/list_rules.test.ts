@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { numberedEntry } from 'penstock-test/harness/labels.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
@@ -34,17 +35,7 @@ const HOUR_MS = 3_600_000
 const at = (ms: number) => new Date(Date.parse('2026-11-01T00:00:00Z') + ms)
 const address = (n: number) => addressFromBytes(Uint8Array.of(0x41, ...new Uint8Array(20).fill(n)))
 
-const entry = (n: number, more: Partial<ListEntry> = {}): ListEntry => ({
-  address: address(n),
-  category: 'mixer',
-  entity: `Number ${n}`,
-  kind: 'curated',
-  confidence: 90,
-  reference: '',
-  valid_from: undefined,
-  valid_to: undefined,
-  ...more,
-})
+const entry = (n: number, more: Partial<ListEntry> = {}) => numberedEntry(n, address(n), more)
 const entries = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i) => entry(from + i))
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { numberedEntry } from 'penstock-test/harness/labels.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { diffSets, previewList, publishList, restoreVersion } from './label_sets.ts'
@@ -14,17 +15,7 @@ const address = (n: number) =>
     Uint8Array.of(0x41, ...createHash('sha256').update(`stored ${n}`).digest().subarray(0, 20)),
   )
 
-const entry = (n: number, more: Partial<ListEntry> = {}): ListEntry => ({
-  address: address(n),
-  category: 'mixer',
-  entity: `Number ${n}`,
-  kind: 'curated',
-  confidence: 90,
-  reference: '',
-  valid_from: undefined,
-  valid_to: undefined,
-  ...more,
-})
+const entry = (n: number, more: Partial<ListEntry> = {}) => numberedEntry(n, address(n), more)
 
 const publish = (sql: Sql, entries: readonly ListEntry[], list = 'operator') =>
   sql.begin((tx) =>

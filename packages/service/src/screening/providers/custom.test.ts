@@ -61,16 +61,23 @@ const ANSWER = {
   data: { risk: [8.5], level: 'severe', listed: false, exposure: { mixer: 60, odd_name: 20 } },
 }
 
-function providerOf(file: string) {
-  const keys = { amlbot: undefined, misttrack: undefined, chainalysis: undefined }
-  const [provider] = configuredProviders({ ...keys, custom: readCustomProvider(file) }, {
-    http: httpExchange,
+type ProviderNeeds = Parameters<typeof configuredProviders>[1]
+
+/** Those of a file, and of MistTrack where there is its key; each is asked once. */
+function providersOf(file: string, http: ProviderNeeds['http'], misttrack?: string) {
+  const keys = { amlbot: undefined, misttrack, chainalysis: undefined }
+  return configuredProviders({ ...keys, custom: readCustomProvider(file) }, {
+    http,
     wait: (_, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal))),
     clock: { now: () => new Date() },
     chance: () => 0.5,
     tries_max: 1,
-  } as Parameters<typeof configuredProviders>[1])
+  } as ProviderNeeds)
+}
+
+function providerOf(file: string) {
+  const [provider] = providersOf(file, httpExchange)
   const screen = (question: object = QUESTION) =>
     provider!.screen(question as never, new AbortController().signal)
   return { provider: provider!, screen }
@@ -313,15 +320,8 @@ test('of what is sent, texts from eight letters on are in no failure', async (t)
   const url = 'https://api.example.com/{address}?of={address}'
   const headers = { a: 'eight-on', b: 'sevenup' }
   const file = fileOf(t, { url, score: '/score', headers, body: { deep: ['{network}'], n: 5 } })
-  const keys = { amlbot: undefined, misttrack: 'mist-key', chainalysis: undefined }
-  const providers = configuredProviders({ ...keys, custom: readCustomProvider(file) }, {
-    http: () => Promise.reject(new Error('eight-on sevenup {address} {network} mist-key')),
-    wait: (_, signal) =>
-      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal))),
-    clock: { now: () => new Date() },
-    chance: () => 0.5,
-    tries_max: 1,
-  } as Parameters<typeof configuredProviders>[1])
+  const http = () => Promise.reject(new Error('eight-on sevenup {address} {network} mist-key'))
+  const providers = providersOf(file, http, 'mist-key')
   assert.deepEqual(
     providers.map(({ name }) => name),
     ['misttrack', 'custom'],

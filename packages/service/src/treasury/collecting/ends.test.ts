@@ -5,12 +5,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { pack } from '../../chain/follow/contents.ts'
 import type { Node } from '../../chain/node/node.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import { BLOCKED } from '../deposits/deposits.ts'
 import {
   buryTransfers,
@@ -200,7 +200,7 @@ test('what left by a transfer is what went from its address to its receiver', as
   ]
   const step = collectedStep({ sql, clock, node: {} as Node })
   await storeBlock(sql, 5, contents)
-  assert.deepEqual([...(await dueAsker(sql, [step])(new Set([step.name])))], [step.name])
+  assert.equal(await isDue(sql, step), true)
   assert.equal(await step.run(), true)
   const rows = await sql<{ tx_id: string; state: string; moved: string | null }>`
     select tx_id, state, moved::text from collection_transfer where state <> 'dead' order by tx_id`
@@ -214,7 +214,7 @@ test('what left by a transfer is what went from its address to its receiver', as
       't2: collected 1',
     ],
   )
-  assert.equal((await dueAsker(sql, [step])(new Set([step.name]))).size, 0)
+  assert.equal(await isDue(sql, step), false)
   assert.equal(await step.run(), false)
 })
 
@@ -440,17 +440,16 @@ test('what has expired before the last confirmed block, and has not left, is dea
   await postponeTransfers(sql, ['later'], at(1))
   await end(sql, 'ended', 1n)
   const stepOf = (node: Node) => expireStep({ sql, clock, node })
-  const isDue = async () =>
-    (await dueAsker(sql, [stepOf(nodeThat('nothing'))])(new Set(['expire_collections']))).size === 1
+  const waiting = stepOf(nodeThat('nothing'))
   await sql`update cursor set number = 9 where name = 'deposits'`
-  assert.equal(await isDue(), false, 'the reader of deposits is behind')
+  assert.equal(await isDue(sql, waiting), false, 'the reader of deposits is behind')
   assert.equal(await stepOf(nodeThat('nothing')).run(), false)
   await sql`update cursor set number = 10 where name = 'deposits'`
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(sql, waiting), true)
   assert.equal(await stepOf(nodeThat('nothing')).run(), true)
   const others = ['ended collected', 'later made', 'left made']
   assert.deepEqual(await statesOf(sql), ['after made', 'at dead', ...others])
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, waiting), false)
   assert.equal(await stepOf(nodeThat('nothing')).run(), false)
 })
 

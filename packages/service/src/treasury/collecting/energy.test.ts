@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type { Node } from '../../chain/node/node.ts'
 import type { Prices } from '../../market/prices/prices.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import { ServiceUnavailable } from '../../platform/wire/endpoint.ts'
 import { insertCollection, type NewTransfer } from './collections.ts'
 import { energizeStep, energyChoice, type Needs } from './energy.ts'
@@ -75,8 +75,7 @@ async function house(t: TestContext, lefts: readonly number[] = [0]) {
       return { order: { id: 'order' } } as Awaited<ReturnType<Needs['tryOrder']>>
     },
   } as Needs)
-  const isDue = async () => (await dueAsker(sql, [step])(new Set([step.name]))).size === 1
-  return { sql, world, node, step, isDue }
+  return { sql, world, node, step }
 }
 
 /** Asks for the energy of some, as of the beginning. */
@@ -92,11 +91,11 @@ const rowsOf = async (sql: Sql) => {
 }
 
 test('what an address lacks is ordered, at least the least that is sold', async (t) => {
-  const { sql, world, step, isDue } = await house(t, [0, 700, 701, 999, 1_000])
-  assert.equal(await isDue(), false)
+  const { sql, world, step } = await house(t, [0, 700, 701, 999, 1_000])
+  assert.equal(await isDue(sql, step), false)
   assert.equal(await step.run(), false)
   await ask(sql, ['t0', 't1', 't2', 't3', 't4'])
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(sql, step), true)
   assert.equal(await step.run(), true)
   assert.deepEqual(
     world.asked.map(({ energy }) => energy),
@@ -109,20 +108,20 @@ test('what an address lacks is ordered, at least the least that is sold', async 
     't3 house 300 order null',
     't4 null null null the address has enough',
   ])
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   assert.equal(await step.run(), false)
 })
 
 test('energy is ordered when it is due, of a transfer that may still be sent', async (t) => {
-  const { sql, world, step, isDue } = await house(t, [0, 0, 0])
+  const { sql, world, step } = await house(t, [0, 0, 0])
   await ask(sql, ['t0', 't1'], 5)
   await sql`
     update collection_transfer set state = 'dead', ended_at = ${at(0)} where tx_id = 't1'`
   world.now = at(4)
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   assert.equal(await step.run(), false)
   world.now = at(5)
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(sql, step), true)
   assert.equal(await step.run(), true)
   assert.equal(world.asked.length, 1)
 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
+import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { customerAccount, spendable } from '../../ledger/accounts/ledger.ts'
 import type { Prices, Tier } from '../../market/prices/prices.ts'
-import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import {
   type ApprovalRule,
@@ -40,11 +40,8 @@ class Desk {
   /** Two customers, and a rule that wants a second operator from ten sun on. */
   static async of(t: TestContext): Promise<Desk> {
     const { sql } = await freshDatabase(t)
-    for (const id of ['anna', 'bert']) {
-      const clock = { now: () => at(-60) }
-      const needs = { clock, new_id: () => id, deposit_address: () => person(id).address }
-      await sql.begin((tx) => createCustomer(tx, needs, { name: id }))
-    }
+    for (const id of ['anna', 'bert'])
+      await sql.begin((tx) => makeCustomer(tx, { id, at: at(-60) }))
     const desk = new Desk(sql)
     await desk.rule({ second: 'name', from_sun: 10n })
     return desk

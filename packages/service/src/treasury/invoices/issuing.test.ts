@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import { wrongDocuments } from '../../health/books/document_rules.ts'
 import { WHOLE } from '../../health/books/scope.ts'
 import { sealStep } from '../../ledger/accounts/journal.ts'
@@ -20,7 +21,6 @@ import { summarizeStep } from '../../ledger/statements/summaries.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { createCustomer } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import { issueCorrectionNote } from './correction_notes.ts'
 import type { InvoiceDocument } from './forms.ts'
 import { findInvoice, listInvoices } from './invoices.ts'
@@ -412,21 +412,20 @@ test('a month in which only something came back is compared as others are', asyn
 test('documents are due at the end of their month, once it is summed', async (t) => {
   const { sql } = await freshDatabase(t)
   const step = issueInvoicesStep({ sql, clock: { now: () => after(-1) }, issuer: undefined })
-  const isDue = async () => (await dueAsker(sql, [step])(new Set([step.name]))).size === 1
   const summed = (until: Date) => sql`
     insert into summary_progress (bucket, until) values ('day', ${until}), ('hour', ${after(9)})
     on conflict (bucket) do update set until = excluded.until`
   await summed(after(-DAY_MS))
-  assert.equal(await isDue(), true, 'the first month is to be noted')
+  assert.equal(await isDue(sql, step), true, 'the first month is to be noted')
   assert.equal(await step.run(), false)
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   const [progress] = await sql`select month::text as month, customer_id from invoice_progress`
   assert.deepEqual(progress, { month: '2026-10-01', customer_id: '' })
   await summed(after(-1))
-  assert.equal(await isDue(), false)
+  assert.equal(await isDue(sql, step), false)
   assert.equal(await step.run(), false)
   await summed(after(0))
-  assert.equal(await isDue(), true)
+  assert.equal(await isDue(sql, step), true)
   assert.equal(await step.run(), true)
-  assert.equal(await isDue(), false, 'the next month is not over')
+  assert.equal(await isDue(sql, step), false, 'the next month is not over')
 })

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { isDue } from 'penstock-test/harness/is_due.ts'
 import type { AccountState } from '../../chain/node/account_answers.ts'
 import type { Node } from '../../chain/node/node.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { dueAsker } from '../../platform/steps/due.ts'
 import type { Step } from '../../platform/steps/step.ts'
 import { setPlan } from './plan.ts'
 import { claimedStep, claimStep, votedStep, voteStep } from './voting.ts'
@@ -100,7 +100,7 @@ class Setting {
   }
 
   async isDue(step: Step): Promise<boolean> {
-    return (await dueAsker(this.sql, [step])(new Set([step.name]))).size === 1
+    return await isDue(this.sql, step)
   }
 }
 
