@@ -4,7 +4,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: sources are texts here
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -157,6 +157,9 @@ test('a mutant is shown to its own room first, then to the fastest, as far as ti
   const left_out = (ms_max: number) =>
     selectTests(recordings, { path, line: 2 }, { ms_max, kills: new Map() }).left_out
   assert.deepEqual([left_out(10_000), left_out(400)], [0, 1], 'what there is no time for')
+  const { selections } = selectTests(recordings, { path, line: 2 }, { ms_max: 10_000, kills })
+  const longest = selections.map((one) => one.longest_ms)
+  assert.deepEqual(longest, [300, 900, 20], 'by which it is judged whether one hangs')
 })
 
 test('the rule that a test forgets is the mutant that survives', async (t) => {
@@ -203,6 +206,31 @@ test('the rule that a test forgets is the mutant that survives', async (t) => {
   assert.ok(!said.some((line) => line.startsWith('recorded')))
   // Who has noticed it before is asked first, and alone.
   assert.equal(one!.tests, 1)
+  // All of one file, before the tests that are named, and before none of the others.
+  const named = (tests: string[]) =>
+    tryRoom(room!, { ...session, count: 1, file: 'test/mutation/small_room/allowance.ts', tests })
+  const near = await named(['test/mutation/small_room/allowance.test.ts'])
+  assert.equal(near.filter(({ killer }) => !killer).length, survivors.length)
+  assert.equal(near.length, results.length)
+  const far = await named(['test/mutation/small_room/other.test.ts'])
+  assert.ok(far.every((result) => !isDecided(result)))
+})
+
+test('what is named and is not there is a mistake, and nothing is tried', () => {
+  for (const [wrong, says] of [
+    [['--file', 'packages/none.ts'], /no mutant of "packages\/none.ts"/],
+    [['--tests', 'packages/none.test.ts', '--room', 'lib'], /no test file "packages\/none/],
+    [['--tests', 'package.json', '--room', 'lib'], /no test file "package.json"/],
+    [['--only', '00000000'], /No mutant is called "00000000"/],
+    [[], /--room names a room/],
+  ] as const) {
+    const { status, stderr } = spawnSync(process.execPath, ['tools/mutate/mutate.ts', ...wrong], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    })
+    assert.equal(status, 2, wrong.join(' '))
+    assert.match(stderr, says)
+  }
 })
 
 test('each listed equivalent is a mutant that exists, with a reason', async () => {

@@ -6,6 +6,9 @@
 //   --seed <n>        which mutants are tried, and in which order (1)
 //   --count <n>       so many of a room (30)
 //   --only <id>       this mutant alone, of whatever room
+//   --file <path>     all mutants of this source file
+//   --tests <path>    with these test files alone, with commas; what they do not notice is not
+//                     decided while there are others
 //   --seconds <n>     tests that took so long together, when they were recorded, are shown a mutant
 //                     at most; the nearest and fastest first (60)
 //   --jobs <n>        so many mutants at once (one for each processor)
@@ -17,6 +20,7 @@
 // recorded again. Nothing in the working tree is changed. What means the same is listed in
 // tools/mutate/equivalents.txt, with the reason, and left out.
 
+import { existsSync } from 'node:fs'
 import { availableParallelism, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { Misuse } from 'penstock-service/lib/fault.ts'
@@ -59,14 +63,14 @@ async function main(): Promise<boolean> {
     process.argv.slice(2).filter((one) => !['--list', '--recorded'].includes(one)),
     {
       numbers: { seed: 1, count: 30, seconds: 60, jobs: availableParallelism() },
-      texts: ['room', 'only'],
+      texts: ['room', 'only', 'file', 'tests'],
     },
   )
   const rooms = await readRooms(...FOLDERS)
   const wrong = wrongEntries(await readEquivalents(), rooms.flatMap(mutantsOf))
   if (wrong.length > 0) throw new Misuse(`tools/mutate/equivalents.txt: ${wrong.join('; ')}`)
-  const { room: names, only } = args.texts
-  const chosen = chooseRooms(rooms, names, only)
+  const { room: names, only, file, tests } = args.texts
+  const chosen = chooseRooms(rooms, { names, only, file })
   if (list) {
     process.stdout.write(`${listing(names === undefined ? rooms : chosen, names !== undefined)}\n`)
     return true
@@ -74,15 +78,28 @@ async function main(): Promise<boolean> {
   if (chosen.length === 0) throw new Misuse('--room names a room; --list says which there are.')
   const { json, numbers } = args
   const say = (line: string) => void (json ? process.stderr : process.stdout).write(`${line}\n`)
-  const session = { ...numbers, only, folder: FOLDER, recorded, say }
+  const session = {
+    ...numbers,
+    only,
+    file,
+    tests: tests?.split(',').map(knownTest),
+    folder: FOLDER,
+    recorded,
+    say,
+  }
   return withServer(() => tryAll(chosen, session, json))
 }
 
-function chooseRooms(rooms: Room[], names: string | undefined, only: string | undefined): Room[] {
-  if (only !== undefined) {
-    const room = rooms.find((one) => mutantsOf(one).some(({ id }) => id === only))
-    if (!room) throw new Misuse(`No mutant is called ${JSON.stringify(only)}.`)
-    return [room]
+type Choice = Record<'names' | 'only' | 'file', string | undefined>
+
+function chooseRooms(rooms: Room[], { names, only, file }: Choice): Room[] {
+  if (only !== undefined || file !== undefined) {
+    const [room] = rooms.filter((one) =>
+      mutantsOf(one).some(({ id, path }) => (only === undefined ? path === file : id === only)),
+    )
+    if (room) return [room]
+    if (only !== undefined) throw new Misuse(`No mutant is called ${JSON.stringify(only)}.`)
+    throw new Misuse(`There is no mutant of ${JSON.stringify(file)}: --list says where they are.`)
   }
   return (names?.split(',') ?? []).map((name) => {
     const room = rooms.find((one) => one.name === name || one.folder === name)
@@ -91,6 +108,11 @@ function chooseRooms(rooms: Room[], names: string | undefined, only: string | un
     const which = like.length > 0 ? `it is ${like.join(' or ')}` : '--list names them'
     throw new Misuse(`There is no room ${JSON.stringify(name)}; ${which}.`)
   })
+}
+
+function knownTest(path: string): string {
+  if (path.endsWith('.test.ts') && existsSync(join(ROOT, path))) return path
+  throw new Misuse(`There is no test file ${JSON.stringify(path)}.`)
 }
 
 function listing(rooms: readonly Room[], in_full: boolean): string {

@@ -177,7 +177,12 @@ export const keepKiller = (folder: string, mutant: Pick<Mutant, 'id'>, killer: K
   writeFile(killerFileOf(folder, mutant), JSON.stringify(killer))
 
 /** A test file, and its tests that a mutant is shown to. */
-export type Selection = { path: string; titles: string[]; ms: number }
+export type Selection = {
+  path: string
+  titles: string[]
+  /** How long the longest of them takes without the mutant. */
+  longest_ms: number
+}
 
 /** The tests that execute the line of a mutant: those of its own room first, then of files that
  *  have found mutants already, then the fastest; no more than fit the time, and how many do not.
@@ -226,6 +231,12 @@ export const countOf = (selections: readonly Selection[]) =>
 
 const sum = (tests: readonly TestCoverage[]) => tests.reduce((all, { ms }) => all + ms, 0)
 
+export const selectionOf = (path: string, tests: readonly TestCoverage[]): Selection => ({
+  path,
+  titles: titlesOf(tests),
+  longest_ms: Math.max(0, ...tests.map(({ ms }) => ms)),
+})
+
 /** The rest of the time is spent on the fastest tests of a file. */
 function withinTime(
   files: readonly { path: string; tests: TestCoverage[]; whole: true | undefined }[],
@@ -239,6 +250,6 @@ function withinTime(
       left_ms -= test.ms
       chosen.push(test)
     }
-    return chosen.length > 0 ? [{ path, titles: titlesOf(chosen), ms: sum(chosen) }] : []
+    return chosen.length > 0 ? [selectionOf(path, chosen)] : []
   })
 }

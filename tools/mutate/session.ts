@@ -13,6 +13,7 @@ import {
   knownKiller,
   record,
   type Selection,
+  selectionOf,
   selectTests,
   testFilesOf,
 } from './recordings.ts'
@@ -25,6 +26,10 @@ export type Session = {
   count: number
   /** A mutant to try alone. */
   only: string | undefined
+  /** A source file, of which all mutants are tried. */
+  file?: string | undefined
+  /** The test files that they are shown to; left out: all. */
+  tests?: readonly string[] | undefined
   seconds: number
   jobs: number
   /** Where recordings are kept. */
@@ -64,9 +69,11 @@ export async function tryRoom(room: Room, session: Session): Promise<Result[]> {
 }
 
 /** The first ones that the compiler takes, in the order of the seed. */
-async function chosenMutants(room: Room, { seed, count, only }: Session): Promise<Mutant[]> {
+async function chosenMutants(room: Room, session: Session): Promise<Mutant[]> {
+  const { seed, count, only, file } = session
   const all = mutantsOf(room)
   if (only !== undefined) return all.filter(({ id }) => id === only)
+  if (file !== undefined) return compiling(all.filter(({ path }) => path === file))
   const left = inOrderOf(seed, all)
   const chosen: Mutant[] = []
   while (chosen.length < count && left.length > 0)
@@ -74,12 +81,14 @@ async function chosenMutants(room: Room, { seed, count, only }: Session): Promis
   return chosen.slice(0, count)
 }
 
-/** Of the test files that can load the files of the mutants. */
+/** Of the test files that can load the files of the mutants; and how many others there are. */
 async function readRecordings(
   paths: string[],
-  { jobs, folder, say, recorded }: Session,
+  { jobs, folder, say, recorded, tests }: Session,
 ): Promise<{ recordings: FileCoverage[]; unknown: number }> {
-  const files = [...(await testFilesOf(paths))]
+  const all = [...(await testFilesOf(paths))]
+  const files = all.filter(([path]) => tests === undefined || tests.includes(path))
+  const others = all.length - files.length
   const found: FileCoverage[] = []
   const missing: typeof files = []
   for (const [path, loads] of files) {
@@ -87,7 +96,7 @@ async function readRecordings(
     if (recording) found.push(recording)
     else missing.push([path, loads])
   }
-  if (recorded) return { recordings: found, unknown: missing.length }
+  if (recorded) return { recordings: found, unknown: missing.length + others }
   let done = 0
   await inParallel(jobs, missing, async ([path, loads]) => {
     const recording = await record(path, loads)
@@ -95,7 +104,7 @@ async function readRecordings(
     found.push(recording)
     say(`recorded ${++done}/${missing.length} ${path}, ${recording.tests.length} tests`)
   })
-  return { recordings: found, unknown: 0 }
+  return { recordings: found, unknown: others }
 }
 
 async function inParallel<Item>(
@@ -178,7 +187,7 @@ async function standsAlone(
   const { tests } = recording
   const test = tests.find((one) => one.title === title)
   if (recording.whole || !test || test.alone === true) return true
-  const failed = await tryTests(undefined, [{ path, titles: [title], ms: test.ms }])
+  const failed = await tryTests(undefined, [selectionOf(path, [test])])
   if (failed) recording.whole = true
   else test.alone = true
   await keep(folder, recording)
@@ -188,16 +197,13 @@ async function standsAlone(
 /** Whether the test fails once more: one that a busy machine has made fail has noticed nothing. */
 async function killsAgain(
   mutant: Mutant,
-  { whole, tests }: FileCoverage,
-  { path, title }: Killer,
+  { path, whole, tests }: FileCoverage,
+  { title }: Killer,
 ): Promise<boolean> {
   const shown = tests.filter((one) => whole || one.title === title)
   // It has not come as far as a test: it would not load.
   if (shown.length === 0) return true
-  const ms = shown.reduce((all, one) => all + one.ms, 0)
-  return (
-    (await tryTests(mutant, [{ path, titles: shown.map((one) => one.title), ms }])) !== undefined
-  )
+  return (await tryTests(mutant, [selectionOf(path, shown)])) !== undefined
 }
 
 function line(result: Result, place: string): string {

@@ -13,7 +13,7 @@ import type { Killer, Selection } from './recordings.ts'
 
 const HOOK = pathToFileURL(join(import.meta.dirname, 'mutation_hook.ts')).href
 /** A test that takes so many times as long as without the mutant hangs. */
-const SLOWER_MAX = 20
+const SLOWER_MAX = 10
 const SILENCE_MS_MIN = 60_000
 
 /** By what a mutant is killed; undefined: nothing has noticed it. Without a mutant: whether the
@@ -22,12 +22,12 @@ export async function tryTests(
   mutant: Mutant | undefined,
   selections: readonly Selection[],
 ): Promise<Killer | undefined> {
-  const slowest = Math.max(0, ...selections.map(({ ms }) => ms))
+  const longest_ms = Math.max(0, ...selections.map((one) => one.longest_ms))
   const lane = openLane({
     program: LANE,
     env: mutant ? await environment(mutant) : {},
     titles: selections.flatMap(({ titles }) => titles),
-    silence_ms_max: Math.max(SILENCE_MS_MIN, SLOWER_MAX * slowest),
+    silence_ms_max: Math.max(SILENCE_MS_MIN, SLOWER_MAX * longest_ms),
   })
   let title = ''
   for (const { path } of selections) {
