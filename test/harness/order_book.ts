@@ -30,14 +30,14 @@ export type OrderRow = {
 /** In the way that the steps know what became of an attempt. */
 type Attempt = { state?: string; uncovered?: boolean }
 
-export class Book {
+export class OrderBook {
   readonly sql: Sql
 
   constructor(sql: Sql) {
     this.sql = sql
   }
 
-  static async of(t: TestContext): Promise<Book> {
+  static async of(t: TestContext): Promise<OrderBook> {
     const { sql } = await freshDatabase(t)
     const account = customerAccount('anna')
     await sql.begin(async (tx) => {
@@ -49,10 +49,10 @@ export class Book {
       insert into chain (head_number, head_id, head_time, solid_number, seen_at, confirmed_number)
       values (100, 'head', ${now}, 81, ${now}, 81)`
     await sql`update pool set reserved = 1000`
-    return new Book(sql)
+    return new OrderBook(sql)
   }
 
-  /** One of energy that is open, all asked for, an hour old and due, and its price held. */
+  /** One of energy that is open, all asked for, a minute old and due, and its price held. */
   async order(id: string, row: OrderRow = {}): Promise<void> {
     const { state = 'pending', service = 'energy', to_delegate = false } = row
     const { created_at = ago(1), due_at = ago(1), activation_id = null, fee_sun = 0n } = row
