@@ -152,7 +152,8 @@ function causedParts(
   for (const part of parts) {
     const earlier = parts.filter((one) => one.made_at < part.made_at)
     const died = all.filter(({ what }) => what === 'dead')
-    const since = earlier.length > 0 ? latest(died, since_ms) : since_ms
+    // Behind them, not beside: they died at the time of the chain, which may be ahead of ours.
+    const since = earlier.length > 0 ? latest(died, since_ms - 1) + 1 : since_ms
     all.push(...caused(partSteps(part, head_time), since))
   }
   return all

@@ -193,12 +193,16 @@ type PricedPurchase = Purchase & {
   read_at: Date
 }
 
+/** Others are first once or twice; ten times means that the index knows more than the look. */
+const TRIES_MAX = 10
+
 /** `next` is called when the locks are held: the next batch waits for them in the database, and
  *  loses no time. */
 async function placeAll(
   needs: Needs,
   purchases: PricedPurchase[],
   next: () => void,
+  tries_left = TRIES_MAX - 1,
 ): Promise<(Placement | Fault)[]> {
   try {
     return await needs.sql.begin((tx) => placeTogether(tx, needs, purchases, next))
@@ -210,7 +214,7 @@ async function placeAll(
       'orders_external_id_once',
       'orders_quote_once',
     ].includes(brokenConstraint(thrown) ?? '')
-    if (raced) return placeAll(needs, purchases, next)
+    if (raced && tries_left > 0) return placeAll(needs, purchases, next, tries_left - 1)
     throw thrown
   }
 }

@@ -359,7 +359,7 @@ async function topUp(
     activate: activate_address,
     internal: {
       agreed_sun: 0n,
-      // It may have ended, or been supplied by another, while the chain was asked.
+      // It may have ended, or been used or supplied by another, while the chain was asked.
       cause: {
         lock: async (tx) => ((await isToSupply(tx, running)) ? undefined : ServiceUnavailable()),
         note: (tx, { id: order_id }) =>
@@ -379,11 +379,16 @@ async function topUp(
   return countSupply(needs, running, { order_id: placed.order.id, look_at })
 }
 
-/** Whether one runs still, and was not supplied since it was read. Locks it. */
-async function isToSupply(tx: Tx, { id, supplies }: RunningSubscription): Promise<boolean> {
+/** Whether one runs still, and was neither supplied nor used since it was read: a use takes a hold,
+ *  and then too little is held for the energy. Locks it. */
+async function isToSupply(
+  tx: Tx,
+  { id, supplies, transactions_used, holds_ended }: RunningSubscription,
+): Promise<boolean> {
   const running = await tx`
     select from subscription
-    where id = ${id} and supplies = ${supplies} and state in ('new', 'pending', 'active')
+    where id = ${id} and supplies = ${supplies} and transactions_used = ${transactions_used}
+      and holds_ended = ${holds_ended} and state in ('new', 'pending', 'active')
     for update`
   return running.length > 0
 }
