@@ -16,7 +16,6 @@ import {
   text,
 } from '../../platform/wire/schemas.ts'
 import { LEVELS } from '../../screening/checks/forms.ts'
-import { readWatchTable } from '../../screening/checks/watch_table.ts'
 import {
   listWatches,
   unwatch,
@@ -25,6 +24,7 @@ import {
   watchWithin,
 } from '../../screening/checks/watches.ts'
 import { change, LIMIT, limit, look, undertaking } from '../table/operation.ts'
+import { readWatchTable } from './watch_table.ts'
 
 const WatchBody = Type.Object({
   customer: text('CUSTOMER', 'the id of the customer'),

@@ -141,12 +141,19 @@ export async function openReviews(
   const waiting = await waitingAmong(tx, answered, policy)
   if (waiting.length === 0) return
   const high = waiting.map(({ one }) => one)
+  const customers = high.map(({ check }) => check.customer_id)
+  const addresses = high.map(screenedAddress)
+  // One that is being decided is decided before it is looked at: else it would seem to be open, and
+  // a worse answer would not wait for anyone.
+  await tx`
+    select from aml_review
+    where state = 'open' and (customer_id, address) in (
+      select * from unnest(${customers}::text[], ${addresses}::text[]))
+    order by check_id for update`
   const opened = await tx<OpenedReview>`
     with high as (
       select distinct on (customer_id, address) * from unnest(
-        ${high.map(({ check }) => check.id)}::text[],
-        ${high.map(({ check }) => check.customer_id)}::text[],
-        ${high.map(screenedAddress)}::text[],
+        ${high.map(({ check }) => check.id)}::text[], ${customers}::text[], ${addresses}::text[],
         ${high.map(({ result }) => result.outcome.score)}::numeric[],
         ${high.map(({ result }) => result.outcome.blacklist)}::boolean[],
         ${waiting.map(({ grown }) => grown)}::boolean[])

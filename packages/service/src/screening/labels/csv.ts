@@ -36,12 +36,12 @@ class RecordReader {
     this.newline ??= newlineOf(all)
     if (this.newline === undefined) {
       this.rest = all
-      this.requireShort(all)
+      this.requireShort(all, this.line + 1)
       return []
     }
     const lines = all.split(this.newline)
     this.rest = lines.pop()!
-    this.requireShort(this.rest)
+    this.requireShort(this.rest, this.line + 1)
     return this.recordsOf(lines)
   }
 
@@ -61,7 +61,7 @@ class RecordReader {
           records.push({ line: this.line, fields: line.split(',').map((field) => field.trim()) })
         continue
       }
-      this.requireShort(record)
+      this.requireShort(record, this.line)
       // A quote within quotes is written twice.
       if ((record.split('"').length - 1) % 2 === 1) {
         if (this.open === '') this.open_line = this.line
@@ -83,9 +83,10 @@ class RecordReader {
     }
   }
 
-  private requireShort(text: string): void {
+  /** `line`: where it starts, unless a record is open. */
+  private requireShort(text: string, line: number): void {
     if (text.length <= RECORD_MAX) return
-    const line = this.open === '' ? this.line + 1 : this.open_line
+    if (this.open !== '') line = this.open_line
     throw refusal(`line ${line}: it is longer than any record of a list.`)
   }
 }

@@ -60,7 +60,11 @@ test('a record has up to a million characters, and one that is longer is named',
   await assert.rejects(recordsOf(`a\n${long}x`), /line 2: it is longer than any record/)
   await assert.rejects(recordsOf(`${long}x`), /line 1: it is longer than any record/)
   const lines = `${'y'.repeat(100_000)}\n`.repeat(11)
-  await assert.rejects(recordsOf(`a\nb\n"${lines}`), /line 3: it is longer than any record/)
+  for (const size of [1 << 16, 1 << 22]) {
+    const text = `a\nb\n"${lines}`
+    await assert.rejects(recordsOf(text, size), /line 3: it is longer than any record/)
+    await assert.rejects(recordsOf(`a\n"${long}"\nb\n`, size), /line 2: it is longer/)
+  }
 })
 
 test('a file that begins with an empty line may be longer than a record', async () => {

@@ -3,9 +3,9 @@
 
 import { isAddress } from 'penstock-tron/address.ts'
 import { refusal } from '../../lib/fault.ts'
-import { field, rowsOf, type TableRow } from '../labels/tables.ts'
-import { REFERENCE_MAX, USD_MAX } from './watch_rules.ts'
-import { type NewWatch, WATCHES_MAX } from './watches.ts'
+import { REFERENCE_MAX, USD_MAX } from '../../screening/checks/watch_rules.ts'
+import { type NewWatch, WATCHES_MAX } from '../../screening/checks/watches.ts'
+import { field, rowsOf, type TableRow } from '../../screening/labels/tables.ts'
 
 const COLUMNS = [
   'address',
