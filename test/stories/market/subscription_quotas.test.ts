@@ -591,7 +591,7 @@ test('one that is stopped, supplied or used as it is put to rest does not rest',
     await client.query(`update subscription set ${change} where id = $1`, [idOf(name)])
   const running = step.run()
   // All are read by then: the first that is to rest waits.
-  await client.waitedFor()
+  await client.waitedFor(running)
   await client.commit()
   await running
   const resting = await sql<{ id: string }>`select id from subscription where resting is not null`

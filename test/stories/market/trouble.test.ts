@@ -70,7 +70,7 @@ test('an order that was given up while its delivery waited for the pool is not s
   const other = await ownTransaction(t, world.database.url)
   await other.query('select from pool_wallet for update')
   const running = world.app.steps.find(({ name }) => name === 'delegate')!.run()
-  await other.waitedFor()
+  await other.waitedFor(running)
   world.wait(601)
   await other.commit()
   await running

@@ -58,6 +58,68 @@ test('an order is late that is open for five minutes and was not said to be', as
   ])
 })
 
+type LateCase = [
+  waits_for: string,
+  part: Omit<DelegationRow, 'id'>,
+  more?: { to_delegate?: boolean; activation?: string },
+]
+
+test('an order that is late says what it waits for', async (t) => {
+  const sql = await withAnna(t)
+  const [unsigned, sent] = [
+    { state: 'delegating', attempt: 'new' },
+    { state: 'delegating', attempt: 'sent' },
+  ]
+  const cases: LateCase[] = [
+    ['signature', unsigned],
+    ['block', sent],
+    ['block', { state: 'failed', attempt: 'new' }],
+    ['room', unsigned, { to_delegate: true }],
+    ['room', sent, { to_delegate: true, activation: 'active' }],
+    ['activation', unsigned, { to_delegate: true, activation: 'new' }],
+    ['activation', sent, { activation: 'activating' }],
+    ['block', sent, { activation: 'active' }],
+  ]
+  for (const [i, [, part, { to_delegate = false, activation } = {}]] of cases.entries()) {
+    const id = `${i}`
+    await insertDelegation(sql, { ...part, id, order: 'pending' })
+    if (activation)
+      await sql`
+        insert into activation (id, address, state, made_at)
+        values (${id}, ${id}, ${activation}, ${now})`
+    await sql`
+      update orders set created_at = ${later(-300_000)}, to_delegate = ${to_delegate},
+        activation_id = ${activation ? id : null}
+      where id = ${`order of ${id}`}`
+  }
+  assert.equal(await remindStep({ sql, clock }).run(), true)
+  const events = await sql<{ data: string }>`
+    select data from event_note where type = 'order.delayed' order by subject`
+  assert.deepEqual(
+    events.map(({ data }) => JSON.parse(data).waits_for),
+    cases.map(([waits_for]) => waits_for),
+  )
+})
+
+test('an order is irreversible once its activation is, or somebody else has made it', async (t) => {
+  const sql = await withAnna(t)
+  const insert = (attempt: string | undefined) => async (id: string) => {
+    await insertDelegation(sql, { id, state: 'active' })
+    // With the attempt of another delegation, that of the activation.
+    if (attempt) await insertDelegation(sql, { id: `${id} made`, state: 'active', attempt })
+    await sql`update orders set solid_at = ${later(-1)} where id = ${`order of ${id} made`}`
+    await sql`
+      insert into activation (id, address, state, attempt_id, made_at)
+      values (${id}, ${id}, 'active', ${attempt ? `delegate:${id} made` : null}, ${now})`
+    await sql`update orders set activation_id = ${id} where id = ${`order of ${id}`}`
+  }
+  await requireDue({ sql, step: solidifyStep({ sql, clock }), column: 'solid_at' }, [
+    ['included', false, insert('included')],
+    ['solid', true, insert('solid')],
+    ['not ours', true, insert(undefined)],
+  ])
+})
+
 test('an order is irreversible once each delegation that has not failed is', async (t) => {
   const sql = await withAnna(t)
   const insert = (row: Omit<DelegationRow, 'id'>) => (id: string) =>
@@ -102,7 +164,19 @@ test('an hour is nearly over from as many minutes before as are set, until it is
     await insert(10 * MINUTE_MS)(id)
     await sql`update orders set ending_at = ${later(-1)} where id = ${`order of ${id}`}`
   }
+  const ended = async (id: string) => {
+    await insert(10 * MINUTE_MS)(id)
+    await sql`update orders set ended_at = ${later(-1)} where id = ${`order of ${id}`}`
+  }
+  // An hour cannot be over sooner than a minute before one is.
+  const placed = (ago_ms: number) => async (id: string) => {
+    await insert(10 * MINUTE_MS)(id)
+    await sql`update orders set created_at = ${later(-ago_ms)} where id = ${`order of ${id}`}`
+  }
   await requireDue({ sql, step: endingStep({ sql, clock }), column: 'ending_at' }, [
+    ['placed later', false, placed(49 * MINUTE_MS - 1)],
+    ['placed then', true, placed(49 * MINUTE_MS)],
+    ['ended', false, ended],
     ['too early', false, insert(10 * MINUTE_MS + 1)],
     ['over', false, insert(0)],
     ['reclaiming', false, insert(10 * MINUTE_MS, { state: 'reclaiming' })],

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { wallet } from 'penstock-test/harness/delegation_rows.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
-import { Book, clock, now, type OrderRow } from 'penstock-test/harness/order_book.ts'
+import { clock, now, OrderBook, type OrderRow } from 'penstock-test/harness/order_book.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { activatedStep, activateStep, delegateStep, WAIT_MAX_MS } from './delivery.ts'
 
@@ -27,7 +27,7 @@ const activationStates = async (sql: Sql) =>
   ).map(({ id, state }) => `${id} -> ${state}`)
 
 test('begun is an activation that is new, and its order with it', async (t) => {
-  const { sql } = await Book.of(t)
+  const { sql } = await OrderBook.of(t)
   const activation_wallet = { address: wallet, permission_id: 2 }
   const step = activateStep({ sql, clock, new_id: numbered(), activation_wallet, node: idle })
   await sql`
@@ -54,7 +54,7 @@ test('begun is an activation that is new, and its order with it', async (t) => {
 const idle = { account: () => Promise.reject(new Error('it is not to be asked')) }
 
 test('an activation is over with its block, and is not when a fork takes that', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const { sql } = book
   const step = activatedStep({ sql, node: idle })
   type Case = [state: string, attempt: string, uncovered: boolean, to?: string]
@@ -90,7 +90,7 @@ test('an activation is over with its block, and is not when a fork takes that', 
 })
 
 test("of an address's two activations a fork takes one back, none beside a new one", async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const { sql } = book
   const step = activatedStep({ sql, node: idle })
   const lost = { state: 'sent', uncovered: true }
@@ -114,7 +114,7 @@ const delegating = (sql: Sql) =>
 type Case = OrderRow & { activation?: string; is_due: boolean }
 
 test('asked for is what is owed, when it is due and can be received, in time', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const { sql } = book
   const step = delegating(sql)
   const owed = { to_delegate: true, due_at: now }
@@ -167,7 +167,7 @@ test('orders that are asked for together share a wallet as far as it goes', asyn
     [3n, 3n, 1],
     [0n, 100n, 0],
   ] as const) {
-    const book = await Book.of(t)
+    const book = await OrderBook.of(t)
     const { sql } = book
     // Each takes one TRX.
     await stock(sql, [[wallet, trx, carries]])
@@ -192,7 +192,7 @@ test('orders that are asked for together share a wallet as far as it goes', asyn
 })
 
 test('a wallet is not asked to give to itself', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   await stock(book.sql, [[wallet, 10n, 100n]])
   await book.order('own', { to_delegate: true })
   await book.sql`update orders set address = ${wallet}`
@@ -201,7 +201,7 @@ test('a wallet is not asked to give to itself', async (t) => {
 })
 
 test('asked for is what of an order is missing, be it a success long ago', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const { sql } = book
   await stock(sql, [[wallet, 10n, 100n]])
   const owed = { to_delegate: true }

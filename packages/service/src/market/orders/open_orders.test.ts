@@ -37,3 +37,21 @@ test('a refused purchase leaves its place to another, and what is open takes one
   now = new Date(now.getTime() + 1)
   assert.deepEqual([await added(), await added()], [true, false])
 })
+
+test('what was let in is not forgotten by counting while there is room for more', async (t) => {
+  const { sql } = await freshDatabase(t)
+  let now = new Date('2026-10-08T15:26:32Z')
+  await sql`
+    insert into customer (id, name, created_at, deposit_index, deposit_address, open_orders_limit)
+    values ('anna', 'Anna', ${now}, 1, ${'anna'.padEnd(34)}, 3)`
+  const open = openOrderCounter({ sql, clock: { now: () => now } })
+  assert.deepEqual([await open.add('anna'), await open.add('anna')], [true, true])
+  now = new Date(now.getTime() + 250)
+  assert.equal(await open.add('anna'), true)
+  await sql`
+    insert into orders (id, customer_id, service, address, energy, activate, to_delegate,
+      amount_sun, due_at, created_at)
+    select i::text, 'anna', 'energy', 'bob', 1, false, true, 0, ${now}, ${now}
+    from generate_series(1, 3) as i`
+  assert.equal(await open.add('anna'), false)
+})

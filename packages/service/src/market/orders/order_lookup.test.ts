@@ -7,7 +7,7 @@ import {
   insertDelegation,
   wallet,
 } from 'penstock-test/harness/delegation_rows.ts'
-import { ago, Book } from 'penstock-test/harness/order_book.ts'
+import { ago, OrderBook } from 'penstock-test/harness/order_book.ts'
 import { listDelegations, listOrders, requireOrder, showOrder } from './order_lookup.ts'
 
 test('delegations are listed newest first, page by page, by each filter alone', async (t) => {
@@ -87,7 +87,7 @@ test('overdue is what is out when its hour is over by the time of the head', asy
 })
 
 test('an order is shown with its own delegations, activation and entries alone', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   for (const id of ['one', 'other']) {
     await book.activation(`activation ${id}`, 'active')
     await book.order(id, { state: 'success', activation_id: `activation ${id}` })

@@ -2,18 +2,19 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ago, Book, clock, now } from 'penstock-test/harness/order_book.ts'
+import { ago, clock, now, OrderBook } from 'penstock-test/harness/order_book.ts'
+import { withRace } from 'penstock-test/harness/race.ts'
 import { checkedOrders } from './forms.ts'
 import { delayOrders, endOrders, remindOrders, solidifyOrders } from './orders.ts'
 import { endStep, settleStep } from './settlement.ts'
 
-const settle = async ({ sql }: Book) => {
+const settle = async ({ sql }: OrderBook) => {
   const step = settleStep({ sql, clock })
   while (await step.run()) {}
 }
 
 test('an order ends as its activation does, and waits while it is made', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const later = { due_at: new Date(now.getTime() + 1) }
   for (const state of ['failed', 'active', 'activating']) {
     await book.activation(state, state)
@@ -37,7 +38,7 @@ test('an order ends as its activation does, and waits while it is made', async (
 })
 
 test('an order succeeds with its parts in blocks, and fails when it waits too long', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   await book.order('in a block')
   await book.delegation('in a block', 'delegating')
   await book.order('sent')
@@ -57,24 +58,12 @@ test('an order succeeds with its parts in blocks, and fails when it waits too lo
   ])
 })
 
-/** Settles after something else has happened that was not there when the orders were looked for. */
-async function settleAfter(book: Book, happens: () => Promise<unknown>): Promise<boolean> {
-  let has_happened = false
-  const begin: typeof book.sql.begin = async (work) => {
-    if (!has_happened) await happens()
-    has_happened = true
-    return book.sql.begin(work)
-  }
-  const sql: typeof book.sql = Object.assign(book.sql.bind(undefined), book.sql, { begin })
-  return settleStep({ sql, clock }).run()
-}
-
 test('orders that are whole in blocks are settled together, others one by one', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   await book.activation('activation', 'active')
   for (const id of ['one', 'two', 'activated', 'half', 'other', 'later']) {
     const row = id === 'activated' ? { activation_id: 'activation' } : {}
-    await book.order(id, id === 'later' ? { due_at: ago(-1) } : row)
+    await book.order(id, { ...row, due_at: id === 'later' ? ago(-1) : now })
     await book.delegation(id, 'delegating', { state: id === 'two' ? 'solid' : 'included' })
   }
   await book.delegation('half', 'active', { state: 'sent', uncovered: true })
@@ -92,7 +81,7 @@ test('orders that are whole in blocks are settled together, others one by one', 
 })
 
 test('an order that is no more as it was found is left as it is', async (t) => {
-  const changes: [change: (book: Book) => Promise<unknown>, states: string[]][] = [
+  const changes: [change: (book: OrderBook) => Promise<unknown>, states: string[]][] = [
     [({ sql }) => sql`update orders set state = 'failed' where id = 'one'`, ['one: failed']],
     [({ sql }) => sql`update orders set to_delegate = true where id = 'one'`, ['one: pending']],
     [
@@ -104,18 +93,19 @@ test('an order that is no more as it was found is left as it is', async (t) => {
     [async () => {}, ['one: success']],
   ]
   for (const [change, states] of changes) {
-    const book = await Book.of(t)
+    const book = await OrderBook.of(t)
     for (const id of ['one', 'two']) {
       await book.order(id)
       await book.delegation(id, 'delegating')
     }
-    assert.equal(await settleAfter(book, () => change(book)), true)
+    const sql = withRace(book.sql, () => change(book))
+    assert.equal(await settleStep({ sql, clock }).run(), true)
     assert.deepEqual(await book.states(), [...states, 'two: success'])
   }
 })
 
 test('an activation that somebody else has made is not paid for', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   for (const id of ['ours', 'taken']) {
     await book.activation(id, 'active')
     await book.order(`energy ${id}`, { activation_id: id, fee_sun: 7n })
@@ -142,7 +132,7 @@ test('an activation that somebody else has made is not paid for', async (t) => {
 
 test('what a failed order has still reserved is given back, and no more', async (t) => {
   const waits = { to_delegate: true, created_at: ago(11) }
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   await book.order('half', waits)
   await book.delegation('half', 'active')
   await book.delegation('half', 'failed', { state: 'dead' })
@@ -162,7 +152,7 @@ test('what a failed order has still reserved is given back, and no more', async 
 })
 
 test('a part that a fork took, or that is dead, moves, and its order is due again', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const lost = { state: 'sent', uncovered: true }
   for (const state of ['pending', 'success', 'failed']) {
     await book.order(`dead ${state}`, { state })
@@ -190,7 +180,7 @@ test('a part that a fork took, or that is dead, moves, and its order is due agai
 })
 
 test('ended is a success that is an hour old, with all of it taken back, once', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const sold = { state: 'success', created_at: ago(59) }
   await book.order('back', sold)
   await book.delegation('back', 'ended')
@@ -212,7 +202,7 @@ test('ended is a success that is an hour old, with all of it taken back, once', 
 })
 
 test('what is noted of an order is noted of it alone, and told', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   const { sql } = book
   for (const id of ['one', 'two', 'other']) await book.order(id, { state: 'success' })
   const orders = await book.read('one', 'two')
@@ -230,7 +220,7 @@ test('what is noted of an order is noted of it alone, and told', async (t) => {
 })
 
 test('an order shows its own parts on the chain, each by its own transactions', async (t) => {
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   for (const id of ['one', 'other']) {
     await book.order(id, { state: 'success' })
     await book.delegation(id, 'active')

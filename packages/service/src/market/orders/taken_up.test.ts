@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDue } from 'penstock-test/harness/is_due.ts'
-import { ago, Book, clock, now, type OrderRow } from 'penstock-test/harness/order_book.ts'
+import { ago, clock, now, OrderBook, type OrderRow } from 'penstock-test/harness/order_book.ts'
 import { WAIT_MAX_MS } from './delivery.ts'
 import { settleStep } from './settlement.ts'
 
@@ -12,7 +12,7 @@ const soon = new Date(now.getTime() + 1)
 const at_last = new Date(now.getTime() - WAIT_MAX_MS)
 const too_late = new Date(at_last.getTime() - 1)
 
-type Attempt = Parameters<Book['delegation']>[2]
+type Attempt = Parameters<OrderBook['delegation']>[2]
 type Case = OrderRow & {
   parts?: readonly (readonly [state: string, attempt?: Attempt])[]
   activation?: string
@@ -20,7 +20,7 @@ type Case = OrderRow & {
 }
 
 /** With an attempt of each kind, none of which is of an order that is due. */
-async function othersOf(book: Book): Promise<void> {
+async function othersOf(book: OrderBook): Promise<void> {
   await book.order('others', { state: 'success' })
   await book.delegation('others', 'active')
   await book.delegation('others', 'delegating', { state: 'sent' })
@@ -36,7 +36,11 @@ async function othersOf(book: Book): Promise<void> {
 }
 
 /** Nothing can be settled while no account can be locked: whatever is taken up is put off. */
-async function lookAt(book: Book, id: string, { parts = [], activation, is_due, ...row }: Case) {
+async function lookAt(
+  book: OrderBook,
+  id: string,
+  { parts = [], activation, is_due, ...row }: Case,
+) {
   const { sql } = book
   const step = settleStep({ sql, clock })
   const what = JSON.stringify({ parts, activation, ...row })
@@ -57,14 +61,14 @@ async function lookAt(book: Book, id: string, { parts = [], activation, is_due, 
   await sql`delete from attempt where split_part(id, ' ', 1) = ${id}`
 }
 
-async function lookAtEach(book: Book, cases: readonly Case[]): Promise<void> {
+async function lookAtEach(book: OrderBook, cases: readonly Case[]): Promise<void> {
   await othersOf(book)
   for (const [i, one] of cases.entries()) await lookAt(book, `one${i}`, one)
 }
 
 test('settled is what was asked for and is in a block or dead, or lost in a fork', async (t) => {
   const lost = { state: 'sent', uncovered: true }
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   await lookAtEach(book, [
     ...['included', 'solid', 'dead'].map((state) => ({
       parts: [['delegating', { state }]] as const,
@@ -91,7 +95,7 @@ test('settled is what was asked for and is in a block or dead, or lost in a fork
 
 test('settled is an open order whose activation is over, once all is delivered', async (t) => {
   const asked = ['delegating', { state: 'sent' }] as const
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   await lookAtEach(book, [
     ...['new', 'pending'].map((state) => ({ state, activation: 'failed', is_due: true })),
     ...['success', 'failed'].map((state) => ({ state, activation: 'failed', is_due: false })),
@@ -110,7 +114,7 @@ test('settled is an open order whose activation is over, once all is delivered',
 
 test('settled is an open order that has waited longer than it may', async (t) => {
   const waits = { to_delegate: true, created_at: too_late }
-  const book = await Book.of(t)
+  const book = await OrderBook.of(t)
   await lookAtEach(book, [
     ...['new', 'pending'].map((state) => ({ ...waits, state, is_due: true })),
     ...['success', 'failed'].map((state) => ({ ...waits, state, is_due: false })),

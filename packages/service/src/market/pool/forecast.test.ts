@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person } from 'penstock-devchain/scene.ts'
-import { freshDatabase } from 'penstock-test/harness/database.ts'
-import {
-  begun_at,
-  type DelegationRow,
-  HOUR_MS,
-  insertDelegation,
-  wallet,
-} from 'penstock-test/harness/delegation_rows.ts'
 import { sender, sendTokens } from 'penstock-test/harness/subscribers.ts'
 import { type Customer, makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { ALERTS } from '../../health/monitoring/alerts.ts'
@@ -260,60 +252,4 @@ test('what is delegated now is found by indexes, however much there has been', a
     assert.equal(scans.seq, 0n, look.name)
     assert.ok(scans.by_index > 0n, look.name)
   }
-})
-
-test('each delegation comes back at its time, or at any when it may fail or has', async (t) => {
-  const MINUTE_MS = 60_000
-  const at = (minutes: number) => new Date(begun_at.getTime() + minutes * MINUTE_MS)
-  const { sql } = await freshDatabase(t)
-  // A TRX of stake is 100 units and the margin; what moves is rounded by 103.
-  await sql`
-    update pool set room = 10000, total_limit = 1010000, total_weight = 10000
-    where resource = 'energy'`
-  await sql`
-    insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
-    values (${wallet}, 'energy', 100000000, 1000, 5, ${at(60)})`
-  await sql`
-    insert into block (number, id, parent_id, time, contents)
-    values (4, 'b4', 'b3', ${at(0)}, '{}'), (5, 'b5', 'b4', ${at(60)}, '{}')`
-  await sql`
-    insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
-    values (5, 'b5', ${at(60)}, 4, 4, ${at(60)})`
-  const [NOT, BACK] = [10_000n, 15_103n]
-  const half_past = at(90)
-  const active = { state: 'active', expires_at: half_past }
-  type Case = [one: Omit<DelegationRow, 'id'>, after_25: bigint, after_30: bigint]
-  const cases: Case[] = [
-    [active, NOT, BACK],
-    [{ ...active, expires_at: new Date(half_past.getTime() + 1) }, NOT, NOT],
-    [{ state: 'active', expires_at: at(60) }, BACK, BACK],
-    [{ state: 'active', expires_at: at(1) }, BACK, BACK],
-    // It may be taken back by a fork, or fail.
-    [{ ...active, delegated_at: new Date(at(0).getTime() + 1) }, BACK, BACK],
-    // Its order may also get another part.
-    [{ ...active, order: 'pending' }, BACK + 103n, BACK + 103n],
-    [{ ...active, order: 'failed' }, NOT, BACK],
-    [{ state: 'delegating', attempt: 'sent' }, BACK, BACK],
-    [{ state: 'failed', attempt: 'dead' }, NOT, NOT],
-    [{ state: 'reclaiming', reclaim: 'sent' }, BACK, BACK],
-    // The survey may not have seen it.
-    [{ state: 'ended', reclaim: 'included' }, BACK, BACK],
-    [{ state: 'ended', reclaim: 'solid' }, NOT, NOT],
-    [{ ...active, resource: 'bandwidth' }, NOT, NOT],
-  ]
-  for (const [one, after_25, after_30] of cases) {
-    await insertDelegation(sql, { ...one, id: 'one', stake_sun: 50_000_000n })
-    const points = await poolForecast(sql, { ...STEADY, resource: 'energy' })
-    const freeAfter = (minutes: number) => points.find((it) => it.minutes === minutes)!.free
-    const what = JSON.stringify(one)
-    assert.deepEqual([freeAfter(25), freeAfter(30)], [after_25, after_30], what)
-    await sql`delete from delegation`
-    await sql`delete from attempt`
-    await sql`delete from orders`
-  }
-  await insertDelegation(sql, { ...active, id: 'one', stake_sun: 50_000_000n })
-  const [last] = (await poolForecast(sql, { ...STEADY, resource: 'energy' })).slice(-1)
-  // If it is used to the end, it recovers over a day from the block on that takes it back.
-  assert.equal(last!.free_if_used, BigInt(Math.floor(10_000 + (5_000 * 28) / 1_440 - 103)))
-  assert.equal(last!.at.getTime(), at(60).getTime() + HOUR_MS)
 })

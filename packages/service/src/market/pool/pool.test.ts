@@ -152,3 +152,55 @@ test('one wallet that has just enough goes before a fuller one, and before any s
   assert.equal(wallets(65_000, stakes(1_000n, 1_000n)), undefined)
   assert.equal(choose(65_000, stakes(1_000_000n), { total_limit: 0n, total_weight: 0n }), undefined)
 })
+
+const roomOf = (wallet: string, room_sun: bigint, carries = 2n): Room => ({
+  wallet,
+  room_sun,
+  carries,
+})
+
+test('less than the chain delegates at a time is sold to nobody, and nothing of no stake', () => {
+  assert.equal(sellable(STAKE_MIN_SUN - 1n, MAINNET), 0)
+  assert.equal(sellable(STAKE_MIN_SUN, MAINNET), 7)
+  assert.equal(sellable(STAKE_MIN_SUN, { total_limit: 1_000n, total_weight: 1n }), 989)
+  const rooms = () => [roomOf('w0', 100_000_000n)]
+  assert.equal(choose(5, rooms(), { total_limit: 0n, total_weight: 5n }), undefined)
+  assert.equal(choose(5, rooms(), { total_limit: 1n, total_weight: 1n })?.length, 1)
+})
+
+test('a wallet that can pay for one delegation and its end is asked for that one', () => {
+  const stake_sun = stakeFor(65_000, MAINNET)
+  const all = [{ wallet: 'w0', amount: 65_000, stake_sun }]
+  assert.deepEqual(choose(65_000, [roomOf('w0', stake_sun)], MAINNET), all)
+  assert.equal(choose(65_000, [roomOf('w0', stake_sun, 1n)], MAINNET), undefined)
+  const half = sellable(stake_sun, MAINNET)
+  const split = choose(2 * half, [roomOf('w0', stake_sun), roomOf('w1', stake_sun)], MAINNET)
+  assert.deepEqual(
+    split?.map(({ amount }) => amount),
+    [half, half],
+  )
+})
+
+test('of wallets with as much the first is asked, and another for a single unit', () => {
+  const stake_sun = stakeFor(65_000, MAINNET)
+  const wallets = (units: number, rooms: Room[]) =>
+    choose(units, rooms, MAINNET)?.map(({ wallet, amount }) => [wallet, amount])
+  const even = ['w0', 'w1'].map((one) => roomOf(one, stake_sun))
+  assert.deepEqual(wallets(65_000, even), [['w0', 65_000]])
+  const half = sellable(stake_sun, MAINNET)
+  const parts = wallets(2 * half + 1, [...even, roomOf('w2', STAKE_MIN_SUN)])
+  assert.deepEqual(parts?.sort(), [
+    ['w0', half],
+    ['w1', half],
+    ['w2', 1],
+  ])
+})
+
+test('as much as the signer signs is one delegation', () => {
+  const even: Ratio = { total_limit: 1n, total_weight: 1n }
+  const amount = 990_099
+  assert.equal(stakeFor(amount, even), DELEGATION_MAX_SUN)
+  assert.deepEqual(choose(amount, [roomOf('w0', DELEGATION_MAX_SUN)], even), [
+    { wallet: 'w0', amount, stake_sun: DELEGATION_MAX_SUN },
+  ])
+})

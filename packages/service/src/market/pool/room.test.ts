@@ -186,8 +186,10 @@ test('a wallet has what was surveyed, less what may not be in that', async (t) =
   let [sun, carries] = [100_000_000n, 100n]
   for (const [i, [one, less_trx, less_carries]] of rows.entries()) {
     await insertDelegation(sql, { ...one, id: `${i}` })
-    // Of another resource.
-    await insertDelegation(sql, { ...one, id: `${i} bandwidth`, resource: 'bandwidth' })
+    // Of another resource, which has as much beside it.
+    const other = { ...one, resource: 'bandwidth', stake_sun: 2_000_000n }
+    await insertDelegation(sql, { ...other, id: `${i} bandwidth` })
+    await insertDelegation(sql, { ...other, id: `${i} more bandwidth` })
     sun -= less_trx * 1_000_000n
     carries -= less_carries
     const rooms = new Map([
@@ -236,5 +238,17 @@ test('what waits is looked at again only when a survey has found more room', asy
   for (const resource of ['energy', 'bandwidth']) {
     await note(resource, -1)
     assert.equal(await survey(), true, resource)
+  }
+})
+
+test('a room comes with the ratio of its own resource', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const ratios = { bandwidth: 10n, energy: 20n }
+  for (const [resource, total_limit] of Object.entries(ratios))
+    await sql`
+      update pool set total_limit = ${total_limit}, total_weight = 1 where resource = ${resource}`
+  for (const resource of ['bandwidth', 'energy'] as const) {
+    const { ratio } = await sql.begin((tx) => lockRooms(tx, resource))
+    assert.deepEqual(ratio, { total_limit: ratios[resource], total_weight: 1n })
   }
 })

@@ -8,7 +8,7 @@ import { isDue } from 'penstock-test/harness/is_due.ts'
 import type { Node, Resource } from '../../chain/node/node.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { payableActivations } from './activations.ts'
-import { CARRIES_MIN, reserveRoom, surveyStep, useRoom } from './pool.ts'
+import { CARRIES_MIN, reserveRoom, sellRoom, surveyStep, useRoom } from './pool.ts'
 
 const head = { number: 10, id: 'b10', time: new Date('2026-10-08T12:00:00Z') }
 
@@ -181,7 +181,7 @@ test('a wallet that can pay for twenty transactions sells, and for nineteen not'
   }
 })
 
-test('room is reserved and used of its own resource, to the unit', async (t) => {
+test('room is sold, reserved and used of its own resource, to the unit', async (t) => {
   const { sql } = await freshDatabase(t)
   await sql`update pool set room = 100, reserved = 40`
   const poolAfter = async (move: (tx: Tx) => void) => {
@@ -191,11 +191,13 @@ test('room is reserved and used of its own resource, to the unit', async (t) => 
     return rows.map(({ room, reserved }) => `${reserved} of ${room}`).join(', ')
   }
   const moves: [move: typeof useRoom, bandwidth: bigint, energy: bigint, to: string][] = [
-    [reserveRoom, 0n, 1n, '40 of 100, 41 of 100'],
-    [reserveRoom, -2n, 0n, '38 of 100, 41 of 100'],
-    [reserveRoom, 0n, 70n, '38 of 100, 111 of 100'],
-    [useRoom, 1n, 0n, '37 of 99, 111 of 100'],
-    [useRoom, 0n, 11n, '37 of 99, 100 of 89'],
+    [sellRoom, 1n, 0n, '41 of 100, 40 of 100'],
+    [sellRoom, 0n, 2n, '41 of 100, 42 of 100'],
+    [reserveRoom, 0n, 1n, '41 of 100, 43 of 100'],
+    [reserveRoom, -2n, 0n, '39 of 100, 43 of 100'],
+    [reserveRoom, 0n, 70n, '39 of 100, 113 of 100'],
+    [useRoom, 1n, 0n, '38 of 99, 113 of 100'],
+    [useRoom, 0n, 11n, '38 of 99, 102 of 89'],
   ]
   for (const [move, bandwidth, energy, to] of moves)
     assert.equal(await poolAfter((tx) => move(tx, { bandwidth, energy })), to)

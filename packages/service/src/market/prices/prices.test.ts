@@ -4,7 +4,11 @@ import fc from 'fast-check'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { Fault } from '../../lib/fault.ts'
 import {
+  amountRefusal,
   charge,
+  isOnSale,
+  leastPriceOf,
+  offSale,
   type Prices,
   priceOf,
   priceReader,
@@ -156,4 +160,82 @@ test('prices are read once a second at most, and at once after a failed reading'
   await assert.rejects(read())
   failing = false
   await read()
+})
+
+test('a service is on sale with its activation, and a refusal says which of them is off', () => {
+  const selling = (...names: string[]): Prices => ({ ...prices, on_sale: new Set(names) })
+  const rows: [of: Prices, activates: boolean, is_on_sale: boolean, why: string][] = [
+    [
+      selling('energy', 'activate_address'),
+      true,
+      true,
+      'the activation of the address is off sale',
+    ],
+    [selling('energy'), false, true, 'the activation of the address is off sale'],
+    [selling('energy'), true, false, 'the activation of the address is off sale'],
+    [selling('activate_address'), true, false, 'energy is off sale'],
+    [selling('activate_address'), false, false, 'energy is off sale'],
+  ]
+  for (const [of, activates, is_on_sale, why] of rows) {
+    assert.equal(isOnSale(of, 'energy', activates), is_on_sale)
+    assert.deepEqual(offSale(of, 'energy').about, { because: why, param: undefined })
+  }
+})
+
+test('an amount that no tier has is refused with the amounts of its own resource', () => {
+  const refused = (resource: 'energy' | 'bandwidth', tiers = prices.tiers) => {
+    const { code, about } = amountRefusal({ ...prices, tiers }, resource, 'amount')
+    return [code, about && ('must' in about ? about.must : 'because' in about && about.because)]
+  }
+  assert.deepEqual(refused('energy'), [11, 'an integer from 100 to 300'])
+  assert.deepEqual(refused('bandwidth'), [50, 'an integer from 1 to 10'])
+  assert.deepEqual(refused('energy', []), [11, 'no energy is on sale'])
+  assert.equal(untieredRefusal(prices, 'bandwidth', 99).code, 50)
+})
+
+test('so much energy, or more, costs the least that one order can be had for', () => {
+  const least = (amount: bigint, ...tiers: [min: number, max: number, price_sun: bigint][]) => {
+    const energy = tiers.map(([min, max, price_sun]) => tier(min, max, price_sun))
+    const bandwidth: Tier = { ...tier(1, 9_000, 10_000n), resource: 'bandwidth' }
+    return leastPriceOf({ ...prices, tiers: [bandwidth, ...energy] }, amount)
+  }
+  const small = [100, 199, 2_000_000n] as const
+  const large = [200, 300, 900_000n] as const
+  assert.equal(least(100n), undefined)
+  assert.equal(least(150n, [...small]), 300_000n)
+  assert.equal(least(50n, [...small]), 200_000n)
+  // More than is wanted is had for less.
+  assert.equal(least(150n, [...small], [...large]), 180_000n)
+  assert.equal(least(199n, [...small], [1_000, 2_000, 900_000n]), 400_000n)
+  // What no order can have is as dear as in the largest.
+  assert.equal(least(300n, [...large], [...small]), 270_000n)
+  assert.equal(least(301n, [...small], [...large]), 270_000n)
+  assert.equal(least(400n, [...large], [...small]), 360_000n)
+})
+
+test('what is in force and switched on is read, activations while they can be paid', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`update price set until = now() where min_amount <> 131000`
+  await sql`update fee set until = now()`
+  await assert.rejects(readPrices(sql), /the fee for an activation has no price/)
+  await sql`
+    insert into fee (name, price_sun, changed_by) values ('activate_address', 7, 'test')`
+  await sql`update service set on_sale = name <> 'bandwidth'`
+  const read = await readPrices(sql)
+  assert.deepEqual(
+    read.tiers.map(({ min_amount }) => min_amount),
+    [131_000],
+  )
+  assert.equal(read.activation_sun, 7n)
+  assert.deepEqual(
+    [...read.on_sale].toSorted().filter((name) => !name.startsWith('sub')),
+    ['activate_address', 'direct_recharge', 'energy'],
+  )
+  const activates = async (left: number) => {
+    const clock = { now: () => new Date('2026-10-08T15:26:32Z') }
+    const prices = await priceReader({ sql, clock, activationsLeft: async () => left })()
+    return [prices.on_sale.has('activate_address'), prices.on_sale.has('energy')]
+  }
+  assert.deepEqual(await activates(1), [true, true])
+  assert.deepEqual(await activates(0), [false, true])
 })

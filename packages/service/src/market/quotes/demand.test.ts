@@ -33,5 +33,7 @@ test('the most of an hour is of seven days, of all customers; the least is on sa
   assert.deepEqual(demandAt(demand, 'energy', at(15)), { least_order: 65_000n, most_sold: 120n })
   assert.deepEqual(demandAt(demand, 'energy', at(14)), { least_order: 65_000n, most_sold: 7n })
   assert.deepEqual(demandAt(demand, 'energy', at(13)), { least_order: 65_000n, most_sold: 0n })
+  // What is summed up of a day is of none of its hours.
+  assert.deepEqual(demandAt(demand, 'energy', at(0)), { least_order: 65_000n, most_sold: 0n })
   assert.deepEqual(demandAt(demand, 'bandwidth', at(15)), { least_order: null, most_sold: 6n })
 })

@@ -3,15 +3,15 @@ import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
-import { ago, Book, clock, now } from 'penstock-test/harness/order_book.ts'
+import { ago, clock, now, OrderBook } from 'penstock-test/harness/order_book.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { findQuote, insertQuote, pruneQuotesStep, QUOTES_MAX, type Quote } from './quotes.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
-async function withBob(t: TestContext): Promise<{ sql: Sql; book: Book }> {
-  const book = await Book.of(t)
+async function withBob(t: TestContext): Promise<{ sql: Sql; book: OrderBook }> {
+  const book = await OrderBook.of(t)
   await book.sql.begin((tx) => makeCustomer(tx, { id: 'bob', at: now }))
   return { sql: book.sql, book }
 }
@@ -97,6 +97,7 @@ test('a customer has a thousand quotes that are neither used nor over, and no mo
   await book.order('order')
   await sql`update orders set quote_id = 'anna2' where id = 'order'`
   await insert(sql, { id: 'after a use', ...next })
+  await assert.rejects(insert(sql, { id: 'more', ...next }), /1000 open quotes already/)
   await insert(sql, { id: 'of bob', customer_id: 'bob', ...next })
 })
 

@@ -88,8 +88,38 @@ test('a use counts one up to the energy of one, and two for a new holder', async
     [131_314, 3],
   ]
   for (const [energy, count] of rows) assert.equal(counts(energy), count, `${energy}`)
+  assert.equal(counts(4_989_899), 77, 'above 76 by the least part of a hundredth')
+})
+
+test('a use of less than a tenth of one, and of what it took, is a rest', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const [plan] = await listPlans(sql)
+  const counts = (energy: number, of_energy: number) =>
+    countUse(begun(plan!), { energy: BigInt(energy), of_energy: BigInt(of_energy) }).transactions
   assert.equal(counts(900, 64_285), 0, 'nearly all of it was burnt')
-  assert.equal(counts(6_500, 64_285), 1)
+  assert.deepEqual([counts(6_499, 64_990), counts(6_499, 64_991)], [1, 0])
+  assert.deepEqual([counts(6_500, 65_001), counts(6_500, 650_000)], [1, 1])
+})
+
+test('a limit ends one by its uses, and that of a plan not before what was paid', () => {
+  const paid = { initial_price_sun: 100n, by_orders_sun: 50n }
+  const terms = {
+    energy_per_transaction: 65_000,
+    included: 0,
+    price_sun: 7n,
+    activation_fee_sun: 0n,
+    total_sun: 100n,
+  }
+  const isEnded = (limit: number, plan_limit: number, uses: number, by_orders_sun = 0n) =>
+    isUsedUp(
+      { ...terms, ...paid, plan_transactions_limit: plan_limit, transactions_used: 1 },
+      { limit, transactions: uses, by_orders_sun },
+    )
+  assert.deepEqual([isEnded(3, 0, 1), isEnded(3, 0, 2), isEnded(3, 0, 3)], [false, true, true])
+  assert.deepEqual([isEnded(3, 4, 1, 50n), isEnded(3, 4, 2)], [false, true])
+  assert.deepEqual([isEnded(3, 3, 2, 49n), isEnded(3, 3, 2, 50n)], [false, true])
+  assert.deepEqual([isEnded(3, 3, 1, 50n), isEnded(0, 0, 9, 50n)], [false, false])
+  assert.deepEqual([isEnded(1, 1, 1, 49n), isEnded(1, 1, 1, 50n)], [false, true])
 })
 
 test('a use that counts as none costs nothing, and nothing by orders either', async (t) => {

@@ -2,16 +2,13 @@
 // rows written by hand.
 
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
-import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { test } from 'node:test'
 import { isDue } from 'penstock-test/harness/is_due.ts'
+import { clock, now, STATES, SubscriptionBook } from 'penstock-test/harness/subscription_book.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import { pack } from '../../chain/follow/contents.ts'
-import { customerAccount, holdAll, moveAll, REVENUE, WORLD } from '../../ledger/accounts/ledger.ts'
 import { later } from '../../lib/clock.ts'
 import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
-import type { Sql } from '../../platform/database/sql.ts'
 import { ownEnergyOf } from './charges.ts'
 import { endAll, endSubscription, withdrawSupplyStep } from './ending.ts'
 import { SUBSCRIPTION_COLUMNS, type SubscriptionRow } from './forms.ts'
@@ -26,104 +23,8 @@ import {
 } from './subscriptions.ts'
 import { confirmUsesStep, useStep } from './uses.ts'
 
-const now = new Date('2026-10-08T15:26:32Z')
-const clock = { now: () => now }
-
-type Row = { state?: string; withdrawn?: boolean; resting?: string | null; supplies?: number }
-type OrderRow = { state?: string; solid?: boolean; customer_id?: string }
-
-class Book {
-  readonly sql: Sql
-
-  constructor(sql: Sql) {
-    this.sql = sql
-  }
-
-  static async of(t: TestContext): Promise<Book> {
-    const { sql } = await freshDatabase(t)
-    const deposit = { id: 'deposit:1', debit: WORLD, credit: customerAccount('anna') }
-    await sql.begin(async (tx) => {
-      await makeCustomer(tx, { id: 'anna', at: now })
-      await moveAll(tx, [{ ...deposit, amount_sun: 10_000n, made_at: now }])
-    })
-    return new Book(sql)
-  }
-
-  /** One whose start costs 100 sun, which are held. */
-  async subscription(id: string, row: Row = {}): Promise<void> {
-    const { state = 'stopped', withdrawn = false, resting = null, supplies = 0 } = row
-    await this.sql`
-      insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
-        activate_address, state, total_sun, supplies, look_at, created_at, withdrawn, resting,
-        rested_at, idle_since)
-      select ${id}, 'anna', min(id), ${`address of ${id}`}, 0, 0, true, ${state}, 100, ${supplies},
-        ${now}, ${now}, ${withdrawn}, ${resting}, ${resting === null ? null : now}, ${now}
-      from plan`
-    const hold = { id: `subscription:${id}`, debit: customerAccount('anna'), credit: REVENUE }
-    await this.sql.begin(async (tx) => holdAll(tx, [{ ...hold, amount_sun: 100n, made_at: now }]))
-  }
-
-  /** An order for a supply of a subscription, by its external id. */
-  async order(external_id: string, row: OrderRow = {}): Promise<void> {
-    const { state = 'success', solid = false, customer_id = SUBSCRIPTIONS } = row
-    await this.sql`
-      insert into orders (id, customer_id, external_id, service, address, energy, activate, state,
-        to_delegate, amount_sun, tx_id, due_at, created_at, solid_at)
-      values (${`${customer_id} ${external_id}`}, ${customer_id}, ${external_id}, 'energy', 'bob',
-        50, false, ${state}, false, 0, ${state === 'success' ? 'tx' : null}, ${now}, ${now},
-        ${solid ? now : null})`
-  }
-
-  async attempt(id: string, state: string, block_number = 90): Promise<void> {
-    const in_block = state === 'included' || state === 'solid'
-    await this.sql`
-      insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at,
-        made_at, block_number, block_time)
-      values (${id}, ${id}, '{}', ${state}, ${id}, '', ${now}, ${now}, ${now},
-        ${in_block ? block_number : null}, ${in_block ? now : null})`
-  }
-
-  /** A delegation of an order that is a supply, and is being taken back, or was. */
-  async taken(external_id: string, reclaim: string, block_number = 90): Promise<void> {
-    const order_id = `${SUBSCRIPTIONS} ${external_id}`
-    await this.order(external_id)
-    await this.attempt(`${order_id} given`, 'solid')
-    await this.attempt(`${order_id} back`, reclaim, block_number)
-    const state = reclaim === 'sent' ? 'reclaiming' : 'ended'
-    await this.sql`
-      insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state,
-        attempt_id, reclaim_id, delegated_at, expires_at, reclaimed_at)
-      values (${order_id}, ${order_id}, 'wallet', 'bob', 'energy', 50, 1000000, ${state},
-        ${`${order_id} given`}, ${`${order_id} back`}, ${now}, ${now},
-        ${state === 'ended' ? now : null})`
-    await this.sql`
-      insert into subscription_supply (subscription_id, order_id)
-      values (${external_id.split('/')[0]!}, ${order_id})`
-  }
-
-  /** Confirmed until block 10. */
-  async chain(head_time: Date, head_number = 20): Promise<void> {
-    await this.sql`
-      insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
-      values (${head_number}, 'head', ${head_time}, 10, 10, ${now})`
-  }
-
-  async supplied(): Promise<string[]> {
-    const rows = await this.sql<{ subscription_id: string; external_id: string }>`
-      select subscription_id, external_id from subscription_supply
-      join orders on orders.id = order_id order by external_id`
-    return rows.map(({ subscription_id, external_id }) => `${subscription_id}: ${external_id}`)
-  }
-
-  async withdrawn(): Promise<string[]> {
-    const rows = await this.sql<{ id: string }>`
-      select id from subscription where withdrawn order by id`
-    return rows.map(({ id }) => id)
-  }
-}
-
 test('a late order is a supply of one that has ended, until it is solid', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   for (const id of ['new', 'pending', 'sent', 'solid', 'failed'])
     await book.subscription(id, { withdrawn: true })
   await book.subscription('active', { state: 'active' })
@@ -152,7 +53,7 @@ test('a late order is a supply of one that has ended, until it is solid', async 
 })
 
 test('a lost supply is the next one of those asked for, and of nobody else', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   for (const id of ['one', 'two', 'other'])
     await book.subscription(id, { state: 'active', supplies: 2 })
   for (const id of ['one', 'two', 'other'])
@@ -165,7 +66,7 @@ test('a lost supply is the next one of those asked for, and of nobody else', asy
 })
 
 test('one is withdrawn when all is taken back by solid blocks whose uses are read', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   const { sql } = book
   await sql`insert into cursor (name, number) values ('subscriptions', 90)`
   for (const id of ['solid', 'included', 'sent', 'unread', 'twice']) await book.subscription(id)
@@ -186,7 +87,7 @@ test('one is withdrawn when all is taken back by solid blocks whose uses are rea
 })
 
 test('a start that was stopped is given back, less the activation if it was ours', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   const { sql } = book
   const setFee = async (fee_sun: bigint, since = now) => {
     await sql`update fee set until = ${since} where until is null`
@@ -214,7 +115,7 @@ test('a start that was stopped is given back, less the activation if it was ours
     if (payer !== undefined) {
       await book.order(`${id}/payer`, { state: payer })
       await sql`
-        update orders set activation_id = ${id}, amount_sun = 5, fee_sun = 5
+        update orders set activation_id = ${id}, amount_sun = 5, fee_sun = 1
         where external_id = ${`${id}/payer`}`
     }
     await sql.begin(async (tx) => {
@@ -237,14 +138,12 @@ test('a start that was stopped is given back, less the activation if it was ours
   assert.deepEqual(await close('failed', 40n, 'failed'), [0n, 0n])
 })
 
-const STATES = ['new', 'pending', 'active', 'stopped', 'expired', 'error']
-
 /** One in each state, by the name of that. */
-async function oneOfEach(book: Book): Promise<void> {
+async function oneOfEach(book: SubscriptionBook): Promise<void> {
   for (const state of STATES) await book.subscription(state, { state })
 }
 
-const statesOf = async ({ sql }: Book) => {
+const statesOf = async ({ sql }: SubscriptionBook) => {
   const rows = await sql<{ id: string; state: string }>`select id, state from subscription`
   return Object.fromEntries(rows.map(({ id, state }) => [id, state]))
 }
@@ -252,7 +151,7 @@ const statesOf = async ({ sql }: Book) => {
 const asNamed = Object.fromEntries(STATES.map((state) => [state, state]))
 
 test('one is ended that runs, and that has begun or not as is asked', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   await oneOfEach(book)
   const end = (id: string, begun?: boolean) =>
     book.sql.begin((tx) => {
@@ -273,7 +172,7 @@ test('one is ended that runs, and that has begun or not as is asked', async (t) 
 })
 
 test('all that run of a customer end, stopped where something was ordered for them', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   const { sql } = book
   await oneOfEach(book)
   for (const id of ['ordered', 'second', 'not ours']) await book.subscription(id, { state: 'new' })
@@ -298,7 +197,7 @@ test('all that run of a customer end, stopped where something was ordered for th
 })
 
 test('with a key those alone end that it has started', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   for (const id of ['mine', 'other', 'none']) await book.subscription(id, { state: 'active' })
   await book.sql`update subscription set key_id = id where id <> 'none'`
   const ended = await book.sql.begin((tx) =>
@@ -308,7 +207,7 @@ test('with a key those alone end that it has started', async (t) => {
 })
 
 test('first energy makes those active that wait for it, and of those the ones named', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   await book.chain(now)
   await oneOfEach(book)
   await book.subscription('waiting', { state: 'pending' })
@@ -322,7 +221,7 @@ test('first energy makes those active that wait for it, and of those the ones na
 })
 
 test('the start of one that was stopped is paid once, and of no other', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   await oneOfEach(book)
   await book.subscription('free', { state: 'stopped' })
   await book.sql`update subscription set total_sun = 0 where id = 'free'`
@@ -334,7 +233,7 @@ test('the start of one that was stopped is paid once, and of no other', async (t
 })
 
 test('a supply counts where as many were there before, and ends a rest', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   const { sql } = book
   const head = later({ now: () => now }, 5_000)
   await book.chain(head)
@@ -368,7 +267,7 @@ test('a supply counts where as many were there before, and ends a rest', async (
 
 /** A use that took so much of the address's own energy. */
 const use = (
-  { sql }: Book,
+  { sql }: SubscriptionBook,
   subscription_id: string,
   row: { tx_id: string; number: number; own?: bigint; solid?: boolean; used_at?: Date },
 ) => sql`
@@ -378,7 +277,7 @@ const use = (
     ${row.solid ?? false}, ${row.own ?? 0n})`
 
 test('own energy is back a day after a use, and more of it by the hour', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   for (const id of ['one', 'other']) await book.subscription(id, { state: 'active' })
   const hours = (h: number) => later({ now: () => now }, h * 3_600_000)
   const own = (own_energy: bigint, staked: bigint) =>
@@ -386,6 +285,10 @@ test('own energy is back a day after a use, and more of it by the hour', async (
   await use(book, 'other', { tx_id: 'other', number: 1, own: 50n })
   await use(book, 'one', { tx_id: 'none', number: 2 })
   assert.deepEqual([await own(0n, 9n), await own(10n, 9n), await own(10n, 11n)], [0n, 9n, 10n])
+  assert.equal(await own(1n, 9n), 1n, 'the least')
+  await use(book, 'one', { tx_id: 'least', number: 9, own: 1n })
+  assert.equal(await own(10n, 11n), 9n)
+  await book.sql`delete from subscription_use where tx_id = 'least'`
   await use(book, 'one', { tx_id: 'day', number: 3, own: 100n, used_at: hours(-24) })
   await use(book, 'one', { tx_id: 'ahead', number: 4, own: 10n, used_at: hours(24) })
   await use(book, 'one', { tx_id: 'half', number: 5, own: 40n, used_at: hours(-12) })
@@ -397,7 +300,7 @@ test('own energy is back a day after a use, and more of it by the hour', async (
 })
 
 test('uses are confirmed when their block is confirmed, and read', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   const { sql } = book
   await book.subscription('one', { state: 'active' })
   await book.chain(now)
@@ -417,7 +320,7 @@ test('uses are confirmed when their block is confirmed, and read', async (t) => 
 })
 
 test('uses are listed newest first, from where a page ended', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   for (const id of ['one', 'other']) await book.subscription(id, { state: 'active' })
   for (const [tx_id, number] of [
     ['a', 1],
@@ -439,7 +342,7 @@ test('uses are listed newest first, from where a page ended', async (t) => {
 })
 
 test('operators find one by its id before any external id, and never one of several', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   const { sql } = book
   for (const id of ['one', 'two', 'three', 'one more']) await book.subscription(id)
   const call = (id: string, external_id: string, customer_id = 'anna') => sql`
@@ -488,7 +391,7 @@ type UseCase = {
   rests?: string
 }
 
-async function insertUsed(book: Book, one: UseCase): Promise<void> {
+async function insertUsed(book: SubscriptionBook, one: UseCase): Promise<void> {
   const { sql } = book
   const { id, state = 'active', resting = null, back = 99, given = 90, beside } = one
   const { transactions = 0, limit = 0, total_sun = 100, begun = state !== 'pending' } = one
@@ -546,7 +449,7 @@ const USED: readonly UseCase[] = [
 ]
 
 test('a use counts where energy of ours lay, for one that it may still count for', async (t) => {
-  const book = await Book.of(t)
+  const book = await SubscriptionBook.of(t)
   const { sql } = book
   await book.chain(now, 95)
   await sql`insert into cursor (name, number) values ('subscriptions', 94)`
