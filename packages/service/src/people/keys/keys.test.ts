@@ -315,3 +315,48 @@ test('keys are listed by what they are at a moment', async (t) => {
   assert.deepEqual(await listed('ended', new Date(made_at.getTime() + 1)), ['ending', 'ended'])
   assert.deepEqual(await listed('revoked', made_at), ['revoked'])
 })
+
+test('a secret of before is sealed again where it alone is old; users have none', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  const { key_id, secret } = await issue(sql, { customer_id, name: 'one' })
+  const both = sealWith({ current: 'b', keys }, systemRandom)
+  await sql`
+    update api_key set old_sealed_secret = sealed_secret, old_secret_made_at = ${made_at},
+      old_secret_until = ${made_at}, sealed_secret = ${both.seal(secret, sealContext(key_id))}`
+  await sql`
+    insert into service_user (id, customer_id, name, role, invited_at, invited_by)
+    values ('anna', ${customer_id}, 'Anna', 'reader', ${made_at}, 'olga')`
+  await sql`
+    insert into api_key (id, user_id, customer_id, name, secret_made_at, require_v2, created_at)
+    values ('anna', 'anna', ${customer_id}, 'Anna', ${made_at}, false, ${made_at})`
+  const reseal = () => sql.begin((tx) => resealSecrets(tx, both))
+  assert.deepEqual([await reseal(), await reseal()], [1, 0])
+  const only_new = sealWith({ current: 'b', keys: { b: keys.b } }, systemRandom)
+  const [row] = await sql<{ sealed_secret: string; old_sealed_secret: string }>`
+    select sealed_secret, old_sealed_secret from api_key where id = ${key_id}`
+  for (const sealed of [row!.sealed_secret, row!.old_sealed_secret])
+    assert.equal(only_new.open(sealed, sealContext(key_id)), secret)
+})
+
+test('a change of a key without limits holds up nothing that it has made', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  await insertKeys(sql, customer_id, [{ id: 'root' }, { id: 'made', made_by: 'root' }])
+  const isFree = () =>
+    sql
+      .begin((tx) => tx`select 1 from api_key where id = 'made' for no key update nowait`)
+      .then(
+        () => true,
+        () => false,
+      )
+  for (const [daily_cap_sun, free] of [
+    [undefined, true],
+    [5n, false],
+  ] as const)
+    await sql.begin(async (tx) => {
+      const key = (await lockKey(tx, 'root'))!
+      await changeKey(tx, key, { name: 'other', daily_cap_sun, at: made_at })
+      assert.equal(await isFree(), free)
+    })
+})

@@ -9,7 +9,7 @@ import { createCustomer } from '../customers/customers.ts'
 import { depositAddresses } from '../customers/deposit_addresses.ts'
 import { readLimits } from './forms.ts'
 import { issueKey, lockKey, lockKeys } from './keys.ts'
-import { findMade } from './made.ts'
+import { findMade, printMade } from './made.ts'
 
 const at = new Date('2026-10-08T15:26:32Z')
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
@@ -111,4 +111,67 @@ test('limits are read as they were asked for: each scope once, any network alone
     [undefined, undefined, undefined, undefined],
   )
   assert.deepEqual([nothing.expires_at, nothing.require_v2], [undefined, undefined])
+})
+
+test('what is listed as made is of the one customer, of use, and not what made it', async (t) => {
+  const { sql, anna, bert, key, namesOf } = await withKeys(t)
+  const root = await key('root')
+  const [child, grandchild, far] = [await key('child'), await key('grand'), await key('far', bert)]
+  await sql`update api_key set secret_by_key = ${root} where id = ${far}`
+  await sql`update api_key set made_by_key = ${root} where id = ${child}`
+  await sql`update api_key set made_by_key = ${child} where id = ${grandchild}`
+  await sql`update api_key set made_by_key = ${grandchild} where id = ${root}`
+  const user = async (
+    id: string,
+    { customer_id = anna, invited_by = 'olga', ended_at = null as Date | null } = {},
+  ) => {
+    await sql`
+      insert into service_user (id, customer_id, name, role, invited_at, invited_by, ended_at)
+      values (${id}, ${customer_id}, ${id}, 'reader', ${at}, ${invited_by}, ${ended_at})`
+    await sql`
+      insert into api_key (id, user_id, customer_id, name, secret_made_at, require_v2, created_at,
+        made_by_key, secret_by_key, revoked_at)
+      values (${id}, ${id}, ${customer_id}, ${`key of ${id}`}, ${at}, false, ${at}, ${root},
+        ${root}, ${id === 'bare' ? at : null})`
+  }
+  await user('invited', { invited_by: child })
+  await user('bare', { invited_by: root })
+  await user('ended', { invited_by: root, ended_at: at })
+  await user('away', { invited_by: root, customer_id: bert })
+  await user('shown', { customer_id: bert })
+  await user('other')
+  await sql`
+    insert into user_link (token_hash, user_id, purpose, made_at, ends_at, used_at, made_by_key)
+    values (${'f'.repeat(64)}, 'shown', 'join', ${at}, ${at}, ${at}, ${root})`
+  for (const [id, customer_id, made_by] of [
+    ['hook', anna, root],
+    ['hook of none', anna, null],
+    ['hook away', bert, root],
+  ] as const)
+    await sql`
+      insert into webhook (id, customer_id, url, scopes, position, made_at, made_by_key)
+      values (${id}, ${customer_id}, ${`https://${id.replaceAll(' ', '-')}.example/in`}, '{read}',
+        0, ${at}, ${made_by})`
+  const all = ['key child', 'key grand', 'user bare', 'user invited', 'webhook hook.example']
+  assert.deepEqual(await namesOf(root), all)
+  assert.deepEqual(
+    await namesOf(root, grandchild),
+    all.filter((one) => one !== 'key grand'),
+  )
+})
+
+test('what was made is printed by its kind, with what this call has ended', () => {
+  const made = (kind: 'key' | 'user' | 'webhook', id: string) => ({
+    kind,
+    id,
+    name: id,
+    made_by: 'root',
+  })
+  const print = (id: string, ended: boolean) => ({ id, name: id, made_by: 'root', ended })
+  const things = [made('key', 'a'), made('user', 'b'), made('webhook', 'c'), made('key', 'd')]
+  assert.deepEqual(printMade(things, new Set(['b', 'd'])), {
+    keys: [print('a', false), print('d', true)],
+    users: [print('b', true)],
+    webhooks: [print('c', false)],
+  })
 })

@@ -34,12 +34,16 @@ test('a passkey is kept once, and each challenge is answered once', async (t) =>
   const remove = (user_id: string, id: string) =>
     sql.begin((tx) => removePasskey(tx, { user_id, id }))
   assert.deepEqual([await remove('bert', 'phone'), await remove('anna', 'phone')], [false, true])
+  await add('anna', 'watch', 'sixth')
   const rename = (user_id: string, id: string) =>
     sql.begin((tx) => renamePasskey(tx, { user_id, id, name: 'new' }))
-  await rename('bert', 'laptop')
+  assert.deepEqual([await rename('bert', 'laptop'), await rename('anna', 'watch')], [false, true])
   assert.deepEqual(
-    (await listPasskeys(sql, 'anna')).map(({ name }) => name),
-    ['laptop'],
+    (await listPasskeys(sql, 'anna')).map(({ id, name }) => [id, name]),
+    [
+      ['laptop', 'laptop'],
+      ['watch', 'new'],
+    ],
   )
   await sql`update passkey set off_at = ${at} where id = 'laptop'`
   assert.equal(await own('anna', 'laptop'), false, 'one that is off')

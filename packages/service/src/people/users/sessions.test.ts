@@ -341,3 +341,44 @@ test('sessions are forgotten that began before the days for which they are kept'
     [oldest_kept],
   )
 })
+
+test('sessions that have ended push out none that is open', async (t) => {
+  const { sql, begin, ended } = await withUsers(t)
+  for (let once = 0; once < 20; once++) await begin('anna')
+  await sql`
+    update user_session set ended_at = ${NOW}
+    where id = (select max(id) from user_session)`
+  await begin('anna')
+  assert.equal((await ended()).length, 1)
+})
+
+test('a proof of presence is of the session that has given it, from then on', async (t) => {
+  const { sql, needs, begin, read, setTime } = await withUsers(t)
+  await begin('anna')
+  const { session_id } = await begin('bert')
+  await begin('anna')
+  const prove = async () => {
+    const { token } = await sql.begin((tx) => stepUp(tx, needs, session_id))
+    const session = await read(token)
+    return [session?.user_id, session?.stepped_up_until]
+  }
+  setTime(MINUTE_MS)
+  assert.deepEqual(await prove(), ['bert', after(6 * MINUTE_MS)])
+  setTime(0)
+  assert.deepEqual(await prove(), ['bert', after(6 * MINUTE_MS)], 'a longer one stays')
+})
+
+test("a session has the limits of its user's key, and of no other", async (t) => {
+  const { sql, begin, read } = await withUsers(t)
+  for (const [id, customer_id, cap] of [
+    ['anna', 'of-anna', 5n],
+    ['bert', 'of-bert', 7n],
+  ] as const)
+    await sql`
+      insert into api_key (id, user_id, customer_id, name, secret_made_at, require_v2, created_at,
+        daily_cap_sun)
+      values (${id}, ${id}, ${customer_id}, ${id}, ${NOW}, false, ${NOW}, ${cap})`
+  const caps: (bigint | null | undefined)[] = []
+  for (const id of ['anna', 'bert']) caps.push((await read((await begin(id)).token))?.daily_cap_sun)
+  assert.deepEqual(caps, [5n, 7n])
+})

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { ownTransaction } from 'penstock-test/harness/own_transaction.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { firstIdAt, idMaker, systemRandom } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
@@ -35,7 +36,7 @@ const needs = { clock, random: systemRandom, new_id: idMaker(clock, systemRandom
 
 async function withCustomers(t: TestContext): Promise<Sql> {
   const { sql } = await freshDatabase(t)
-  for (const [i, id] of ['one', 'two'].entries())
+  for (const [i, id] of ['one', 'two', 'three'].entries())
     await sql`
       insert into customer (id, name, deposit_index, deposit_address, created_at)
       values (${id}, ${id}, ${i}, ${`T${String(i).padStart(33, '2')}`}, ${NOW})`
@@ -140,6 +141,8 @@ test('another owner has the same customer and role, has joined and is there', as
   assert.equal((await change('anna', 'owner', 'Anna')).name, 'Anna', 'no other role')
   assert.equal((await change('invited', 'reader')).role, 'reader', 'who has not joined')
   assert.equal((await change('otto', 'auditor')).role, 'auditor', 'no owner, nor admin')
+  await insert(sql, 'lone', { customer_id: 'three', role: 'owner', joined: false })
+  assert.equal((await change('lone', 'reader')).role, 'reader', 'who has not joined, and is alone')
   await insert(sql, 'bert', { role: 'owner' })
   assert.equal((await change('anna', 'finance')).role, 'finance')
   await assert.rejects(remove('bert'), /bert is the last owner/)
@@ -375,4 +378,57 @@ test('an operator was shown those open links that no other operator has made ane
   assert.deepEqual((await linkedBy('olga')).sort(), ['back', 'changed', ...ways])
   assert.deepEqual((await linkedBy('otto')).sort(), ['anew', 'other'])
   assert.deepEqual(await linkedBy('nobody'), [])
+})
+
+test('a locked user is kept as it is, and those of other customers are not', async (t) => {
+  const sql = await withCustomers(t)
+  await insert(sql, 'anna')
+  await insert(sql, 'far', { customer_id: 'two' })
+  const isFree = (id: string) =>
+    sql
+      .begin((tx) => tx`select 1 from service_user where id = ${id} for no key update nowait`)
+      .then(
+        () => true,
+        () => false,
+      )
+  await sql.begin(async (tx) => {
+    await lockUser(tx, { id: 'anna' })
+    assert.deepEqual([await isFree('anna'), await isFree('far')], [false, true])
+  })
+})
+
+test('a new link of one who has joined is told as a recovery, else as an invitation', async (t) => {
+  const sql = await withCustomers(t)
+  await insert(sql, 'anna')
+  await insert(sql, 'bert', { joined: false })
+  for (const id of ['anna', 'bert'])
+    await sql.begin(async (tx) => {
+      await recoverUser(tx, needs, (await lockUser(tx, { id }))!)
+    })
+  const notes = await sql<{ type: string; subject: string }>`
+    select type, subject from event_note order by id`
+  assert.deepEqual(
+    notes.map(({ type, subject }) => [type, subject]),
+    [
+      ['user.recovered', 'user:anna'],
+      ['user.invited', 'user:bert'],
+    ],
+  )
+})
+
+test('a name that somebody else takes at the same moment is refused as one taken', async (t) => {
+  const { sql, url } = await freshDatabase(t)
+  for (const id of ['olga', 'otto']) await insert(sql, id, { customer_id: null, role: 'admin' })
+  const other = await ownTransaction(t, url)
+  await other.query("update service_user set sign_in_name = 'boss' where id = 'otto'")
+  const join = (sign_in_name: string) =>
+    sql.begin(async (tx) => {
+      const user = (await lockUser(tx, { id: 'olga' }))!
+      await joinUser(tx, { user, sign_in_name, at: NOW })
+    })
+  const refused = assert.rejects(join('boss'), /Somebody else has that name/)
+  await other.waitedFor(refused)
+  await other.commit()
+  await refused
+  await assert.rejects(join('No name'), /service_user_sign_in_name_form/)
 })
