@@ -53,3 +53,22 @@ test("operators' records are listed by who, from a time on, page by page", async
   assert.deepEqual([newest?.number, next?.number], [5n, 4n])
   assert.deepEqual(await minutesOf(sql, { before: 4 }, 2), [2, 1])
 })
+
+test('nothing that was or is has no text, and a whole number keeps its digits', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const operator = { made_by: 'anna', reason: 'why' }
+  const made = { operator, action: 'prices set', made_at: at(0) }
+  await sql.begin((tx) =>
+    recordActions(tx, made, [
+      { subject: 'begun', before: null, after: { sun: 2n ** 60n, name: 'x' } },
+      { subject: 'ended', before: { sun: 1 }, after: null },
+    ]),
+  )
+  const rows = await sql`
+    select subject, before is null as begun, after is null as ended, after ->> 'sun' as sun,
+      reason from operator_action order by number`
+  assert.deepEqual(rows, [
+    { subject: 'begun', begun: true, ended: false, sun: `${2n ** 60n}`, reason: 'why' },
+    { subject: 'ended', begun: false, ended: true, sun: null, reason: 'why' },
+  ])
+})

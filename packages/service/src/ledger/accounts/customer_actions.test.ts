@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { withoutTriggers } from 'penstock-test/harness/without_triggers.ts'
+import { DAY_MS } from '../../lib/clock.ts'
 import { TooManyRequests } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Actor, listCustomerActions, recordCustomerAction } from './customer_actions.ts'
@@ -55,6 +57,36 @@ test('what was changed a whole day before counts no longer for the changes of a 
   for (let i = 0; i < 9; i++) await insert('key:own', at(1), 1_111)
   await change({ a: 1 })
   await assert.rejects(change({ a: 2 }), TooManyRequests)
+})
+
+/** A key's records of a customer, numbered from one on. */
+const insertMany = (sql: Sql, customer_id: string, action: string) =>
+  withoutTriggers(
+    sql,
+    (tx) => tx`
+      insert into customer_action (customer_id, number, made_at, made_by, action, subject, sha256)
+      select ${customer_id}, n, ${at(1)}, 'key:own', ${action}, 'settings', 'no sum'
+      from generate_series(1, 10000) as n`,
+  )
+
+test('the changes of a day are those of a key of one customer, and no endings', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const [anna, carl] = [await customer(sql, 'anna'), await customer(sql, 'carl')]
+  await insertMany(sql, 'anna', 'settings/change')
+  await insertMany(sql, 'carl', 'key/revoke')
+  // Another's, of before: its number says nothing of theirs.
+  await withoutTriggers(
+    sql,
+    (tx) => tx`
+      insert into customer_action (customer_id, number, made_at, made_by, action, subject, sha256)
+      values ('bert', 30000, ${new Date(at(0).getTime() - DAY_MS)}, 'key:own', 'a', 's', 'no sum')`,
+  )
+  const change = (actor: Actor, action: string) =>
+    record(sql, at(24 * 60), actor, { action, subject: 'settings' })
+  await assert.rejects(change(anna, 'settings/change'), TooManyRequests)
+  await change(anna, 'key/revoke')
+  await change({ ...anna, key_id: 'other' }, 'settings/change')
+  await change(carl, 'settings/change')
 })
 
 test('a record is found by who, what, whereof and when, newest first, page by page', async (t) => {

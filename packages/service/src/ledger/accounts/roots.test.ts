@@ -204,7 +204,7 @@ test('a line cut short by a crash is passed over; another broken line is refused
   const [, ...lines] = (await readFile(file, 'utf8')).split('\n')
   assert.ok(lines.length > 1)
   await appendFile(file, 'something else\n')
-  await assert.rejects(exportRoots(sql, clock, file), /Line \d+ is not a root/)
+  await assert.rejects(exportRoots(sql, clock, file), /Line 4 is not a root/)
 })
 
 test('what books roots prints as JSON is read too, and nonsense is not', () => {
@@ -216,6 +216,7 @@ test('what books roots prints as JSON is read too, and nonsense is not', () => {
   assert.deepEqual(readRoots(''), [])
   for (const wrong of [
     '[1]',
+    '[null]',
     '[{}]',
     '[',
     '{}',
@@ -223,4 +224,42 @@ test('what books roots prints as JSON is read too, and nonsense is not', () => {
     'x',
   ])
     assert.throws(() => readRoots(wrong), /not a (root|list)/, wrong)
+})
+
+test('a root has a day, whole numbers and a sum, each as it is written', () => {
+  const root = { day: '2026-11-01', number: 2, last_entry: 9, sha256: 'ab'.repeat(32) }
+  const read = (more: object) => readRoots(JSON.stringify({ ...root, ...more }))
+  const [none] = read({ number: 0, last_entry: undefined })
+  assert.deepEqual([none?.number, none?.last_entry], [0n, 0n])
+  for (const wrong of [
+    ...[{ day: ['2026-11-01'] }, { day: '2026-11-1' }, { day: undefined }],
+    ...[{ number: -1 }, { number: 1.5 }, { number: '2' }, { number: undefined }],
+    ...[{ last_entry: -1 }, { last_entry: 1.5 }, { last_entry: null }],
+    ...[{ sha256: ['ab'.repeat(32)] }, { sha256: 'ab' }, { sha256: undefined }],
+  ])
+    assert.throws(
+      () => read(wrong),
+      /The roots cannot be read: line 1 is not a root/,
+      JSON.stringify(wrong),
+    )
+})
+
+test('roots are written on lines of their own, and nothing where there are none', () => {
+  const root = { day: '2026-11-01', number: 2n, last_entry: 9n, sha256: 'ab'.repeat(32) }
+  const line = rootLine(root)
+  assert.equal(rootsAfter('', [root, root]), line + line)
+  assert.equal(rootsAfter(line, [root]), line)
+  assert.equal(rootsAfter('{"d', [root]), `\n${line}`)
+  assert.equal(rootsAfter('{"d', []), '')
+})
+
+test('a seal of the midnight that has just passed is of a day that is not over', async (t) => {
+  const { sql, clock, sealAt } = await journal(t, ['2026-11-01'])
+  await sealAt('2026-11-02T00:00:00Z')
+  clock.at = new Date('2026-11-02T00:10:00Z')
+  const roots = await finishedRoots(sql, clock, undefined)
+  assert.deepEqual(
+    roots.map(({ day, number }) => [day, number]),
+    [['2026-11-01', 2n]],
+  )
 })

@@ -4,6 +4,17 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
+import {
+  addCustomer,
+  addDeposit,
+  addOutflow,
+  at,
+  type BriefTransfer,
+  insertTransfers,
+  now,
+  payers,
+  safe,
+} from 'penstock-test/harness/collecting_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
 import type { Address } from 'penstock-tron/address.ts'
@@ -16,9 +27,7 @@ import {
   buryTransfers,
   endTransfer,
   findCollection,
-  insertCollection,
   listCollections,
-  type NewTransfer,
   postponeTransfers,
   transfersWithBytes,
 } from './collections.ts'
@@ -26,32 +35,7 @@ import { askForEnergy } from './energy.ts'
 import { collectedSums, leftOtherwise, tokenPlaces, trxPlaces } from './places.ts'
 import { collectedStep, expireStep } from './settling.ts'
 
-const at = (ms: number) => new Date(Date.parse('2026-11-01T00:00:00Z') + ms)
-const now = at(0)
 const clock = { now: () => now }
-const safe = person('safe').address
-
-type BriefTransfer = Partial<NewTransfer> & { tx_id: string }
-
-const madeOf = (more: BriefTransfer): NewTransfer => ({
-  from: person('payer').address,
-  to: safe,
-  token: null,
-  amount: 5n,
-  fee_limit_sun: 0n,
-  expires_at: at(1_000),
-  raw: Buffer.from(more.tx_id),
-  index: 0,
-  ...more,
-})
-
-const insert = (sql: Sql, id: string, transfers: readonly BriefTransfer[]) =>
-  sql.begin((tx) => {
-    const times = { expires_at: at(1_000), made_at: now }
-    const collection = { id, receiver: safe, digest: 'd', made_by: 'anna', ...times }
-    return insertCollection(tx, collection, transfers.map(madeOf))
-  })
-
 const end = (sql: Sql, tx_id: string, moved: bigint, fee_sun = 0n) =>
   sql.begin((tx) => endTransfer(tx, { tx_id, moved, fee_sun, block_number: 7n }, at(9)))
 
@@ -61,14 +45,12 @@ const statesOf = async (sql: Sql) => {
   return rows.map(({ tx_id, state }) => `${tx_id} ${state}`)
 }
 
-const payers = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => person(name).address)
-
 test('a transfer ends once, with entries of what it moved and of what was taken', async (t) => {
   const { sql } = await freshDatabase(t)
   const transfers = payers.map((from, i): BriefTransfer => ({ tx_id: `t${i}`, from }))
   transfers[4] = { ...transfers[4]!, token: USDT, energy: 1, amount: 9n }
-  assert.equal(await insert(sql, 'c', transfers), 6)
-  assert.equal(await insert(sql, 'c', transfers), 0, 'it is there')
+  assert.equal(await insertTransfers(sql, 'c', transfers), 6)
+  assert.equal(await insertTransfers(sql, 'c', transfers), 0, 'it is there')
   assert.equal(await end(sql, 't0', 1n, 1n), true)
   assert.equal(await end(sql, 't1', 0n, 20n), true)
   assert.equal(await end(sql, 't2', 300n), true)
@@ -103,24 +85,27 @@ test('a transfer ends once, with entries of what it moved and of what was taken'
 
 test('an address has one transfer under way of TRX and of each token', async (t) => {
   const { sql } = await freshDatabase(t)
-  await insert(sql, 'c1', [{ tx_id: 't1' }, { tx_id: 't2', token: USDT, energy: 1 }])
+  await insertTransfers(sql, 'c1', [{ tx_id: 't1' }, { tx_id: 't2', token: USDT, energy: 1 }])
   for (const more of [{}, { token: USDT, energy: 1 }])
-    await assert.rejects(insert(sql, 'c2', [{ tx_id: 't3', ...more }]), /is under way: do it again/)
-  await assert.rejects(insert(sql, 'c2', [{ tx_id: 't1' }]), /is under way: do it again/)
+    await assert.rejects(
+      insertTransfers(sql, 'c2', [{ tx_id: 't3', ...more }]),
+      /is under way: do it again/,
+    )
+  await assert.rejects(insertTransfers(sql, 'c2', [{ tx_id: 't1' }]), /is under way: do it again/)
   await end(sql, 't1', 5n)
-  await insert(sql, 'c2', [{ tx_id: 't3' }])
+  await insertTransfers(sql, 'c2', [{ tx_id: 't3' }])
   assert.deepEqual(await statesOf(sql), ['t1 collected', 't2 made', 't3 made'])
 })
 
 test('collections are listed newest first, with sums of their own transfers', async (t) => {
   const { sql } = await freshDatabase(t)
-  await insert(sql, 'c1', [
+  await insertTransfers(sql, 'c1', [
     { tx_id: 't1', from: payers[0]! },
     { tx_id: 't2', from: payers[1]!, amount: 70n },
     { tx_id: 't3', from: payers[2]!, amount: 800n, token: USDT, energy: 1 },
     { tx_id: 't4', from: payers[3]! },
   ])
-  await insert(sql, 'c2', [{ tx_id: 't5' }])
+  await insertTransfers(sql, 'c2', [{ tx_id: 't5' }])
   await end(sql, 't1', 4n, 1n)
   await end(sql, 't2', 0n, 2n)
   await end(sql, 't3', 800n, 4n)
@@ -154,28 +139,20 @@ test('collections are listed newest first, with sums of their own transfers', as
   await assert.rejects(findCollection(sql, 'c3'), /There is no collection c3/)
 })
 
-const addOutflow = (
-  sql: Sql,
-  tx_id: string,
-  { address = payers[0]!, block = 5, sun = 10n, fee = 0n as bigint | null } = {},
-) => sql`
-  insert into deposit_outflow (tx_id, address, block_number, amount_sun, fee_sun)
-  values (${tx_id}, ${address}, ${block}, ${sun}, ${fee})`
-
 /** A move in a block: who sent how much of which asset to whom. */
 type Move = { tx_id: string; asset: string; from: Address; to: Address; amount: bigint }
 
 test('what left by a transfer is what went from its address to its receiver', async (t) => {
   const { sql } = await freshDatabase(t)
   const [a, b, c, d] = payers as [Address, Address, Address, Address]
-  await insert(sql, 'c', [
+  await insertTransfers(sql, 'c', [
     { tx_id: 't1', from: a },
     { tx_id: 't2', from: b, token: USDT, energy: 1 },
     { tx_id: 'no fee', from: c },
     { tx_id: 'later', from: d },
     { tx_id: 'not left', from: payers[4]! },
   ])
-  await insert(sql, 'other', [{ tx_id: 'buried', from: payers[5]! }])
+  await insertTransfers(sql, 'other', [{ tx_id: 'buried', from: payers[5]! }])
   await buryTransfers(sql, ['buried'], now)
   await postponeTransfers(sql, ['later'], at(1))
   await postponeTransfers(sql, [], at(1))
@@ -237,7 +214,7 @@ test('energy is asked for where it lacks, has failed, or was ordered an hour ago
     token: USDT,
     energy: 5,
   })
-  await insert(sql, 'c', [
+  await insertTransfers(sql, 'c', [
     token('fresh', 0),
     token('asked', 1),
     token('hour', 2),
@@ -246,7 +223,7 @@ test('energy is asked for where it lacks, has failed, or was ordered an hour ago
     token('dead', 5),
     { tx_id: 'trx', from: payers[5]! },
   ])
-  await insert(sql, 'other', [{ ...token('elsewhere', 0), from: person('g').address }])
+  await insertTransfers(sql, 'other', [{ ...token('elsewhere', 0), from: person('g').address }])
   await buryTransfers(sql, ['dead'], now)
   await addOrders(sql, ['o1', 'o2'])
   await sql`update orders set state = 'failed', ended_at = ${now} where id = 'o2'`
@@ -278,48 +255,11 @@ test('energy is asked for where it lacks, has failed, or was ordered an hour ago
   assert.deepEqual([last.result, last.actions.length], [1, 1], 'the one of the hour is over')
 })
 
-const addCustomer = (sql: Sql, id: string, i: number, address = person(id).address) => sql`
-  insert into customer (id, name, created_at, deposit_index, deposit_address)
-  values (${id}, ${id}, ${now}, ${i}, ${address})`
-
 const addOrders = (sql: Sql, ids: readonly string[]) => sql`
   insert into orders (id, customer_id, service, address, energy, activate, to_delegate, amount_sun,
     due_at, created_at)
   select id, 'house', 'energy', 'bob', 5, false, true, 0, ${now}, ${now}
   from unnest(${ids}::text[]) as id`
-
-type DepositRow = {
-  n: number
-  to?: Address
-  sun?: bigint
-  token?: string | null
-  state?: string
-  reason?: string | null
-  block?: number
-  solid?: boolean
-  customer?: string | null
-}
-
-/** A deposit of TRX, or of a token. */
-const addDeposit = (
-  sql: Sql,
-  {
-    n,
-    to = payers[0]!,
-    sun = 100n,
-    token = null,
-    state = 'held',
-    reason = null,
-    block = 1,
-    solid = true,
-    customer = 'c0',
-  }: DepositRow,
-) => sql`
-  insert into deposit (tx_id, position, from_address, to_address, amount_sun, token, token_amount,
-    block_number, block_time, customer_id, state, reason, solid_at, due_at, seen_at)
-  values (${`d${n}`}, 0, 'x', ${to}, ${token === null ? sun : null}, ${token},
-    ${token === null ? null : sun}, ${block}, ${at(block)}, ${customer}, ${state},
-    ${reason ?? (state === 'credited' ? null : 'odd')}, ${solid ? now : null}, ${now}, ${now})`
 
 async function placesWorld(t: TestContext) {
   const { sql } = await freshDatabase(t)
@@ -356,7 +296,7 @@ test('TRX lies where it came or was before, and has not left', async (t) => {
   await addOutflow(sql, 'x2', { address: c, block: 9, sun: 49n, fee: 1n })
   await addDeposit(sql, { n: 21, to: d, sun: 50n })
   await addOutflow(sql, 'x3', { address: d, block: 9, sun: 50n, fee: null })
-  await insert(sql, 'c', [
+  await insertTransfers(sql, 'c', [
     { tx_id: 't1', from: d, amount: 6n },
     { tx_id: 't2', from: a, amount: 8n, token: USDT, energy: 1 },
     { tx_id: 't3', from: b, amount: 9n },
@@ -392,13 +332,13 @@ test('tokens lie where followed ones came and have not been moved away', async (
   await came(9, c)
   await came(10, d, { reason: BLOCKED, state: 'resolved' })
   await addDeposit(sql, { n: 11, to: d })
-  await insert(sql, 'c', [
+  await insertTransfers(sql, 'c', [
     { tx_id: 't1', from: a, amount: 4n, token: USDT, energy: 1 },
     { tx_id: 't2', from: a, amount: 999n },
     { tx_id: 't3', from: c, amount: 10n, token: USDT, energy: 1 },
   ])
   await end(sql, 't3', 10n)
-  await insert(sql, 'c2', [{ tx_id: 't4', from: d, amount: 3n, token: USDT, energy: 1 }])
+  await insertTransfers(sql, 'c2', [{ tx_id: 't4', from: d, amount: 3n, token: USDT, energy: 1 }])
   await end(sql, 't4', 3n)
   const places = await tokenPlaces(sql)
   const shown = (owner: Address) =>
@@ -406,7 +346,7 @@ test('tokens lie where followed ones came and have not been moved away', async (
       .filter(({ address }) => address === owner)
       .map((one) => `${one.amount} ${one.under_way} ${one.blocked}`)
   assert.deepEqual([a, b, c, d].map(shown), [['20 4 false'], ['20 0 true'], [], ['7 0 false']])
-  await insert(sql, 'c3', [{ tx_id: 't5', from: c, amount: 1n, token: USDT, energy: 1 }])
+  await insertTransfers(sql, 'c3', [{ tx_id: 't5', from: c, amount: 1n, token: USDT, energy: 1 }])
   const again = (await tokenPlaces(sql)).find(({ address }) => address === c)
   assert.deepEqual([Number(again?.amount), Number(again?.under_way)], [0, 1])
 })
@@ -429,7 +369,7 @@ test('what has expired before the last confirmed block, and has not left, is dea
   await sql`insert into cursor (name, number) values ('deposits', 10), ('others', 99)
     on conflict (name) do update set number = excluded.number`
   const expires = (ms: number) => ({ expires_at: at(ms) })
-  await insert(sql, 'c', [
+  await insertTransfers(sql, 'c', [
     { tx_id: 'at', from: payers[0]!, ...expires(9) },
     { tx_id: 'after', from: payers[1]!, ...expires(10) },
     { tx_id: 'left', from: payers[2]!, ...expires(1) },
@@ -461,7 +401,7 @@ test('what a node has has failed once its block is confirmed', async (t) => {
     values (12, 'h', ${now}, 12, 10, ${now})`
   await sql`insert into cursor (name, number) values ('deposits', 10)
     on conflict (name) do update set number = excluded.number`
-  await insert(sql, 'c', [{ tx_id: 't', expires_at: at(1) }])
+  await insertTransfers(sql, 'c', [{ tx_id: 't', expires_at: at(1) }])
   const run = async (node: Node) => {
     await sql`update collection_transfer set due_at = ${now} where state = 'made'`
     return expireStep({ sql, clock, node }).run()

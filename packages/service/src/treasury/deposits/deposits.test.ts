@@ -331,7 +331,7 @@ test('what another process notes at the same time is noted by one of them', asyn
       block_time, customer_id, state, due_at, seen_at)
     values ('one', 0, 'sender', 'receiver', 2000, 7, now(), 'anna', 'seen', now(), now())`)
   const noted = sql.begin((tx) => noteArrived(tx, [arrival('one')], { solid: false, now }))
-  await other.waitedFor()
+  await other.waitedFor(noted)
   await other.commit()
   await noted
   assert.deepEqual(await notesIn(sql), [])
