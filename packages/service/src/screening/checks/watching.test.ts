@@ -2,12 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { askEndpoint } from 'penstock-test/harness/endpoint_calls.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
 import { type BriefEntry, publishLabels } from 'penstock-test/harness/labels.ts'
 import { insertChecks, insertCustomers, MADE_AT } from 'penstock-test/harness/screening_rows.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { idMaker, idOf, systemRandom } from '../../lib/ids.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import { watchRoutes } from '../reports/watch_routes.ts'
 import { hurryFailed } from './watch_rules.ts'
 import {
   levelChanges,
@@ -301,6 +303,9 @@ test('a customer watches a hundred thousand addresses, whatever others watch', a
     })
   assert.equal(await want('the last'), 1)
   assert.equal(await want('one more'), undefined)
+  const body = { address: address('one more by a call') }
+  const call = askEndpoint(watchRoutes({ sql, clock }), '/v1/aml-watch/new', { body })
+  await assert.rejects(call, /100000 addresses are watched already/)
 })
 
 test('only a check that failed for want of an index has its watch screened anew', async (t) => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { type BriefEntry, publishLabels } from 'penstock-test/harness/labels.ts'
+import { writeLog } from 'penstock-test/harness/logged_world.ts'
 import { type Address, addressFromBytes } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type { Sql } from '../../platform/database/sql.ts'
@@ -302,6 +303,37 @@ test('a reading is done again from what it says it read, though rows came since'
     assert.deepEqual(barsFact(again), barsFact(wanted), named.nameOf(bars.address))
     assert.deepEqual(again.entries, bars.entries)
   }
+})
+
+test('freezes of a reading are those of its blocks, and words those of its time', async (t) => {
+  const { sql, named } = await someRows(t)
+  const one = named.of('unknown')
+  const party = { address: one, customer_id: ME }
+  // Written before the word that counts, of a time at which the other token was asked.
+  const word = (token: Address, said: string, asked_at: Date) => sql`
+    insert into issuer_word (address, token, asked_at, said, nodes, error)
+    values (${one}, ${token}, ${asked_at}, ${said}, 1, ${said === 'not_asked' ? 'down' : null})`
+  await word(USDT, 'not_asked', at(-4))
+  await word(USDT, 'frozen', at(-5))
+  await word(OTHER_TOKEN, 'not_frozen', at(-4))
+  const [bars] = await readBars(sql, [party], AT)
+  const { issuers } = await readBarsThen(sql, party, bars!)
+  assert.deepEqual(issuers!.map(({ said, at }) => [said, at]).sort(), [
+    ['frozen', at(-5)],
+    ['not_frozen', at(-4)],
+  ])
+  for (const [first, frozen] of [
+    [100, true],
+    [101, false],
+    [102, true],
+  ] as const)
+    await writeLog(sql, [[]], { first, freezes: [[USDT, one, frozen]] })
+  const then = async (first_block: bigint | null, last_block: bigint | null) =>
+    (await readBarsThen(sql, party, { ...bars!, first_block, last_block })).frozen
+  assert.deepEqual(await then(100n, 100n), [{ token: USDT, block: 100n }])
+  assert.deepEqual(await then(100n, 101n), [])
+  assert.deepEqual(await then(100n, 102n), [{ token: USDT, block: 102n }])
+  assert.deepEqual(await then(null, null), [])
 })
 
 test('a reading that says no block, or asked nobody, says so again', () => {

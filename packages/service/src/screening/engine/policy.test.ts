@@ -211,4 +211,10 @@ test('the newest shipped policy is put in force where nothing was used yet', asy
     values (1, ${'0'.repeat(64)}, ${AT}, 1, '', '', '[]')`
   assert.equal(await beginWithNewest(followed.sql, clock), false, 'a block is in the log')
   assert.equal(await currentPolicy(followed.sql), SHIPPED_POLICY)
+  const asked = await freshDatabase(t)
+  await asked.sql`
+    insert into aml_check (id, customer_id, type, network, address, price_sun, solid_number, due_at,
+      created_at)
+    values ('c', 'me', 'address', 'TRX', 'T', 0, 0, ${AT}, ${AT})`
+  assert.equal(await beginWithNewest(asked.sql, clock), false, 'something was screened')
 })

@@ -14,8 +14,8 @@ import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { makeEntry } from '../labels/entries.ts'
 import { readBars } from './bars.ts'
-import type { Basis, Question } from './findings.ts'
-import { moneyReader } from './money.ts'
+import { type Basis, counterpartyOf, mostImportant, type Question } from './findings.ts'
+import { levelOfReading, moneyReader } from './money.ts'
 import { requirePolicy, SHIPPED_NEWEST, SHIPPED_POLICY } from './policy.ts'
 import { screenAddress, screenTransaction } from './screening.ts'
 
@@ -245,6 +245,27 @@ test('a note says what bars an address by another label set, or without an issue
   assert.match(next!, asked)
 })
 
+test('evidence names whose history was imported, and says where no list is loaded', async (t) => {
+  const { generations, sql } = await loggedWorld(t, { labels: [], blocks: BLOCKS })
+  const generation = generations.current()!
+  const basis: Basis = { sql, generation, policy: P2, carried_blocks: 10_000, bars: undefined }
+  const { notes } = await factsAbout(basis, ME)
+  const NO_LIST = 'No list is loaded: nothing is known of who addresses belong to.'
+  assert.deepEqual(notes, [NO_LIST, GROSS, NEW, NO_ENDS])
+  const source = { source: 'a friend', first_block: 1, last_block: 99, files: 2, sha256: 'ab' }
+  const imported = await factsAbout(
+    { ...basis, generation: { ...generation, imported: [source] } },
+    ME,
+  )
+  assert.deepEqual(imported.index.imported, [
+    { source: 'a friend', first_block: '1', last_block: '99', files: '2', sha256: 'ab' },
+  ])
+  const { index } = generation
+  const before_any = Object.create(index, { block_time_ms: { value: Number.NaN } })
+  const empty = await factsAbout({ ...basis, generation: { ...generation, index: before_any } }, ME)
+  assert.equal(empty.index.last_block_time, null)
+})
+
 test('of a transaction the money is judged, or its receiver, or nothing', async (t) => {
   const { basis } = await someWorld(t)
   const screen = (
@@ -347,4 +368,107 @@ test('money that arrived is read by what it carried, one transfer by one', async
   assert.equal(nothing.height(), undefined)
   assert.deepEqual(await nothing.read(sql, P2, all.slice(0, 2)), [undefined, undefined])
   assert.deepEqual(await nothing.ways(P2, all.slice(0, 2)), [[], []])
+})
+
+test('money is judged by decisions about its sender, and of no worth it is no risk', async (t) => {
+  const { sql, clock, generations } = await someWorld(t)
+  const { read } = moneyReader({ sql, clock, generations, carried_blocks: 10_000 })
+  const money = {
+    tx_id: idNumbered(5),
+    block_number: 102,
+    from: FRIEND,
+    to: STRANGER,
+    asset: 'TRX',
+    amount: 50_000_000n,
+    customer_id: 'me',
+  }
+  const riskOf = async (customer_id: string, policy = P2) => {
+    const [reading] = await read(sql, policy, [{ ...money, customer_id }])
+    return reading!
+  }
+  const worthless = await riskOf('me', { ...P2, trx_micro_usd: 0 })
+  assert.deepEqual(
+    [worthless.severe_share, worthless.severe_usd, worthless.factors],
+    ['0.0000', '0.00', []],
+  )
+  for (const [customer_id, kind] of [
+    ['denying', 'deny'],
+    ['allowing', 'allow'],
+  ] as const)
+    await makeEntry(sql as never, () => customer_id, {
+      customer_id,
+      address: FRIEND,
+      kind,
+      reason: 'so',
+      made_by: 'me',
+      made_at: momentOf(0),
+      expires_at: null,
+    })
+  const risks = await Promise.all(['me', 'denying', 'allowing'].map((one) => riskOf(one)))
+  assert.deepEqual(
+    risks.map((one) => one.risk_level),
+    ['low', 'high', 'low'],
+  )
+  const small = { ...P2, weights: { ...P2.weights, mixer: 0 }, direct: [], combined: [] }
+  const severe = { ...small, indirect: [{ share_bp: 0, usd: 1, points: 80 }] }
+  const token = async (customer_id: string) =>
+    (await read(sql, severe, [{ ...money, asset: USDT, customer_id }]))[0]!
+  const [of_me, allowed] = [await token('me'), await token('allowing')]
+  assert.deepEqual([of_me.risk_score, allowed.risk_score], ['80.0', '0.0'])
+  assert.equal(levelOfReading(severe, of_me), 'high')
+  assert.equal(levelOfReading({ ...severe, high_from: 81 }, of_me), 'medium')
+  assert.equal(levelOfReading(P2, worthless), 'low')
+  const label = { factors: [], floors: ['combined', 'own_label mixer'] }
+  assert.equal(levelOfReading(P2, label), 'high')
+  assert.equal(levelOfReading(P2, { factors: [], floors: ['combined'] }), 'low')
+})
+
+test('the other side of a transaction is its sender, or the receiver of what leaves', async (t) => {
+  const { basis } = await someWorld(t)
+  const of = (tx: number, address: Address, direction: Question['direction'], block = 101) =>
+    counterpartyOf(basis, { ...asking(address, { direction }), hash: idNumbered(tx) }, block)
+  assert.equal(await of(3, ME, 'deposit'), ME)
+  assert.equal(await of(3, SHOP, null), ME)
+  assert.equal(await of(3, ME, 'withdrawal'), SHOP)
+  assert.equal(await of(3, SHOP, 'withdrawal'), SHOP)
+  assert.equal(await of(3, STRANGER, 'deposit'), undefined, 'it took no part')
+  assert.equal(await of(9, ME, 'deposit'), undefined, 'it is not in the block')
+  // The largest counts, and what somebody received goes before what it sent.
+  const two = [
+    move(1, ME, SHOP, TRX, 1_000),
+    move(1, FRIEND, ME, TRX, 9),
+    move(1, ME, FRIEND, TRX, 5),
+  ]
+  const { generations, sql } = await loggedWorld(t, {
+    labels: [],
+    blocks: [[...two, move(1, STRANGER, ME, TOKEN, 9), move(1, LISTED, ME, TOKEN, 9)]],
+  })
+  const other = { ...basis, sql, generation: generations.current()! }
+  const sides = await Promise.all(
+    (['deposit', 'withdrawal'] as const).flatMap((direction) =>
+      [ME, SHOP, FRIEND].map((address) =>
+        counterpartyOf(other, { ...asking(address, { direction }), hash: idNumbered(1) }, 100),
+      ),
+    ),
+  )
+  assert.deepEqual(sides, [STRANGER, ME, ME, ME, SHOP, FRIEND])
+})
+
+test('the six categories of most worth are followed back, of those that can be', () => {
+  const amounts = [5n, 9n, 9n, 1n, 0n, 7n, 8n, 2n, 3n]
+  const starts = [1, 2, 3, undefined, 5, 6, 7, 8, 9]
+  assert.deepEqual(
+    mostImportant(amounts, starts).map(({ category, sequence, value }) => [
+      ...[category, sequence, value],
+    ]),
+    [
+      [1, 2, 9n],
+      [2, 3, 9n],
+      [6, 7, 8n],
+      [5, 6, 7n],
+      [0, 1, 5n],
+      [8, 9, 3n],
+    ],
+  )
+  assert.deepEqual(mostImportant([1n, 2n], [undefined, undefined]), [])
 })

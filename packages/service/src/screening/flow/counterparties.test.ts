@@ -82,3 +82,41 @@ test('what is counted survives a checkpoint, and goes on as if there had been no
     { numRuns: 60 },
   )
 })
+
+/** Pairs of which many begin to be looked for at the same place. */
+const pair = fc
+  .tuple(fc.constantFrom(0, 1, 2, 16, 17, 32, 48), fc.constantFrom(0, 1, 2, 16, 32))
+  .map(([first, second]) => ({ first, second }))
+
+test('others are the same when both of their words are, and nobody else is', () => {
+  fc.assert(
+    fc.property(fc.array(pair, { maxLength: 60 }), (pairs) => {
+      const counterparties = new Counterparties(1_000)
+      const known = new Set<string>()
+      for (const { first, second } of pairs) {
+        counterparties.note(7, Uint32Array.of(first, second, 99), 0)
+        known.add(first === 0 && second === 0 ? '0 1' : `${first} ${second}`)
+      }
+      const words = counterparties.of(7)?.others ?? new Uint32Array(0)
+      const found = Array.from({ length: words.length / 2 }, (_, i) =>
+        words.subarray(2 * i, 2 * i + 2).join(' '),
+      )
+      assert.deepEqual(found.sort(), [...known].sort())
+      const restored = new Counterparties(1_000)
+      restored.restore(3, words)
+      assert.deepEqual(restored.of(3), counterparties.of(7))
+    }),
+  )
+})
+
+test('more than count are put back as too many', () => {
+  const others = Uint32Array.from({ length: 12 }, (_, word) => word + 1)
+  const counterparties = new Counterparties(4)
+  counterparties.restore(1, others.subarray(0, 8))
+  counterparties.restore(2, others)
+  assert.deepEqual(
+    [1, 2].map((slot) => counterparties.of(slot)?.others?.length),
+    [8, undefined],
+  )
+  assert.deepEqual([counterparties.size, counterparties.bytes_used], [2, 128])
+})

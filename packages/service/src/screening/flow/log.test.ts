@@ -54,6 +54,23 @@ test('what transfers carried sums to what they moved, and comes back as it was w
   )
 })
 
+test('the last transfer of a portion goes to its own address, whatever was there before', () => {
+  const many = Array.from({ length: 20 }, (_, i) => ({
+    asset: 0,
+    from: person(1 + i),
+    to: person(40 + i),
+    amount: 5n,
+  }))
+  // Its second portion finds all of them.
+  const before = new FlowIndex([])
+  applyBlock(before, blockOf(many), undefined)
+  applyBlock(before, blockOf(many), undefined)
+  // The zero address is what an empty place looks like.
+  const index = new FlowIndex([])
+  applyBlock(index, blockOf([{ asset: 0, from: person(1), to: person(0), amount: 7n }]), undefined)
+  assert.equal(readHolding(index, 0, person(0))?.balance, 7n)
+})
+
 test('the borders of portions leave no trace in the state', () => {
   fc.assert(
     fc.property(fc.array(transfers, { maxLength: 6 }), (blocks) => {

@@ -27,6 +27,15 @@ test('doubles give the same units as bigint for every holding below 2^52', () =>
   )
 })
 
+test('a product that a double rounds to 2^53 is worked out exactly', () => {
+  // 28,059,810,762,433 times 321 is 2^53 + 1.
+  const held = [28_059_810_762_433, 5 * 28_059_810_762_433]
+  const parts = new Float64Array(2)
+  split(Float64Array.from(held), 2, { q: 321, balance: 6 * held[0]! }, parts)
+  assert.deepEqual([...parts], [54, 267])
+  assert.deepEqual(splitBig(held.map(BigInt), 321n, 6n * BigInt(held[0]!)), [54n, 267n])
+})
+
 test('parts sum to what is taken and never exceed what is held', () => {
   fc.assert(
     fc.property(
@@ -61,4 +70,35 @@ test('a percentage is rounded down, exactly', () => {
       assert.equal(BigInt(percentOf(amount, percent)), (BigInt(amount) * BigInt(percent)) / 100n)
     }),
   )
+})
+
+test('parts are written for so many categories as there are, and no others', () => {
+  for (const q of [3, 10]) {
+    const parts = new Float64Array(5).fill(7)
+    split(Float64Array.of(4, 6, 90, 90), 2, { q, balance: 10 }, parts)
+    assert.deepEqual([...parts.subarray(2)], [7, 7, 7])
+    assert.equal(parts[0]! + parts[1]!, q)
+  }
+})
+
+test('a split of doubles gives what is left over to the first of equal remainders', () => {
+  const parts = new Float64Array(4)
+  for (const [held, q, expected] of [
+    [[1, 1, 1], 1, [1, 0, 0]],
+    [[1, 1, 1], 2, [1, 1, 0]],
+    [[3, 3, 3, 1], 7, [2, 2, 2, 1]],
+    [[2, 3, 2, 3], 1, [0, 1, 0, 0]],
+  ] as const) {
+    const balance = held.reduce((sum: number, one) => sum + one, 0)
+    // What an earlier split has left beyond is not looked at.
+    split(Float64Array.of(7, 7, 7, 7), 4, { q: 1, balance: 28 }, new Float64Array(4))
+    split(Float64Array.from(held), held.length, { q, balance }, parts)
+    assert.deepEqual([...parts.subarray(0, held.length)], [...expected])
+    assert.deepEqual(splitBig(held.map(BigInt), BigInt(q), BigInt(balance)), expected.map(BigInt))
+  }
+})
+
+test('nothing of nothing is nothing', () => {
+  assert.deepEqual(splitBig([0n, 0n], 0n, 0n), [0n, 0n])
+  assert.deepEqual(splitBig([5n, 2n], 0n, 7n), [0n, 0n])
 })

@@ -172,3 +172,20 @@ test('a pool pays whole units: what is held is what was received less what was s
     }),
   )
 })
+
+test('only what was given at a pool buys something, and only a pool sells it', () => {
+  const unsure = person(12)
+  const labels = [...LABELS, { ...label(unsure, LIQUIDITY_POOLS), confidence: 49 }]
+  const paid = (given_to: Buffer, by: Buffer) => {
+    const index = new FlowIndex(labels, 16, SWAPS)
+    const swap = [move(1, OWNER, given_to, 400n), move(0, by, OWNER, 1_000n)]
+    applyBlock(index, blockOf([...loot, swap]))
+    const { portions } = readHolding(index, 0, OWNER)!
+    return portions.filter((one) => one.received > 0n).map((one) => one.category)
+  }
+  assert.deepEqual(paid(POOL, POOL), [STOLEN, EXCHANGE])
+  assert.deepEqual(paid(POOL, OTHER_POOL), [STOLEN, EXCHANGE])
+  for (const given_to of [STRANGER, SDN, unsure])
+    assert.deepEqual(paid(given_to, POOL), [LIQUIDITY_POOLS])
+  assert.deepEqual(paid(POOL, SDN), [SANCTIONS])
+})

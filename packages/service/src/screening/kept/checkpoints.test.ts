@@ -18,8 +18,9 @@ import {
   savedSent,
   saveSent,
 } from './checkpoints.ts'
+import { MemoryFlow } from './flow_state.ts'
 import { KeptFolder } from './kept_folder.ts'
-import { KIND, usedBefore } from './positions.ts'
+import { KIND, ownNewest, restoreNewest, usedBefore } from './positions.ts'
 
 /** At so many blocks. */
 function indexAt(block_number: number): FlowIndex {
@@ -200,4 +201,37 @@ test('the last generation in use that has a file here is taken, else the last', 
   assert.equal(await usedBefore({ sql, kept: await withFiles(25, 7, 5) }), 7)
   assert.equal(await usedBefore({ sql, kept: await withFiles(5) }), 5)
   assert.equal(await usedBefore({ sql, kept: await withFiles(4) }), 24, 'of twenty')
+})
+
+test('a generation goes on from its file, or from a checkpoint that becomes one', async (t) => {
+  const { sql, clock } = await someDatabase(t)
+  const path = mkdtempSync(join(tmpdir(), 'penstock-newest-'))
+  t.after(() => rmSync(path, { recursive: true }))
+  const folder = await KeptFolder.take(path)
+  t.after(() => folder.close())
+  const log = { block: async (number: number) => (number === 10 ? { id: 'ten' } : undefined) }
+  const like = { labels: new LabelTable(), identity: 'a state' }
+  const kept = { folder, hot_slots: 5 }
+  /** Where a generation goes on, in memory or in a file. */
+  const newestOf = async (generation: number, place?: typeof kept) => {
+    const own = await finished(ownNewest({ sql, log, kept: place }, generation, like))
+    await own?.state.close()
+    const number = own?.state.index.block_number
+    return own && [number, own.block_id, own.state instanceof MemoryFlow ? 'memory' : 'file']
+  }
+  assert.deepEqual([await newestOf(1), await newestOf(1, kept)], [undefined, undefined])
+  assert.equal(folder.has(KIND, 1), false)
+  assert.equal(await restoreNewest({ sql, log }, 1, like), undefined)
+  await saveAt({ sql, clock }, 1, 10)
+  assert.deepEqual(await newestOf(1), [10, 'ten', 'memory'])
+  // A file that was begun, and into which nothing was saved.
+  await folder.open(KIND, 1).then((store) => store.close())
+  assert.deepEqual(await newestOf(1, kept), [10, 'ten', 'file'])
+  assert.equal(folder.has(KIND, 1), true)
+  await saveAt({ sql, clock }, 1, 20)
+  assert.deepEqual(await newestOf(1), [20, undefined, 'memory'], 'the log does not have it')
+  assert.deepEqual(await newestOf(1, kept), [10, 'ten', 'file'], 'it has a file of its own')
+  await folder.open(KIND, 2).then((store) => store.close())
+  assert.equal(await newestOf(2, kept), undefined)
+  assert.equal(folder.has(KIND, 2), false)
 })

@@ -63,6 +63,43 @@ test('a list may lose half of its entries, and not one more, unless it is said',
   assert.equal((await publish(sql, entries(2), { may_shrink: true })).removed, 3)
 })
 
+test('a preview names each entry that is added or gone, by address', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await publish(sql, [...entries(3), entry(9)])
+  await publish(sql, [...entries(4), entry(9)])
+  const changed = [entry(1, { category: 'scam' }), entry(3), entry(5), entry(9)]
+  const { differences } = await previewList(sql, 'operator', { entries: changed })
+  const order = entries(9).map((one) => one.address)
+  const by_address = [1, 2, 4, 5].sort((a, b) => (order[a - 1]! < order[b - 1]! ? -1 : 1))
+  const said: Record<number, string[]> = {
+    1: ['added scam', 'removed mixer'],
+    2: ['removed mixer'],
+    4: ['removed mixer'],
+    5: ['added mixer'],
+  }
+  assert.deepEqual(
+    differences.map((one) => [one.entity, `${one.change} ${one.category}`]),
+    by_address.flatMap((n) => said[n]!.map((text) => [`Number ${n}`, text])),
+  )
+})
+
+test('a list that was read is up to date, whatever it says, and no other one is', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`
+    update list set read_at = ${at(-1)}, failing_since = ${at(-1)}, error = 'down'
+    where code in ('operator', 'tagpacks')`
+  const read = async () =>
+    (
+      await sql<{ code: string; read_at: Date; error: string | null }>`
+        select code, read_at, error from list where code in ('operator', 'tagpacks') order by code`
+    ).map((one) => [one.code, one.read_at, one.error])
+  const untouched = ['tagpacks', at(-1), 'down']
+  await publish(sql, entries(1))
+  assert.deepEqual(await read(), [['operator', at(0), null], untouched])
+  await publish(sql, entries(1), { loaded_at: at(5) })
+  assert.deepEqual(await read(), [['operator', at(5), null], untouched])
+})
+
 test('a list without an entry is one if it names parties and had none before', async (t) => {
   const { sql } = await freshDatabase(t)
   const why = /It has no entry for an address of this network/

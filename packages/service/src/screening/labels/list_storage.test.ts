@@ -88,6 +88,30 @@ test('what a version has like the one before it is not stored again', async (t) 
   assert.deepEqual(given.map(placed).sort(), [...changed, entry(300)].map(placed).sort())
 })
 
+test('a long list is compared in portions, each entry of it once', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const all = Array.from({ length: 8_003 }, (_, n) => entry(n))
+  await publish(sql, all)
+  // By their places, from 1: at the ends of the portions, and beside them.
+  const gone = [1, 2_000, 2_001, 7_999, 8_000, 8_001, 8_003]
+  const left = all.filter((_, i) => !gone.includes(i + 1))
+  const preview = await previewList(sql, 'operator', { entries: left })
+  assert.deepEqual([preview.added, preview.removed], [0, gone.length])
+  assert.deepEqual(
+    preview.differences.map(({ entity }) => entity).sort(),
+    gone.map((place) => all[place - 1]!.entity).sort(),
+  )
+  const second = await publish(sql, left)
+  assert.deepEqual([second.added, second.removed], [0, gone.length])
+  const portions = await Array.fromAsync(labelsOfSet(sql, second.label_set))
+  assert.deepEqual(
+    portions.flat().map((one) => one.address),
+    left.map((one) => one.address),
+  )
+  assert.ok(portions.length > 1)
+  assert.equal((await publish(sql, left)).changed, false)
+})
+
 test('texts and times are compared as they are stored', async (t) => {
   const { sql } = await freshDatabase(t)
   const odd = [
