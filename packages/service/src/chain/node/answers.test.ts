@@ -2,7 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Outage } from '../../lib/fault.ts'
-import { fieldsOf, hex, integer, listOf, parseNodeJson, signed, text } from './answers.ts'
+import {
+  addressOf,
+  assetOf,
+  fieldsOf,
+  hex,
+  integer,
+  isBusyAnswer,
+  listOf,
+  parseNodeJson,
+  plain,
+  signed,
+  text,
+} from './answers.ts'
 
 test('64-bit integers come back whole, wherever they stand; small ones are plain numbers', () => {
   const value = parseNodeJson(
@@ -68,4 +80,36 @@ test('a field of another kind than it should be is an outage', () => {
   assert.equal(integer(0, 'x'), 0)
   assert.equal(integer(2n ** 60n, 'x'), 2n ** 60n)
   assert.equal(signed(-1, 'x'), -1)
+})
+
+test('what says that too much is asked is short, and has the status for it', () => {
+  const no_resources = (length: number) => 'lack of computing resources'.padEnd(length, ' ')
+  for (const [is_busy, status, body] of [
+    [true, 429, ''],
+    [true, 503, ''],
+    [true, 403, 'rate limit'],
+    [false, 403, 'no'],
+    [false, 200, 'rate limit'],
+    [false, 500, 'rate limit'],
+    [true, 200, no_resources(499)],
+    [false, 200, no_resources(500)],
+    [false, 500, no_resources(40)],
+    [false, 200, 'else'],
+  ] as const)
+    assert.equal(isBusyAnswer({ status, body }), is_busy, `${status} ${body}`)
+})
+
+test('the number of an asset and a message are read from hexadecimal, others as they are', () => {
+  assert.equal(assetOf('31303030303031', 'x'), '1000001')
+  assert.equal(assetOf('6162', 'x'), '6162')
+  assert.equal(assetOf('z'.repeat(70), 'x'), 'z'.repeat(64))
+  assert.equal(plain('6e6f'), 'no')
+  assert.equal(plain('no'), 'no')
+})
+
+test('an address is read in either form, and anything else is an outage', () => {
+  const address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
+  assert.equal(addressOf(address, 'x'), address)
+  assert.equal(addressOf('41a614f803b6fd780986a42c78ec9c7f77e6ded13c', 'x'), address)
+  for (const value of ['', 'T123', '41a6', 5]) outage(() => addressOf(value, 'x'))
 })

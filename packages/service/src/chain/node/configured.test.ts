@@ -7,6 +7,7 @@ import { readConfig } from '../../config.ts'
 import { chainView } from '../../health/books/chain.ts'
 import { Misuse } from '../../lib/fault.ts'
 import { isLoopback } from '../../lib/networks.ts'
+import { nodesOf } from './configured.ts'
 import { tronNode } from './node.ts'
 import { isDatabasePrivate } from './plaintext.ts'
 
@@ -34,6 +35,7 @@ test('a key goes to the first node and to others on its host, and to no other op
 test('an address with what no request would carry is refused, and not repeated', async (t) => {
   const odd = [
     'https://u:secret@a.example',
+    'https://:secret@a.example',
     'https://a.example?secret',
     'https://a.example/#secret',
   ]
@@ -48,6 +50,22 @@ test('an address with what no request would carry is refused, and not repeated',
         return !thrown.message.includes('secret')
       })
   }
+})
+
+test('each node has an address of its solid side, or none has', () => {
+  const [a, b] = ['https://a.example', 'https://b.example']
+  const read = (solid_urls: string[]) => nodesOf({ node_urls: [a, b], solid_urls, prefix: 'read-' })
+  assert.deepEqual(read([]), [{ url: a }, { url: b }])
+  assert.deepEqual(read([b, a]), [
+    { url: a, solid_url: b },
+    { url: b, solid_url: a },
+  ])
+  for (const solid_urls of [[a], [a, b, a]])
+    assert.throws(
+      () => read(solid_urls),
+      (thrown) =>
+        thrown instanceof Misuse && /^--read-solid-node-url is given once/.test(thrown.message),
+    )
 })
 
 test('a list of keys gives each node its own, or none', () => {

@@ -95,6 +95,7 @@ test('reads go to the first node that gives a sensible answer', async () => {
   const odd: [name: string, script: Script][] = [
     ['silence', SILENT],
     ['a server error', () => ({ status: 503, body: 'unavailable' })],
+    ['an error with a block', () => ({ status: 500, body: JSON.stringify(block()) })],
     ['a page', () => ({ status: 200, body: '<html>' })],
     ['an exception', () => ({ Error: 'class java.lang.NullPointerException : null' })],
     ['nothing', () => ({})],
@@ -840,4 +841,142 @@ test('a node that is asked too much is told from one that is out of order', asyn
   assert.equal((await second.node.head()).number, 5)
   const neither = scripted({ busy: () => busy[0]!, away: () => 'silence' }).node.head()
   await assert.rejects(neither, (thrown) => thrown instanceof NodeBusy)
+})
+
+test('the node that answered last is asked first, one to be avoided last', async () => {
+  assert.throws(() => tronNode({ nodes: [], transport: httpTransport }), TypeError)
+  const { node, asked } = scripted({ one: SILENT, two: GOOD, three: GOOD })
+  const asksOf = async (of: typeof node) => {
+    asked.length = 0
+    await of.head()
+    return asked.map((one) => one.split('/')[0])
+  }
+  assert.deepEqual(await asksOf(node), ['one', 'two'])
+  assert.deepEqual(await asksOf(node), ['two'])
+  node.avoid(new Set(['two']))
+  assert.deepEqual(await asksOf(node), ['three'])
+  assert.deepEqual(await asksOf(node.only('two')), ['two'])
+})
+
+test('a bug in reading an answer is no reason to ask another node', async () => {
+  const asked: string[] = []
+  const node = tronNode({
+    nodes: [{ url: 'http://one' }, { url: 'http://two' }],
+    transport: async ({ url }) => {
+      asked.push(new URL(url).host)
+      return { status: 200, body: JSON.stringify(block()) }
+    },
+    observer: {
+      begun: () => () => {},
+      headSeen() {
+        if (asked.length === 1) throw new TypeError('a bug')
+      },
+    },
+  })
+  await assert.rejects(node.head(), TypeError)
+  assert.deepEqual(asked, ['one'])
+})
+
+test('a hundred heads after the first of a height the others are asked, if there are', async () => {
+  const at = (number: number) => ({
+    ...block({ blockID: number.toString(16).padStart(16, '0') + 'a'.repeat(48) }, { number }),
+  })
+  for (const ahead of [10, 11]) {
+    const { node, asked } = scripted({ one: () => at(10), two: () => at(ahead) })
+    for (let i = 0; i < 100; i++) assert.equal((await node.head()).number, 10)
+    assert.equal(asked.length, 100)
+    assert.equal((await node.head()).number, ahead)
+    assert.equal(asked.length, 103)
+    asked.length = 0
+    await node.head()
+    assert.deepEqual(asked, [`${ahead === 10 ? 'one' : 'two'}/wallet/getblock`])
+  }
+  const { node, asked } = scripted({ one: () => at(10) })
+  for (let i = 0; i < 150; i++) await node.head()
+  assert.equal(asked.length, 150)
+})
+
+test('a parameter without a value is none, and one may be negative', async () => {
+  const chainParameter = [{ key: 'a', value: 5 }, { key: 'b' }, { key: 'c', value: -1 }]
+  const { node } = scripted({ one: () => ({ chainParameter }) })
+  assert.deepEqual(
+    [...(await node.parameters())],
+    [
+      ['a', 5n],
+      ['c', -1n],
+    ],
+  )
+})
+
+test('an account is what all say that answer, and nothing when none does', async () => {
+  const { address } = person('bob')
+  const everywhere = (scripts: Record<string, Script>) =>
+    scripted(scripts).node.accountEverywhere(address)
+  assert.equal((await everywhere({ one: SILENT, two: () => ({}) })).length, 1)
+  assert.equal((await everywhere({ one: () => ({}), two: () => ({}) })).length, 2)
+  await assert.rejects(everywhere({ one: SILENT, two: SILENT }), Outage)
+})
+
+const TX_ID = 'f'.repeat(64)
+
+test('the fee and the reward of a transaction are of that one, and of no other', async () => {
+  const told = (answer: object) => {
+    const { node } = scripted({ one: () => answer })
+    return Promise.all([node.feeOf(TX_ID), node.rewardOf(TX_ID)])
+  }
+  assert.deepEqual(await told({ id: TX_ID, fee: 7, withdraw_amount: 8 }), [7n, 8n])
+  assert.deepEqual(await told({ id: TX_ID }), [0n, 0n])
+  const other = { id: 'e'.repeat(64), fee: 7, withdraw_amount: 8 }
+  assert.deepEqual(await told(other), [undefined, undefined])
+  assert.deepEqual(await told({}), [undefined, undefined])
+})
+
+test('a transaction is where any node has it furthest, and nowhere when all say so', async () => {
+  const solid: Script = (path) =>
+    path.startsWith('/walletsolidity/') ? { id: TX_ID, blockNumber: 7 } : { txID: TX_ID }
+  const head: Script = (path) => (path.startsWith('/walletsolidity/') ? {} : { txID: TX_ID })
+  const absent: Script = () => ({})
+  const where = (...scripts: Script[]) =>
+    scripted(Object.fromEntries(scripts.map((one, i) => [`n${i}`, one]))).node.whereabouts(TX_ID)
+  assert.deepEqual(await where(absent, head, solid), { found: 'solid', block_number: 7 })
+  assert.deepEqual(await where(absent, head), { found: 'head' })
+  assert.deepEqual(await where(head, SILENT), { found: 'head' })
+  assert.deepEqual(await where(absent, absent), { found: 'nowhere' })
+  await assert.rejects(where(absent, SILENT), Outage)
+  for (const found of [{ raw_data: {} }, { txID: TX_ID }]) {
+    const { node } = scripted({ one: (path) => (path.endsWith('getblock') ? block() : found) })
+    assert.deepEqual(await node.solidTransaction(TX_ID), [{ found: true, solid_number: 5 }])
+  }
+})
+
+test('two operators show a transaction as a success, or the only one does', async () => {
+  const value = { to_address: TO, amount: 1n }
+  const done = transaction(1, 'TransferContract', value)
+  const failed = { ...done, ret: [{ contractRet: 'OUT_OF_ENERGY' }] }
+  const { txID: tx_id } = done
+  const show = (answer: object): Script => {
+    const body = JSON.stringify(answer, (_, one) => (typeof one === 'bigint' ? Number(one) : one))
+    return () => ({ status: 200, body })
+  }
+  const witnessed = (...scripts: Script[]) =>
+    scripted(Object.fromEntries(scripts.map((one, i) => [`n${i}`, one]))).node.isWitnessed(tx_id)
+  assert.equal(await witnessed(show(done), show(done), SILENT), true)
+  assert.equal(await witnessed(show(done)), true)
+  assert.equal(await witnessed(show(done), show(failed)), false)
+  assert.equal(await witnessed(show(done), SILENT), false)
+  assert.equal(await witnessed(show(failed)), false)
+  assert.equal(await witnessed(show({ ...done, txID: 'e'.repeat(64) })), false)
+  const nodes = [{ url: 'http://one/a' }, { url: 'http://one/b' }]
+  const { node } = scripted({ one: show(done) }, nodes)
+  assert.equal(await node.isWitnessed(tx_id), true, 'both are of one operator')
+})
+
+test('of a broadcast its code is told, and a message that says something', async () => {
+  const answers = [{ result: true }, { result: true, message: '' }, { code: 'X', message: 5 }]
+  const scripts = answers.map((one, i) => [`n${i}`, (() => one) as Script] as const)
+  const { node } = scripted(Object.fromEntries(scripts))
+  assert.deepEqual(
+    (await node.broadcast(Uint8Array.of(1))).map(({ said }) => said),
+    ['SUCCESS', 'SUCCESS', 'X'],
+  )
 })

@@ -347,3 +347,125 @@ test('a node that allows more again is asked more again', async () => {
   const last = node.answered.slice(before).filter((at_ms) => at_ms > time.timer.now_ms() - 5_000)
   assert.ok(last.length > 400, `${last.length} of 500 in the last five seconds`)
 })
+
+test('as many wait as can be asked in that time, and one more', async () => {
+  const { ask, asked, refused, pass, settle } = budgetAt({ per_second_of_one: 10 })
+  const short = { ...anna, wait_ms: 1_000 }
+  for (let i = 0; i < 11; i++) void ask(short)
+  await pass(20)
+  for (let i = 0; i < 12; i++) void ask(short)
+  await settle()
+  assert.deepEqual([asked.length, refused.length], [10, 2])
+})
+
+test('what a node has refused goes before what the reader has asked since', async () => {
+  const { ask, budget, time, pass, settle } = budgetAt({ at_once_of_one: 1 })
+  for (let i = 0; i < 20; i++) void ask(ben)
+  await pass(2_000, 10)
+  const asked: [string, number][] = []
+  let refuses = true
+  for (const what of ['first', 'second'])
+    void budget.spend(anna, 1, async () => {
+      asked.push([what, time.timer.now_ms()])
+      if (refuses) throw new NodeBusy('the node')
+    })
+  await settle()
+  await pass(50)
+  refuses = false
+  await pass(1_000)
+  assert.deepEqual(
+    asked.map(([what]) => what),
+    ['first', 'first', 'second'],
+  )
+  assert.deepEqual(asked[1], ['first', 2_100])
+})
+
+test('what waited too long is refused when a place is free, and not asked', async () => {
+  const { ask, asked, refused, pass, settle } = budgetAt({ at_once: 1 })
+  const place = Promise.withResolvers<void>()
+  void ask(anna, 1, place.promise)
+  void ask({ ...ben, wait_ms: 5 })
+  await pass(5, 5)
+  assert.deepEqual(refused, [])
+  place.resolve()
+  await settle()
+  assert.deepEqual([asked.length, refused], [1, ['ben']])
+})
+
+test('one look at a time is planned, and none when no request waits', async () => {
+  const waits: number[] = []
+  const timer = {
+    now_ms: () => 0,
+    wait: (ms: number) => {
+      waits.push(ms)
+      return new Promise(() => {})
+    },
+  }
+  const limits = { ...LIMITS, per_second_of_one: 1 }
+  const budget = readBudget({ per_second: 300, purchases: limits, look_ups: limits }, timer)
+  await budget.spend(anna, 1, async () => {})
+  assert.deepEqual(waits, [])
+  for (let i = 0; i < 3; i++) void budget.spend(anna, 1, async () => {})
+  await settle()
+  assert.deepEqual(waits, [10])
+})
+
+test('the pace does not grow while no request waits for it', async () => {
+  const { budget, ask, asked, pass, settle } = budgetOf(readLimits(300))
+  for (let i = 0; i < 20; i++) void ask(anna)
+  await settle()
+  const refused = budget.spend({ ...anna, wait_ms: 50 }, 1, async () => {
+    throw new NodeBusy('the node')
+  })
+  void assert.rejects(refused, TooManyRequests)
+  await pass(2_000, 50)
+  for (let second = 0; second < 12; second++) {
+    await pass(1_000, 50)
+    void ask(anna)
+  }
+  await pass(2_000, 50)
+  asked.length = 0
+  for (let i = 0; i < 60; i++) void ask(anna)
+  await settle()
+  assert.equal(asked.length, 19, 'nine tenths of 20, and one more because requests wait now')
+})
+
+/** A thousand other customers ask, as many as are remembered before some are forgotten. */
+function manyAsk(ask: ReturnType<typeof budgetAt>['ask']) {
+  for (let i = 0; i < 1_000; i++) void ask(reader(`other ${i}`))
+}
+
+test('a customer keeps its share while it is in use, however many others come', async (t) => {
+  await t.test('while an answer is under way', async () => {
+    const limits = { per_second: 3_000, at_once: 2_000, at_once_of_one: 1 }
+    const { ask, of, pass, settle } = budgetAt(limits)
+    void ask(anna, 1, new Promise<void>(() => {}))
+    await pass(2_000, 100)
+    manyAsk(ask)
+    void ask(anna)
+    await settle()
+    assert.equal(of('anna').length, 1)
+  })
+  await t.test('while a request waits', async () => {
+    const limits = { per_second: 3_000, at_once: 1, per_second_of_one: 1 }
+    const { ask, of, settle } = budgetAt(limits)
+    const place = Promise.withResolvers<void>()
+    void ask(ben, 1, place.promise)
+    void ask(anna)
+    manyAsk(ask)
+    void ask(anna)
+    place.resolve()
+    for (let i = 0; i < 1_000; i++) await settle()
+    assert.deepEqual([of('other 999').length, of('anna').length], [1, 1])
+  })
+  await t.test('while it has used up its second', async () => {
+    const limits = { per_second: 3_000, at_once: 2_000, per_second_of_one: 1 }
+    const { ask, of, settle } = budgetAt(limits)
+    void ask(anna)
+    await settle()
+    manyAsk(ask)
+    void ask(anna)
+    await settle()
+    assert.equal(of('anna').length, 1)
+  })
+})

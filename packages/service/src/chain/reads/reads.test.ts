@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Address } from 'penstock-tron/address.ts'
-import { TooManyRequests } from '../../lib/fault.ts'
+import { Outage, TooManyRequests } from '../../lib/fault.ts'
 import type { Reader } from './read_budget.ts'
 import { keyReader, nodeReads, purchaseReader, type ReadNode } from './reads.ts'
 
@@ -14,9 +14,10 @@ const buyer = (key_id: string) => purchaseReader({ key_id, customer_id: 'anna' }
 function setting() {
   let now_ms = 0
   const asked: string[] = []
-  const say = { refused: new Set<string>(), block: 1, waits: Promise.resolve() }
+  const say = { refused: new Set<string>(), block: 1, waits: Promise.resolve(), down: false }
   const answer = (what: string) => async () => {
     asked.push(what)
+    if (say.down) throw new Outage('the node')
     return { number: asked.length, result: 'f'.repeat(10_000) }
   }
   const node = {
@@ -104,13 +105,16 @@ test('calls are cached with all their parameters for a minute, long results cut'
   await node.constantCall({ ...call })
   await node.constantCall({ ...call, parameter: '01' })
   assert.deepEqual(asked, ['constantCall', 'constantCall'])
-  await node.parameters()
+  const asks = async () => {
+    await node.parameters()
+    return asked.filter((what) => what === 'parameters').length
+  }
+  assert.equal(await asks(), 1)
   say.block = 2
   pass(59_999)
-  await node.parameters()
+  assert.equal(await asks(), 1)
   pass(1)
-  await node.parameters()
-  assert.equal(asked.filter((what) => what === 'parameters').length, 2)
+  assert.equal(await asks(), 2)
 })
 
 test('what is remembered is bounded: the oldest is forgotten', async () => {
@@ -120,6 +124,7 @@ test('what is remembered is bounded: the oldest is forgotten', async () => {
     node.constantCall({ owner: BOB, contract: BOB, selector: 'f()', parameter: String(n) })
   for (let n = 0; n <= 2_000; n++) await call(n)
   await call(2_000)
+  await call(1)
   assert.equal(asked.length, 2_001)
   await call(0)
   assert.equal(asked.length, 2_002)
@@ -131,4 +136,31 @@ test('where a transaction is weighs two requests, and is always asked', async ()
   await node.whereabouts('ab')
   await node.whereabouts('ab')
   assert.deepEqual([asked.length, weights], [2, [2, 2]])
+})
+
+test('a failure is not remembered: who asks next asks the node', async () => {
+  const { reads, asked, say } = setting()
+  say.down = true
+  await assert.rejects(reads(key('a')).account(BOB), Outage)
+  say.down = false
+  await reads(key('a')).account(BOB)
+  assert.deepEqual(asked, ['account', 'account'])
+})
+
+test('a failure does not take away what another has been answered meanwhile', async () => {
+  const { reads, asked, say } = setting()
+  const turn = Promise.withResolvers<void>()
+  say.waits = turn.promise
+  const looking = assert.rejects(reads(key('a')).account(BOB), Outage)
+  const bought = await reads(buyer('a')).account(BOB)
+  turn.reject(new Outage('the node'))
+  await looking
+  assert.deepEqual(await reads(buyer('b')).account(BOB), bought)
+  assert.deepEqual(asked, ['account'])
+})
+
+test('purchases that need the same at once share one question', async () => {
+  const { reads, asked } = setting()
+  await Promise.all([reads(buyer('a')).account(BOB), reads(buyer('b')).account(BOB)])
+  assert.deepEqual(asked, ['account'])
 })

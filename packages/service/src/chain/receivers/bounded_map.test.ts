@@ -18,3 +18,9 @@ test('so many are held and no more, and what is asked for stays', () => {
   map.set(0, 'another')
   assert.equal(map.get(0), 'another')
 })
+
+test('what is put in again takes the place of none', () => {
+  const map = new BoundedMap<number, string>(4)
+  for (const n of [1, 2, 3, 4, 4]) map.set(n, `value ${n}`)
+  assert.equal(map.get(1), 'value 1')
+})

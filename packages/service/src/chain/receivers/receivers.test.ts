@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Address } from 'penstock-tron/address.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { AccountState } from '../node/node.ts'
 import { receiverReader } from './receivers.ts'
 
 const ADDRESS = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
 
+type Needs = Parameters<typeof receiverReader>[0]
+
 /** A reader of what the chain says, one answer after the other, and how often it was asked. */
-function reader(...answers: (Partial<AccountState> | Error)[]) {
+const reader = (...answers: (Partial<AccountState> | Error)[]) => readerWith({}, ...answers)
+
+function readerWith(more: Partial<Needs>, ...answers: (Partial<AccountState> | Error)[]) {
   let asked = 0
   const node = {
     async account() {
@@ -33,7 +38,7 @@ function reader(...answers: (Partial<AccountState> | Error)[]) {
     hasSigned: (address: string) => block.signers.has(address),
   }
   const clock = { now: () => new Date(now_ms) }
-  const receiver = receiverReader({ clock, node, followed })
+  const receiver = receiverReader({ clock, node, followed, ...more })
   const look = () => receiver(ADDRESS)
   const later = (ms: number) => {
     now_ms += ms
@@ -110,4 +115,24 @@ test('without the chain nothing is known or cached; a bug stays a bug', async ()
   const { look } = reader(new Outage('the node'), { active: true })
   assert.deepEqual([await look(), await look()], ['unknown', 'active'])
   await assert.rejects(reader(new TypeError('bug')).look(), TypeError)
+})
+
+test('an inactive account is not active for ever, whatever it has signed', async () => {
+  const inactive = { active: false, has_signed: true, existed_at: new Date(1) }
+  const { look, block, asked } = reader(inactive, inactive)
+  assert.equal(await look(), 'inactive')
+  block.number += 1
+  assert.deepEqual([await look(), asked()], ['inactive', 2])
+})
+
+test('an address of ours and a barred one are said without asking a node', async () => {
+  const ours = new Set([ADDRESS as Address])
+  const is_barred = async (address: string) => address === ADDRESS
+  for (const [more, receiver] of [
+    [{ ours, is_barred }, 'ours'],
+    [{ is_barred }, 'barred'],
+  ] as const) {
+    const { look, asked } = readerWith(more, { active: true })
+    assert.deepEqual([await look(), asked()], [receiver, 0])
+  }
 })

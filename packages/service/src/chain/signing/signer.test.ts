@@ -19,7 +19,8 @@ import {
 } from './signer.ts'
 import { forgetAmountsStep } from './signing_amounts.ts'
 
-const MAX_SUN = 1_000_000_000n
+const TRX = 1_000_000n
+const MAX_SUN = 1_000n * TRX
 const wallet = (name: string, permission_id: number): Wallet => ({
   address: person(name).address,
   permission_id,
@@ -43,6 +44,7 @@ let now = new Date(1_780_000_000_000)
 const bob = person('bob')
 let sql: Sql
 let name: string
+let url: string
 
 after(async () => {
   await sql.close()
@@ -52,6 +54,7 @@ after(async () => {
 before(async () => {
   const database = await createDatabase()
   name = database.name
+  url = database.url
   sql = connect({ url: database.url, connections_max: 2 })
   // One unit of energy for each TRX of stake.
   await sql`update pool set total_limit = 1000, total_weight = 1000 where resource = 'energy'`
@@ -389,6 +392,27 @@ test("a subscription's and a direct recharge's order is delivered, a forged one 
   assert.equal((await ask(signerWith(), recharged, bytes)).state, 'signed')
 })
 
+test('the smallest sums and the largest that are allowed are signed', async () => {
+  for (const sun of [TRX, MAX_SUN]) {
+    const row = { stake_sun: sun, amount: Number(sun / TRX) }
+    const { attempt } = await delegating(await order({ energy: 1_000 }), row)
+    const bytes = raw(DELEGATE, { ...delegation, balance: sun })
+    assert.equal((await ask(signerWith(), attempt, bytes)).state, 'signed', `delegate ${sun}`)
+  }
+  const { attempt: other_sum } = await delegating(await order())
+  const smallest = await whyNot(other_sum, raw(DELEGATE, { ...delegation, balance: 1n }))
+  assert.equal(smallest, 'it is of 50000000 sun, and not of 1')
+  for (const amount of [1n, 4_700_000n]) {
+    const { attempt } = await refunding()
+    const bytes = raw('TransferContract', { ...payment, amount })
+    const signer = signerWith({}, { refund_max_sun: 4_700_000n })
+    assert.equal((await ask(signer, attempt, bytes)).state, 'signed', `refund ${amount}`)
+  }
+  const { attempt } = await delegating(await order())
+  const day = raw(DELEGATE, delegation, { expiration: now.getTime() + 86_400_000 })
+  assert.equal((await ask(signerWith(), attempt, day)).state, 'signed', 'valid for a day')
+})
+
 test('no sum of nothing is signed, and none beyond the most that is allowed', async () => {
   const sums: [string, (attempt: bigint) => Promise<[string, Uint8Array]>][] = [
     [
@@ -492,6 +516,107 @@ test('of the signatures for a subject the last to expire counts, whenever it is 
   assert.equal((await ask(sign(), third, raw('TransferContract', payment))).state, 'waits')
 })
 
+test('what was signed is given again for two hours; after that nothing is', async () => {
+  const entries: SignatureRecord[] = []
+  const { attempt } = await delegating(await order())
+  const sign = () => signerWith({ log: memoryLog(entries) })
+  const first = await ask(sign(), attempt, raw(DELEGATE, delegation))
+  const began = now
+  now = new Date(began.getTime() + 7_199_999)
+  assert.deepEqual(await ask(sign(), attempt, raw(DELEGATE, delegation)), first)
+  now = new Date(began.getTime() + 7_200_000)
+  const why = await whyNot(attempt, raw(DELEGATE, delegation), sign())
+  assert.match(why, /was signed for it, too long ago/)
+})
+
+/** That something was signed for a subject by another attempt, so long before. */
+const signedBefore = (
+  subject: string,
+  type: string,
+  { age_ms = 0, attempt = 'lost', expires_at = 0 } = {},
+): SignatureRecord => ({
+  at: now.getTime() - age_ms,
+  attempt,
+  subject,
+  tx_id: 'earlier',
+  type,
+  wallet: pool.address,
+  receiver: bob.address,
+  sun: 1n,
+  expires_at,
+  raw_data: '',
+})
+
+test('a signature for the same is known for two days, that of a refund for 31', async () => {
+  const DAY_MS = 86_400_000
+  for (const [age_ms, state] of [
+    [2 * DAY_MS - 1, 'refused'],
+    [2 * DAY_MS, 'signed'],
+  ] as const) {
+    const { id, attempt } = await delegating(await order())
+    const log = memoryLog([signedBefore(`delegate:${id}`, DELEGATE, { age_ms })])
+    const outcome = await ask(signerWith({ log }), attempt, raw(DELEGATE, delegation))
+    assert.equal(outcome.state, state, `a delegation after ${age_ms}`)
+  }
+  for (const [age_ms, state] of [
+    [2 * DAY_MS, 'refused'],
+    [31 * DAY_MS, 'refused'],
+    [31 * DAY_MS + 1, 'signed'],
+  ] as const) {
+    const { tx_id, attempt } = await refunding()
+    const log = memoryLog([signedBefore(`refund:${tx_id}`, 'TransferContract', { age_ms })])
+    const outcome = await ask(signerWith({ log }), attempt, raw('TransferContract', payment))
+    assert.equal(outcome.state, state, `a refund after ${age_ms}`)
+  }
+})
+
+test('the next for the same ends half a minute later, a refund three minutes', async () => {
+  const dead = await attemptFor('over')
+  const another = await attemptFor('over too')
+  await sql`update attempt set state = 'dead' where id = any(${[dead, another]})`
+  const cases = [
+    [29_999, DELEGATE, 'waits'],
+    [30_000, DELEGATE, 'signed'],
+    [179_999, 'TransferContract', 'waits'],
+    [180_000, 'TransferContract', 'signed'],
+  ] as const
+  for (const [later_ms, type, state] of cases) {
+    const is_refund = type === 'TransferContract'
+    const { attempt } = is_refund ? await refunding() : await delegating(await order())
+    const [row] = await sql<{ subject: string }>`select subject from attempt where id = ${attempt}`
+    const expires_at = now.getTime() + 60_000 - later_ms
+    const earlier = signedBefore(row!.subject, type, { attempt: dead, expires_at })
+    // Of two that ended at the same time the one that is read later counts, which is dead as well.
+    const both = [earlier, { ...earlier, attempt: another, tx_id: 'other' }]
+    const bytes = is_refund ? raw(type, payment) : raw(type, delegation)
+    const outcome = await ask(signerWith({ log: memoryLog(both) }), attempt, bytes)
+    assert.equal(outcome.state, state, `${type} after ${later_ms}`)
+    const alive = memoryLog([{ ...earlier, attempt: 'lost' }])
+    const { state: of_one_alive } = await ask(signerWith({ log: alive }), attempt, bytes)
+    assert.equal(of_one_alive, 'refused', 'one that is not dead is in the way, however old')
+  }
+})
+
+test('a reclaim waits for no other machine that counts', async (t) => {
+  const hurried = connect({ url, connections_max: 2, statement_timeout_ms: 300 })
+  t.after(() => hurried.close())
+  const attempt = await reclaiming()
+  const { attempt: moot } = await delegating(await order())
+  await sql`update attempt set state = 'dead' where id = ${moot}`
+  const signer = signerWith({ sql: hurried })
+  await sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(720461515)`
+    const outcomes = await signer([
+      { attempt, raw_data: raw(UNDELEGATE, delegation) },
+      { attempt: moot, raw_data: raw(DELEGATE, delegation) },
+    ])
+    assert.deepEqual(
+      outcomes.map(({ state }) => state),
+      ['signed', 'moot'],
+    )
+  })
+})
+
 test('nothing is given out before it is on disk', async () => {
   const broken: SignatureLog = { ...memoryLog(), append: () => Promise.reject(new Error('ENOSPC')) }
   const { attempt } = await delegating(await order())
@@ -520,7 +645,6 @@ test('above a limit nothing is signed until the time is over; reclaims have none
   assert.equal((await ask(sign, third, bytes())).state, 'signed')
 })
 
-const TRX = 1_000_000n
 const countedRows = async () => (await sql`select number from signing_amount`).length
 
 test('all machines together sign no more than a limit, at the same time too', async () => {

@@ -261,6 +261,43 @@ test('what the archive has lost before its release is put again, and waits anew'
   await scene.verify()
 })
 
+test('only the portion that the archive has lost waits anew, be it of one block', async (t) => {
+  const scene = await newScene(t)
+  await scene.append(0, 2, 0, 1, 1, 1, 1, 1, 1, 1)
+  await scene.begin()
+  await scene.runAll()
+  assert.deepEqual(await scene.brief(), ['100-102', '103-105'])
+  scene.archive.blocks.delete(101)
+  scene.wait(20)
+  await scene.run()
+  await scene.runAll()
+  assert.deepEqual(await scene.brief(), ['100-102', '103-105 released'])
+  scene.wait(20)
+  await scene.runAll()
+  assert.deepEqual(await scene.brief(), ['100-102 released', '103-105 released'])
+  await scene.verify()
+})
+
+test('what an operator begins again while a portion is read stays where it is', async (t) => {
+  const scene = await newScene(t)
+  await scene.append(1, 1, 1, 1, 1, 1, 1)
+  await scene.begin()
+  await scene.runAll()
+  scene.wait(20)
+  await scene.runAll()
+  await scene.end()
+  const { archive } = scene
+  const contents = archive.contents.bind(archive)
+  archive.contents = async (numbers) => {
+    archive.contents = contents
+    await scene.begin()
+    return contents(numbers)
+  }
+  await scene.step().run()
+  assert.deepEqual(await scene.brief(), ['100-102 released'])
+  await scene.verify()
+})
+
 test('a portion that another process has noted meanwhile is not noted twice', async (t) => {
   const scene = await newScene(t)
   await scene.append(1, 1, 1, 1, 1, 1, 1)

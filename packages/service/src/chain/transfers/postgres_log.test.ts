@@ -272,3 +272,29 @@ test('only blocks with transfers are emptied, and only those that are come back'
     known.slice(5, 51).map((block) => recorded(block, 0n)),
   )
 })
+
+test('a block is noted up to the end of its generation, wherever its transfers lie', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const transfer = { asset: 1, from: party(1), to: party(2), amount: 1n }
+  const transfers = packTransfers([transfer])
+  const blocks = [200, 201].map((number): NewBlock => {
+    const time = new Date(number * 3_000)
+    return { number, id: `block ${number}`, time, freezes: [], transfers, tx_ids: Buffer.alloc(32) }
+  })
+  await sql.begin((tx) => transferLog(tx).append(blocks))
+  const [row] = await sql<{ number: number }>`
+    insert into flow_generation (label_set, begun_at, reach, first_number, rules)
+    values ((select max(number) from label_set), now(), 0, 200, 1) returning number`
+  const generation = row!.number
+  await sql`insert into flow_carried (generation, number, carried) values (${generation}, 200, '')`
+  const isNoted = (number: number, until: bigint) =>
+    transferLog(sql).isNoted([{ generation, until }], { first: number, last: number })
+  const noted = () => Promise.all([isNoted(200, 200n), isNoted(200, 199n), isNoted(201, 300n)])
+  assert.deepEqual(await noted(), [true, false, false])
+  const hashes = blocks.map((block) => ({
+    number: BigInt(block.number),
+    contents_sha256: contentsSha256(block),
+  }))
+  await sql.begin((tx) => emptyBlocks(tx, hashes))
+  assert.deepEqual(await noted(), [true, false, false])
+})

@@ -21,6 +21,11 @@ test('a file of wallets is read as it is', () => {
   const unsigned = JSON.stringify({ ...wallets, activation: keyless })
   assert.throws(() => parseWallets(unsigned, 'w.json', 'needed'), /private_key of/)
   assert.deepEqual(parseWallets(unsigned, 'w.json', 'optional').activation, keyless)
+  const spoilt = { ...wallets, activation: { ...keyless, private_key: 'x' } }
+  assert.throws(
+    () => parseWallets(JSON.stringify(spoilt), 'w.json', 'optional'),
+    /private_key of T\w+ is not a key/,
+  )
 })
 
 test("an API alone refuses a file with keys, whichever wallet's, and takes it without", () => {
@@ -39,6 +44,10 @@ test("an API alone refuses a file with keys, whichever wallet's, and takes it wi
       /w\.json: it has the private_key of T\w+, and an API/,
     )
   }
+  const { address } = wallets.pool[0]!
+  const votes = [{ address, permission_id: 4 }]
+  const voting = JSON.stringify({ ...keyless, votes })
+  assert.deepEqual(parseWallets(voting, 'w.json', 'refused').votes, votes)
 })
 
 test('what is wrong with a file is one sentence that names it, and never shows a key', () => {
@@ -50,6 +59,10 @@ test('what is wrong with a file is one sentence that names it, and never shows a
     { pool: undefined },
     { pool: 'all' },
     { pool: [null] },
+    { pool: [first, first] },
+    { votes: 'all' },
+    { votes: {} },
+    { limits: [] },
     { pool: [{ ...first, address: 'T123' }] },
     { pool: [{ ...first, permission_id: '2' }] },
     { pool: [{ ...first, permission_id: 1.5 }] },
@@ -83,6 +96,11 @@ test('what is wrong with a file is one sentence that names it, and never shows a
   for (const nonsense of ['', '{', '[]', 'null', '5', '"x"']) {
     assert.throws(() => parseWallets(nonsense, 'w.json', 'needed'), Misuse, nonsense)
   }
+  for (const plain of ['5', '"x"', 'true'])
+    assert.throws(
+      () => parseWallets(plain, 'w.json', 'needed'),
+      /^Misuse: w\.json: it is not an ob/,
+    )
 })
 
 const read = (more: object) =>
