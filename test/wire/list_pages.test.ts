@@ -14,6 +14,7 @@ import { reportRoutes } from 'penstock-service/screening/reports/routes.ts'
 import { routes as depositRoutes } from 'penstock-service/treasury/deposits/routes.ts'
 import { routes as invoiceRoutes } from 'penstock-service/treasury/invoices/routes.ts'
 import { freshDatabase } from '../harness/database.ts'
+import { askEndpoint } from '../harness/endpoint_calls.ts'
 
 type Item = Record<string, unknown>
 type Page = { items: Item[]; next: string | null }
@@ -113,24 +114,7 @@ async function begin(t: TestContext): Promise<Sql> {
 }
 
 async function readPage(endpoint: Endpoint, customer_id: string, body: object): Promise<Page> {
-  const customer = {
-    customer_id,
-    key_id: 'k',
-    scopes: undefined,
-    daily_cap_sun: undefined,
-    receivers: undefined,
-    require_external_id: false,
-    suspended: false,
-  }
-  const asked = {
-    body,
-    customer,
-    request_id: 'r',
-    ip: '192.0.2.1',
-    headers: {},
-    reply_headers: {},
-  }
-  return (await endpoint.handle(asked)) as Page
+  return (await askEndpoint([endpoint], endpoint.path, { body, customer: { customer_id } })) as Page
 }
 
 test('each row that was there is shown once and in order while others are added', async (t) => {

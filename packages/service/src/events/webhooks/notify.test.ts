@@ -1,24 +1,16 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
-import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { test } from 'node:test'
+import { type ReceivedEvent, TYPES, webhookRig } from 'penstock-test/harness/webhook_rig.ts'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { Errors } from 'typebox/schema'
-import { idMaker, systemRandom } from '../../lib/ids.ts'
-import { silentLog } from '../../lib/log.ts'
-import { drain, type Step } from '../../platform/steps/step.ts'
+import type { Step } from '../../platform/steps/step.ts'
 import { listEvents } from '../log/events.ts'
-import { publishStep } from '../log/publish.ts'
-import type { Call, Caller, CallOutcome } from './caller.ts'
 import { webhookKinds } from './forms.ts'
 import { type Replay, replayNotices } from './notices.ts'
-import { notifyStep } from './notify.ts'
 import {
   changeWebhook,
-  createWebhook,
   disableWebhook,
   lockWebhook,
-  type NewWebhook,
   removeWebhook,
   rotateSecret,
 } from './webhooks.ts'
@@ -27,97 +19,9 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
-const TYPES = ['order.created', 'order.succeeded']
-const open = (text: string) => text.slice(7)
-const seal = { seal: (secret: string) => `sealed ${secret}`, open }
-
-type ReceivedEvent = {
-  number: number
-  subject: string
-  type: string
-  id: string
-  at_ms: number
-  call: Call
-}
-
-/** A service of webhooks alone, on a clock that the test turns, and a receiver that answers what it
- *  is told to. */
-async function rig(t: TestContext, { patience_ms = 60_000 } = {}) {
-  const { sql } = await freshDatabase(t)
-  let now_ms = Date.UTC(2026, 10, 22)
-  const clock = { now: () => new Date(now_ms) }
-  const new_id = idMaker(clock, systemRandom)
-  const heard: ReceivedEvent[] = []
-  let answer: (heard: ReceivedEvent) => Partial<CallOutcome> | Promise<Partial<CallOutcome>> =
-    () => ({})
-  const caller: Caller = {
-    async call(call) {
-      const { number, subject, type, id } = JSON.parse(call.body) as ReceivedEvent
-      const one = { number, subject, type, id, at_ms: now_ms, call }
-      heard.push(one)
-      return { status: 200, error: null, body: 'ok', ms: 5, ...(await answer(one)) }
-    },
-    close() {},
-  }
-  const needs = { sql, clock, new_id, random: systemRandom, seal }
-  const process = (name: string) =>
-    notifyStep({
-      ...needs,
-      log: silentLog,
-      caller,
-      process: name,
-      readable: () => TYPES,
-      chance: () => 0.5,
-      // A pause takes no time here; patience does, so that a run ends when everybody was told.
-      wait: (ms) => {
-        if (ms === patience_ms) return delay(ms, undefined, { ref: false })
-        now_ms += ms
-        return Promise.resolve()
-      },
-      patience_ms,
-      wake: () => {},
-      user_agent: 'Penstock/test',
-    })
-  const steps = [publishStep({ sql, tellStreams: () => {} }), process('P1'), process('P2')]
-  return {
-    sql,
-    heard,
-    needs,
-    steps,
-    answers(how: typeof answer) {
-      answer = how
-    },
-    pass: (ms: number) => {
-      now_ms += ms
-    },
-    run: () => drain(steps),
-    webhook: (wanted: Partial<NewWebhook> = {}) =>
-      sql.begin((tx) =>
-        createWebhook(tx, needs, {
-          customer_id: 'anna',
-          url: 'https://hook.example/',
-          scopes: ['read'],
-          ...wanted,
-        }),
-      ),
-    async note(count: number, subject = (i: number) => `order:${i}`, type = 'order.created') {
-      for (let i = 0; i < count; i++) {
-        await sql`
-          insert into event_note (customer_id, type, subject, at, data)
-          values ('anna', ${type}, ${subject(i)}, ${clock.now()}, '{"id":"x"}')`
-      }
-    },
-    states: async () => {
-      const rows = await sql<{
-        state: string
-      }>`select state from notice order by webhook_id, number`
-      return rows.map(({ state }) => state)
-    },
-  }
-}
 
 test('every event reaches the webhook, once, signed so that anybody can verify it', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { secret } = await on.webhook()
   await on.note(3)
   await on.run()
@@ -137,7 +41,7 @@ test('every event reaches the webhook, once, signed so that anybody can verify i
 })
 
 test('a signature is right for its time, and by each secret that is alive', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook, secret } = await on.webhook()
   const which = { customer_id: 'anna', id: webhook.id, overlap_hours: 24 }
   const rotated = await on.sql.begin((tx) => rotateSecret(tx, on.needs, which))
@@ -179,7 +83,7 @@ test('a signature is right for its time, and by each secret that is alive', asyn
 })
 
 test('what fails is called again by the schedule, ten times, under the same id', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   on.answers(() => ({ status: 500 }))
   await on.note(1)
@@ -204,7 +108,7 @@ test('what fails is called again by the schedule, ten times, under the same id',
 })
 
 test('events of one subject arrive in order: one waits for one that failed', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   on.answers(({ number }) => ({ status: number === 1 && on.heard.length === 1 ? 503 : 200 }))
   await on.note(1, () => 'order:a')
@@ -224,7 +128,7 @@ test('events of one subject arrive in order: one waits for one that failed', asy
 })
 
 test('a receiver that is away costs a thousand rows, and gets all in the end', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook({ at_once: 16 })
   let away = true
   on.answers(() => (away ? { status: null, error: 'connect' } : {}))
@@ -253,7 +157,7 @@ test('a receiver that is away costs a thousand rows, and gets all in the end', a
 })
 
 test('once a receiver is back, what waits for its next try is told at once', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   on.answers(() => ({ status: 500 }))
   await on.note(5)
@@ -270,7 +174,7 @@ test('once a receiver is back, what waits for its next try is told at once', asy
 })
 
 test('one that has refused for five days is disabled, and goes on where it stopped', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook } = await on.webhook()
   on.answers(() => ({ status: 500 }))
   await on.note(30)
@@ -301,7 +205,7 @@ test('one that has refused for five days is disabled, and goes on where it stopp
 })
 
 test('410 disables it at once; 429 with Retry-After is kept', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   on.answers(() => ({ status: 429, retry_after_seconds: 120 }))
   await on.note(1)
@@ -318,7 +222,7 @@ test('410 disables it at once; 429 with Retry-After is kept', async (t) => {
 })
 
 test('types are chosen, tests are not told, and a removed one is called no more', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   // The second is none that its maker may read.
   const { webhook } = await on.webhook({ types: ['order.succeeded', 'key.created'] })
   await on.note(2)
@@ -343,7 +247,7 @@ test('types are chosen, tests are not told, and a removed one is called no more'
 })
 
 test('one that is slow holds up no other', async (t) => {
-  const on = await rig(t, { patience_ms: 100 })
+  const on = await webhookRig(t, { patience_ms: 100 })
   await on.webhook({ url: 'https://slow.example/' })
   await on.webhook()
   const stuck = Promise.withResolvers<void>()
@@ -362,7 +266,7 @@ test('one that is slow holds up no other', async (t) => {
 })
 
 test('two hundred webhooks of ten customers hold up no webhook of another', async (t) => {
-  const { heard, sql, webhook, note, run } = await rig(t)
+  const { heard, sql, webhook, note, run } = await webhookRig(t)
   const many = Array.from({ length: 10 }, (_, i) => `many-${i}`)
   const customers = [...many.flatMap((one) => Array<string>(20).fill(one)), 'bert']
   for (const customer_id of customers)
@@ -380,7 +284,7 @@ test('two hundred webhooks of ten customers hold up no webhook of another', asyn
 })
 
 test('64 calls of a customer at once, and of a webhook as many as it allows', async (t) => {
-  const on = await rig(t, { patience_ms: 100 })
+  const on = await webhookRig(t, { patience_ms: 100 })
   for (let i = 0; i < 6; i++) await on.webhook({ url: `https://h${i}.example/`, at_once: 16 })
   const stuck = Promise.withResolvers<void>()
   on.answers(async () => {
@@ -400,7 +304,7 @@ test('64 calls of a customer at once, and of a webhook as many as it allows', as
 })
 
 test('per_second spreads the calls, and 502 halves that for five minutes', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook({ per_second: 10, at_once: 1 })
   await on.note(1)
   await on.run()
@@ -436,7 +340,7 @@ test('per_second spreads the calls, and 502 halves that for five minutes', async
 })
 
 test('what is tried before its time uses up none of the schedule', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   on.answers(() => ({ status: 500 }))
   await on.note(30)
@@ -449,7 +353,7 @@ test('what is tried before its time uses up none of the schedule', async (t) => 
 })
 
 test('disabled and enabled are told as events, with the webhook as it was', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook } = await on.webhook()
   on.answers(() => ({ status: 410 }))
   await on.note(1)
@@ -479,7 +383,7 @@ test('disabled and enabled are told as events, with the webhook as it was', asyn
 })
 
 test('a change leads what is told no further than those may read who change it', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook } = await on.webhook({ scopes: ['read', 'money'] })
   const which = { customer_id: 'anna', id: webhook.id }
   const change = (given: object) =>
@@ -491,7 +395,7 @@ test('a change leads what is told no further than those may read who change it',
 })
 
 test('what is due and no longer asked for is passed over', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook } = await on.webhook()
   on.answers(() => ({ status: 500 }))
   await on.note(1)
@@ -504,7 +408,7 @@ test('what is due and no longer asked for is passed over', async (t) => {
 })
 
 test('what is not kept any more is passed over, and holds up nothing', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   on.answers(() => ({ status: 500 }))
   await on.note(2, () => 'order:a')
@@ -517,7 +421,7 @@ test('what is not kept any more is passed over, and holds up nothing', async (t)
 })
 
 test('a replay tells again what it is asked for, also what was passed over', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook } = await on.webhook()
   const replay = (given: Partial<Replay>) =>
     on.sql.begin(async (tx) => {
@@ -554,7 +458,7 @@ test('a replay tells again what it is asked for, also what was passed over', asy
 
 test('a replay sends at once what waits for its next try, after any failures', async (t) => {
   for (const events of [2, 30]) {
-    const on = await rig(t)
+    const on = await webhookRig(t)
     const { webhook } = await on.webhook()
     on.answers(() => ({ status: 500, ...(events === 2 && { retry_after_seconds: 3_600 }) }))
     await on.note(events)
@@ -585,7 +489,7 @@ async function leases(step: Step): Promise<number> {
 }
 
 test('a log that is not kept any more leaves nothing to look for again and again', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   on.answers(() => ({ status: 500 }))
   await on.note(2)
@@ -610,9 +514,10 @@ test('a log that is not kept any more leaves nothing to look for again and again
 })
 
 test('a webhook that cannot be called for a fault of ours is tried twice a minute', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook()
   await on.sql`update webhook_secret set sealed_secret = ''`
+  const { open } = on.needs.seal
   on.needs.seal.open = () => {
     throw new Error('there is no such sealing key')
   }
@@ -630,7 +535,7 @@ test('a webhook that cannot be called for a fault of ours is tried twice a minut
 })
 
 test('a clock that was set back does not keep a process busy', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   await on.webhook({ per_second: 1 })
   await on.note(1)
   await on.run()
@@ -641,7 +546,7 @@ test('a clock that was set back does not keep a process busy', async (t) => {
 })
 
 test('one that is put off, or removed, while it is called is told so once', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook } = await on.webhook()
   const which = { customer_id: 'anna', id: webhook.id }
   on.answers(async () => {
@@ -659,7 +564,7 @@ test('one that is put off, or removed, while it is called is told so once', asyn
 })
 
 test('nothing is called without a signature', async (t) => {
-  const on = await rig(t)
+  const on = await webhookRig(t)
   const { webhook } = await on.webhook()
   await on.note(1)
   await on.steps[0]!.run()

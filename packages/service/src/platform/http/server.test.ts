@@ -409,6 +409,25 @@ test('the page at the root is there itself, and not moved for its slash', async 
   const handle = async () => ({ status: 200, code: 0, body: 'hello' })
   const { app } = await server({ pages: [{ ...root, handle }] })
   for (const url of ['/', '/?x=1']) assert.equal((await app.inject({ url })).body, 'hello', url)
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/' })
+  assert.deepEqual([statusCode, headers.allow], [405, 'GET, HEAD'])
+})
+
+test('a page says how it is asked for, and one for browsers alone says nothing', async () => {
+  const handle = async () => ({ status: 200, code: 0, body: 'hello' })
+  const page = (path: `/${string}`, more = {}) => ({ path, summary: 'A page', handle, ...more })
+  const { post } = await server({
+    pages: [page('/of/:id'), page('/browsers', { for_browsers_alone: true })],
+  })
+  for (const [path, status, allow] of [
+    ['/of/7', 405, 'GET, HEAD'],
+    ['/of/7/', 405, 'GET, HEAD'],
+    ['/of', 404, undefined],
+    ['/browsers', 404, undefined],
+  ] as const) {
+    const { statusCode, headers } = await post(path)
+    assert.deepEqual([statusCode, headers.allow], [status, allow], path)
+  }
 })
 
 test('a file of the reference that cannot be read is tried again the next time', async (t) => {
@@ -564,15 +583,23 @@ test('other pages can be added, and their failures are logged and not shown eith
     ['/broken', {}],
     ['/broken/inside', { statusCode: 500 }],
     ['/broken/outside', { statusCode: 400 }],
+    ['/broken/last', { statusCode: 499 }],
+    ['/broken/below', { statusCode: 399 }],
   ] as const)
     app.get(path, async () => {
       throw Object.assign(new Error('hunter2'), status)
     })
+  app.get('/broken/odd', async () => {
+    throw { statusCode: 400, message: 'hunter2' }
+  })
   assert.equal((await app.inject({ method: 'GET', url: '/page' })).body, 'hello')
   for (const [path, status, logged] of [
     ['/broken', 500, 1],
     ['/broken/inside', 500, 1],
     ['/broken/outside', 400, 0],
+    ['/broken/last', 499, 0],
+    ['/broken/below', 500, 1],
+    ['/broken/odd', 500, 1],
   ] as const) {
     const before = lines.length
     const broken = await app.inject({ method: 'GET', url: path })

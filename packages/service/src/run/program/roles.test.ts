@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runsStep } from './roles.ts'
+import {
+  hasApi,
+  hasCallers,
+  hasConsole,
+  hasSteps,
+  isWorker,
+  PROCESS_ROLES,
+  runsStep,
+} from './roles.ts'
 
 test('a step runs in a worker, and in one of two that share the work', () => {
   const steps = [{}, { duty: 'chain' }, { needs_index: true }] as const
@@ -18,5 +26,20 @@ test('a step runs in a worker, and in one of two that share the work', () => {
     [true, true, false],
     [true, true, false],
     [true, false, true],
+  ])
+})
+
+test('a process does the work of its role, and one of all roles does all of it', () => {
+  const work = { hasApi, isWorker, hasSteps, hasConsole, hasCallers }
+  const done = PROCESS_ROLES.map((role) => {
+    const names = Object.entries(work).filter(([, does]) => does(role))
+    return [role, ...names.map(([name]) => name)].join(' ')
+  })
+  assert.deepEqual(done, [
+    'api hasApi hasCallers',
+    'worker isWorker hasSteps',
+    'index hasSteps',
+    'console hasConsole hasCallers',
+    'all hasApi isWorker hasSteps hasConsole hasCallers',
   ])
 })
