@@ -23,14 +23,17 @@ export const scopeFrom = (sealed_entry: bigint): Scope => ({
   before_entry: 10n,
 })
 
-/** `subject: found` of each finding. */
+/** `subject: found` of each finding, in the order of the rule; those of one subject by their words,
+ *  since a rule says nothing of these. */
 export async function foundIn(
   sql: Sql,
   rule: (tx: Tx, scope: Scope) => Promise<Finding[]>,
   scope: Scope = WHOLE,
 ): Promise<string[]> {
   const findings = await sql.begin((tx) => rule(tx, scope))
-  return findings.map(({ subject, found }) => `${subject}: ${found}`)
+  return [...Map.groupBy(findings, ({ subject }) => subject)].flatMap(([subject, all]) =>
+    all.map(({ found }) => `${subject}: ${found}`).sort(),
+  )
 }
 
 /** Entries of the ledger that move money, unless they say another kind. */

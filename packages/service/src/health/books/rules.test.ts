@@ -226,8 +226,8 @@ test('an activation that was paid for is in a block', async (t) => {
   assert.deepEqual(await foundIn(sql, ruleOf('C5')), [
     'activating: its transaction  is none of its own',
     'active: its transaction  is none of its own',
-    'dead: its transaction  is none of its own',
     'dead: its activation is active, by a transaction that is dead',
+    'dead: its transaction  is none of its own',
     'dead-unpaid: its transaction  is none of its own',
     'failed: its transaction  is none of its own',
     'failed: its activation is failed, by a transaction that is dead',
