@@ -141,19 +141,14 @@ export async function openReviews(
   const waiting = await waitingAmong(tx, answered, policy)
   if (waiting.length === 0) return
   const high = waiting.map(({ one }) => one)
-  const customers = high.map(({ check }) => check.customer_id)
-  const addresses = high.map(screenedAddress)
-  // One that is being decided is decided before it is looked at: else it would seem to be open, and
-  // a worse answer would not wait for anyone.
-  await tx`
-    select from aml_review
-    where state = 'open' and (customer_id, address) in (
-      select * from unnest(${customers}::text[], ${addresses}::text[]))
-    order by check_id for update`
+  // One that is open is in the way by its index, which waits while that is being decided: to look
+  // for it would take it for open, and a worse answer would wait for no decision.
   const opened = await tx<OpenedReview>`
     with high as (
       select distinct on (customer_id, address) * from unnest(
-        ${high.map(({ check }) => check.id)}::text[], ${customers}::text[], ${addresses}::text[],
+        ${high.map(({ check }) => check.id)}::text[],
+        ${high.map(({ check }) => check.customer_id)}::text[],
+        ${high.map(screenedAddress)}::text[],
         ${high.map(({ result }) => result.outcome.score)}::numeric[],
         ${high.map(({ result }) => result.outcome.blacklist)}::boolean[],
         ${waiting.map(({ grown }) => grown)}::boolean[])
@@ -165,7 +160,7 @@ export async function openReviews(
       where not exists (
         select 1 from aml_review as r left join aml_entry as e on e.id = r.entry_id
         where r.customer_id = high.customer_id and r.address = high.address
-          and (r.state = 'open' or (r.risk_score >= high.risk_score and not high.grown)
+          and ((r.risk_score >= high.risk_score and not high.grown)
             or (r.decision = 'deny' and e.withdrawn_at is null)))
       order by customer_id, address
       on conflict (customer_id, address) where state = 'open' do nothing
