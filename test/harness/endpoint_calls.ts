@@ -3,7 +3,7 @@
 import type { Customer, Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 
 /** Whose call it is, unless a test says otherwise. */
-const CALLER: Customer = {
+export const CALLER: Customer = {
   customer_id: 'anna',
   key_id: 'k',
   scopes: undefined,

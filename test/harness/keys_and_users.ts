@@ -15,6 +15,7 @@ import { sealWith } from 'penstock-service/platform/seal/seal.ts'
 import type { Customer, Endpoint } from 'penstock-service/platform/wire/endpoint.ts'
 import { makeCustomer } from './customer_rows.ts'
 import { freshDatabase } from './database.ts'
+import { CALLER } from './endpoint_calls.ts'
 
 export const NOW = new Date('2026-10-08T15:26:32Z')
 const clock = { now: () => NOW }
@@ -60,13 +61,9 @@ export async function withKeysAndUsers(t: TestContext) {
 
 /** One of alpha's who asks by a key; `role`: a user of that role, whose key it is. */
 export const asks = (key_id: string, role?: string, customer_id = 'alpha'): Customer => ({
+  ...CALLER,
   customer_id,
   key_id,
-  scopes: undefined,
-  daily_cap_sun: undefined,
-  receivers: undefined,
-  require_external_id: false,
-  suspended: false,
   user:
     role === undefined
       ? undefined

@@ -15,12 +15,12 @@ import { consoleFace, type Face, portalFace } from 'penstock-service/people/user
 import { sessionMount } from 'penstock-service/people/users/mount.ts'
 import { sessionReader } from 'penstock-service/people/users/sessions.ts'
 import { inviteUser, makeLink } from 'penstock-service/people/users/users.ts'
-import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { sealWith } from 'penstock-service/platform/seal/seal.ts'
 import { Authenticator, type Options } from './authenticator.ts'
 import { makeCustomer } from './customer_rows.ts'
 import { freshDatabase } from './database.ts'
 import { ownTransaction } from './own_transaction.ts'
+import { withRace } from './race.ts'
 import { PASSWORD } from './users.ts'
 
 const NOW = new Date('2026-10-08T15:26:32Z')
@@ -34,21 +34,6 @@ type PageNeeds = Omit<Needs, 'face' | 'sessions'>
 
 /** Something that happens just before a transaction of a page begins: the first is 1. */
 type Interruption = { before: number; work: () => Promise<unknown> }
-
-/** Connections of one call, into which it falls. */
-export function interrupted(sql: Sql, { before, work }: Interruption): Sql {
-  let begun = 0
-  return new Proxy(sql, {
-    get: (_, name) =>
-      name === 'begin'
-        ? async (...of: Parameters<Sql['begin']>) => {
-            begun += 1
-            if (begun === before) await work()
-            return sql.begin(...of)
-          }
-        : Reflect.get(sql, name),
-  })
-}
 
 /** A page of ours in a browser of its own, which keeps the cookies that it is given. */
 export class SignInPage {
@@ -74,7 +59,8 @@ export class SignInPage {
     body: object = {},
     interruption?: Interruption,
   ): Promise<Reply> {
-    const sql = interruption ? interrupted(this.needs.sql, interruption) : this.needs.sql
+    const { sql: plain } = this.needs
+    const sql = interruption ? withRace(plain, interruption.work, interruption) : plain
     const needs = { ...this.needs, sql, face: this.face, sessions: sessionReader(this.needs) }
     const mount = sessionMount(needs, this.face, { endpoints: signInRoutes(needs), streams: [] })
     const endpoint = mount.endpoints.find((one) => one.path === path)!

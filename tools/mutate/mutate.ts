@@ -94,7 +94,7 @@ type Choice = Record<'names' | 'only' | 'file', string | undefined>
 
 function chooseRooms(rooms: Room[], { names, only, file }: Choice): Room[] {
   if (only !== undefined || file !== undefined) {
-    const [room] = rooms.filter((one) =>
+    const room = rooms.find((one) =>
       mutantsOf(one).some(({ id, path }) => (only === undefined ? path === file : id === only)),
     )
     if (room) return [room]

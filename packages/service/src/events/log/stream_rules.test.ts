@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { CALLER } from 'penstock-test/harness/endpoint_calls.ts'
 import type { Fault } from '../../lib/fault.ts'
 import type { Customer } from '../../platform/wire/endpoint.ts'
 import { EventStreams, type Needs, type StreamOptions } from './streams.ts'
@@ -12,13 +13,9 @@ const NOW = new Date('2026-10-08T15:26:32Z')
 const HOUR_MS = 3_600_000
 
 const asks = (customer_id: string, key_id = customer_id, session_id?: string): Customer => ({
+  ...CALLER,
   customer_id,
   key_id,
-  scopes: undefined,
-  daily_cap_sun: undefined,
-  receivers: undefined,
-  require_external_id: false,
-  suspended: false,
   user:
     session_id === undefined
       ? undefined

@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { CALLER } from 'penstock-test/harness/endpoint_calls.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { drain } from '../../platform/steps/step.ts'
 import type { Customer, Scope } from '../../platform/wire/endpoint.ts'
 import { publishStep } from './publish.ts'
 import { EventStreams } from './streams.ts'
 
-const anna: Customer = {
-  customer_id: 'anna',
-  key_id: 'key',
-  scopes: undefined,
-  daily_cap_sun: undefined,
-  receivers: undefined,
-  require_external_id: false,
-  suspended: false,
-}
+const anna: Customer = { ...CALLER, key_id: 'key' }
 
 /** What the key may read now; undefined: it is revoked. */
 type KeyNow = { scopes: readonly Scope[] | undefined } | undefined

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
+import { CALLER } from 'penstock-test/harness/endpoint_calls.ts'
 import { delivered_at, ReceiptBook, receiver } from 'penstock-test/harness/receipt_book.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type { Receiver } from '../../chain/receivers/receivers.ts'
@@ -45,16 +46,6 @@ const USER = {
   stepped_up_until: null,
 }
 
-const CUSTOMER = {
-  customer_id: 'anna',
-  key_id: 'k',
-  scopes: undefined,
-  daily_cap_sun: undefined,
-  receivers: undefined as string[] | undefined,
-  require_external_id: false,
-  suspended: false,
-}
-
 /** What an order was asked for by a quote. */
 type PlacedOrder = { quote: { id: string; energy: bigint }; refusal: Fault | undefined }
 
@@ -91,7 +82,7 @@ async function makeDesk(t: TestContext) {
     })
   const call = async (i: number, body: object, chain: Chain, customer: object) => {
     const reply_headers: Record<string, string> = {}
-    const asked = { body, customer: { ...CUSTOMER, ...customer }, headers: {}, reply_headers }
+    const asked = { body, customer: { ...CALLER, ...customer }, headers: {}, reply_headers }
     const answer = await routes(chain)[i]!.handle({ ...asked, request_id: 'r' } as never)
     return { answer: JSON.parse(printJson(answer as object)) as QuoteAnswer, reply_headers }
   }
@@ -253,7 +244,7 @@ test('a quote of the customer is accepted as it was made, and no other one is', 
   assert.deepEqual(wanted, {
     customer_id: 'anna',
     key: undefined,
-    asked_by: CUSTOMER,
+    asked_by: CALLER,
     external_id: 'mine',
     service: 'energy',
     address: receiver,

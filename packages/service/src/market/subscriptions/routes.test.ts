@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { askEndpoint } from 'penstock-test/harness/endpoint_calls.ts'
 import { clock, now, SubscriptionBook } from 'penstock-test/harness/subscription_book.ts'
 import { Fault } from '../../lib/fault.ts'
 import { readPrices } from '../prices/prices.ts'
@@ -44,20 +45,10 @@ class SubscriptionCalls {
       receiver: async () => 'active' as const,
       wake: () => {},
     }
-    const found = [...routes(needs), ...useRoutes(needs)].find((one) => one.path === path)!
     const headers: Answer['headers'] = {}
-    const customer = {
-      customer_id: 'anna',
-      key_id: 'key',
-      scopes: undefined,
-      daily_cap_sun: undefined,
-      receivers: undefined,
-      require_external_id: false,
-      suspended: false,
-    }
-    const asked = { body, customer, request_id: 'r', ip: '', headers: {}, reply_headers: headers }
-    const result = (await found.handle(asked)) as Answer['result']
-    return { result, headers }
+    const call = { body, customer: { key_id: 'key' }, reply_headers: headers }
+    const all = [...routes(needs), ...useRoutes(needs)]
+    return { result: (await askEndpoint(all, path, call)) as Answer['result'], headers }
   }
 
   /** The key of the refusal, and the field that it is about. */

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Alteration, Authenticator } from 'penstock-test/harness/authenticator.ts'
-import { interrupted, PAGES, withSignIn } from 'penstock-test/harness/sign_in_pages.ts'
+import { withRace } from 'penstock-test/harness/race.ts'
+import { PAGES, withSignIn } from 'penstock-test/harness/sign_in_pages.ts'
 import { consoleFace, portalFace } from '../users/faces.ts'
 import {
   assertionOptions,
@@ -116,10 +117,7 @@ test('a counter that does not grow puts a passkey off, unless it never counts', 
 test('a passkey that is put off while it answers signs nobody in', async (t) => {
   const { sql, needs, anna, bound_to, optionsAt } = await withPasskeys(t)
   const assertion = anna.authenticator.get(optionsAt('portal')) as never
-  const put_off = interrupted(sql, {
-    before: 1,
-    work: () => sql`update passkey set off_at = made_at`,
-  })
+  const put_off = withRace(sql, () => sql`update passkey set off_at = made_at`)
   const of_face = { ...needs, sql: put_off, face: FACES.portal }
   const answered = await verifyAssertion(of_face, { assertion, origin: PAGES, bound_to })
   assert.equal(answered, undefined)

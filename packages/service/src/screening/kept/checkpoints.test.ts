@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { temporaryKeptFolder } from 'penstock-test/harness/kept_folder.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { finished } from '../../lib/portions.ts'
 import type { Sql } from '../../platform/database/sql.ts'
@@ -205,10 +206,7 @@ test('the last generation in use that has a file here is taken, else the last', 
 
 test('a generation goes on from its file, or from a checkpoint that becomes one', async (t) => {
   const { sql, clock } = await someDatabase(t)
-  const path = mkdtempSync(join(tmpdir(), 'penstock-newest-'))
-  t.after(() => rmSync(path, { recursive: true }))
-  const folder = await KeptFolder.take(path)
-  t.after(() => folder.close())
+  const folder = await temporaryKeptFolder(t)
   const log = { block: async (number: number) => (number === 10 ? { id: 'ten' } : undefined) }
   const like = { labels: new LabelTable(), identity: 'a state' }
   const kept = { folder, hot_slots: 5 }

@@ -325,27 +325,18 @@ test('a label stays in force when slots are dropped', async () => {
   await flow.close()
 })
 
-/** A promise, and what ends it. */
-function signal() {
-  let give = () => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return { give, given }
-}
-
 test('who reads while slots are loaded for a block reads them before or after it', async () => {
   const { flow, gate } = await withHot(1, 2)
   await flow.save('2')
   assert.equal(flow.hot_count, 0)
-  const [for_reader, for_block] = [signal(), signal()]
-  gate.loading = () => for_reader.given
+  const [for_reader, for_block] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  gate.loading = () => for_reader.promise
   const read = balancesOf(flow, 3, 4)
-  gate.loading = () => for_block.given
+  gate.loading = () => for_block.promise
   const applied = flow.apply([block(3, move(3, 4, 2n))])
-  for_reader.give()
+  for_reader.resolve()
   await new Promise(setImmediate)
-  for_block.give()
+  for_block.resolve()
   await applied
   assert.ok(['5,0', '3,2'].includes(String(await read)), String(await read))
   assert.deepEqual(await balancesOf(flow, 3, 4), [3n, 2n])
@@ -361,15 +352,15 @@ test('who reads while slots are dropped looks again for them', async () => {
     // The one that is looked at first is hot, and has not been used of late.
     assert.deepEqual(await balancesOf(flow, 7), [5n])
     assert.deepEqual(news().asked, [])
-    const reading = signal()
-    gate.loading = () => reading.given
+    const reading = Promise.withResolvers<void>()
+    gate.loading = () => reading.promise
     const read = balancesOf(flow, 7, 99)
     gate.loading = undefined
-    if (when === 'before') reading.give()
+    if (when === 'before') reading.resolve()
     const saved = flow.save('7')
-    if (when === 'meanwhile') setImmediate(reading.give)
+    if (when === 'meanwhile') setImmediate(reading.resolve)
     await saved
-    reading.give()
+    reading.resolve()
     assert.deepEqual(await read, [5n, undefined], when)
     await flow.close()
   }

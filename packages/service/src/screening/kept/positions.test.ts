@@ -1,10 +1,9 @@
 // Where the index of a generation goes on, by its file and the log.
 
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, rmSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { temporaryKeptFolder } from 'penstock-test/harness/kept_folder.ts'
 import { packTransfers } from '../../chain/transfers/packed.ts'
 import { finished } from '../../lib/portions.ts'
 import { addressOfSlot } from '../flow/checkpoint.ts'
@@ -13,18 +12,13 @@ import { LabelTable } from '../flow/label_table.ts'
 import { addressWords, SLOT } from '../flow/memory.ts'
 import { MemoryFlow } from './flow_state.ts'
 import { KeptFlow } from './kept.ts'
-import { KeptFolder } from './kept_folder.ts'
 import { HeldFile } from './kept_store.ts'
 import { atItsBeginning, KIND, type Like, openingKept } from './positions.ts'
 
 const LIKE: Like = { labels: new LabelTable(), rules: PLAIN_RULES, identity: 'a state' }
 
 async function somePlace(t: TestContext) {
-  const path = mkdtempSync(join(tmpdir(), 'penstock-positions-'))
-  t.after(() => rmSync(path, { recursive: true }))
-  const folder = await KeptFolder.take(path)
-  t.after(() => folder.close())
-  return { folder, hot_slots: 10 }
+  return { folder: await temporaryKeptFolder(t), hot_slots: 10 }
 }
 
 const logOf = (...ids: [number: number, id: string][]) => {

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { temporaryKeptFolder } from 'penstock-test/harness/kept_folder.ts'
 import { FlowIndex } from '../flow/flow_index.ts'
 import { type FlowState, MemoryFlow } from './flow_state.ts'
-import { KeptFolder } from './kept_folder.ts'
 import { RetiredIndexes } from './retired.ts'
 
 test('an index that is asked for again is taken back, the others are closed in time', async () => {
@@ -33,10 +31,7 @@ test('an index that is asked for again is taken back, the others are closed in t
 
 test('files before those that are wanted are removed when no index is still retired', async (t) => {
   let now_ms = Date.UTC(2026, 9, 8)
-  const path = mkdtempSync(join(tmpdir(), 'penstock-retired-'))
-  t.after(() => rmSync(path, { recursive: true }))
-  const folder = await KeptFolder.take(path)
-  t.after(() => folder.close())
+  const folder = await temporaryKeptFolder(t)
   const clock = { now: () => new Date(now_ms) }
   const retired = new RetiredIndexes({ clock, kept: { folder, hot_slots: 1 } }, 'index')
   const retire = (number: number) => {

@@ -86,8 +86,8 @@ class RecordReader {
   /** `line`: where it starts, unless a record is open. */
   private requireShort(text: string, line: number): void {
     if (text.length <= RECORD_MAX) return
-    if (this.open !== '') line = this.open_line
-    throw refusal(`line ${line}: it is longer than any record of a list.`)
+    const first = this.open === '' ? line : this.open_line
+    throw refusal(`line ${first}: it is longer than any record of a list.`)
   }
 }
 

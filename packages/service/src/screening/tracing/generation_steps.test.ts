@@ -2,12 +2,10 @@
 // to do, and what of an index is taken over into the next one.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
+import { temporaryKeptFolder } from 'penstock-test/harness/kept_folder.ts'
 import { type BriefEntry, publishLabels } from 'penstock-test/harness/labels.ts'
 import {
   addressNumbered,
@@ -20,7 +18,6 @@ import { bareHex } from '../../chain/transfers/bare_addresses.ts'
 import { drain } from '../../platform/steps/step.ts'
 import { stateHash } from '../flow/checkpoint.ts'
 import { KeptFlow } from '../kept/kept.ts'
-import { KeptFolder } from '../kept/kept_folder.ts'
 import { setReach } from './backfill.ts'
 import { describeGeneration, flowGenerations, type Generations, type Needs } from './generations.ts'
 
@@ -358,10 +355,7 @@ test('assets are read anew before a block that moves a new one', async (t) => {
 })
 
 test('an index in a file is copied when nothing of it changes, and goes on later', async (t) => {
-  const path = await mkdtemp(join(tmpdir(), 'generations-'))
-  t.after(() => rm(path, { recursive: true }))
-  const folder = await KeptFolder.take(path)
-  t.after(() => folder.close())
+  const folder = await temporaryKeptFolder(t)
   const kept = { folder, hot_slots: 100 }
   let now_ms = 0
   const { needs, generations, label, append, takenOver, checkpoints } = await world(

@@ -3,11 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { type TestContext, test } from 'node:test'
 import { isDue } from 'penstock-test/harness/is_due.ts'
+import { temporaryKeptFolder } from 'penstock-test/harness/kept_folder.ts'
 import { publishLabels } from 'penstock-test/harness/labels.ts'
 import {
   addressNumbered,
@@ -21,7 +20,7 @@ import { DAY_MS } from '../../lib/clock.ts'
 import { categoryNumber } from '../flow/categories.ts'
 import { stateHash } from '../flow/checkpoint.ts'
 import { readHolding } from '../flow/holdings.ts'
-import { KeptFolder, type KeptPlace } from '../kept/kept_folder.ts'
+import type { KeptPlace } from '../kept/kept_folder.ts'
 import type { Generation } from './generations.ts'
 import { readSentThen, type SentIndex, type SentReading, sentReading } from './sent.ts'
 
@@ -220,10 +219,7 @@ test('a reading is of the labels and blocks of its plan, whatever came meanwhile
 })
 
 test('readings in files are taken up, but for those not through or broken', async (t) => {
-  const path = await mkdtemp(join(tmpdir(), 'sent-'))
-  t.after(() => rm(path, { recursive: true }))
-  const folder = await KeptFolder.take(path)
-  t.after(() => folder.close())
+  const folder = await temporaryKeptFolder(t)
   const kept = { folder, hot_slots: 100 }
   const { sql, time, reader, plans, append } = await world(t, payments(3))
   const nightly = reader(kept)
