@@ -165,6 +165,27 @@ test('an address is asked about once a day, and known meanwhile without a look',
   assert.equal(asked.count, 7, 'each of some')
 })
 
+test('a question under way is not asked again by one who looks late', async (t) => {
+  const sql = await follow(t)
+  const { node, asked } = nodeAnswering(saying(NO))
+  const first = Promise.withResolvers<void>()
+  let looks = 0
+  /** The second look sees no answer yet, and is told so when the first question is over. */
+  const seenLate = async (texts: TemplateStringsArray, ...values: never[]) => {
+    const is_look = texts.join('').includes('unnest')
+    if (is_look) looks += 1
+    const is_second = is_look && looks === 2
+    const rows = await sql(texts, ...values)
+    if (is_second) await first.promise
+    return rows
+  }
+  const slow = Object.assign(seenLate, sql) as unknown as Sql
+  const issuers = issuersOf({ sql: slow, clock: { now: () => AT }, node })
+  const one = issuers.ask([SOMEBODY]).finally(first.resolve)
+  await Promise.all([one, issuers.ask([SOMEBODY]), issuers.ask([SOMEBODY, OTHER_ONE])])
+  assert.equal(asked.count, 2, 'one question about each')
+})
+
 test('after a question in vain none is asked for half a minute', async (t) => {
   const sql = await follow(t)
   const { node, asked } = nodeAnswering(undefined)

@@ -40,7 +40,9 @@ export function issuersOf({ sql, clock, node }: Needs): Issuers {
   const nodes = node.names.slice(0, NODES_MAX).map((name) => node.only(name))
   /** When an address was last found to be asked about, for all tokens. */
   const known_ms = new BoundedMap<Address, number>(REMEMBERED_MAX)
-  const asking = new Map<string, Promise<void>>()
+  /** The question under way about an address, for all who ask at the same time. It begins with the
+   *  look: one who looked before the answer was kept, and asked after it, would ask again. */
+  const asking = new Map<Address, Promise<void>>()
   let paused_until_ms = Number.NEGATIVE_INFINITY
 
   async function askOne(pair: Pair): Promise<void> {
@@ -53,14 +55,20 @@ export function issuersOf({ sql, clock, node }: Needs): Issuers {
       on conflict do nothing`
   }
 
-  /** Once for all who ask at the same time. */
-  function askOnce(pair: Pair): Promise<void> {
-    const name = `${pair.token} ${pair.address}`
-    const under_way = asking.get(name)
-    if (under_way) return under_way
-    const asked = askOne(pair).finally(() => asking.delete(name))
-    asking.set(name, asked)
-    return asked
+  /** Asks about those of the addresses without an answer of the last day. */
+  async function askAll(addresses: readonly Address[]): Promise<void> {
+    const now = clock.now()
+    const waiting = await unaskedPairs(sql, addresses, now)
+    const open = new Set(unaskedAddresses(waiting))
+    for (const address of addresses) if (!open.has(address)) known_ms.set(address, now.getTime())
+    const askInTurn = async () => {
+      while (clock.now().getTime() >= paused_until_ms) {
+        const pair = waiting.pop()
+        if (!pair) return
+        await askOne(pair)
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, waiting.length) }, askInTurn))
   }
 
   const isKnown = (address: Address, now_ms: number) =>
@@ -70,20 +78,16 @@ export function issuersOf({ sql, clock, node }: Needs): Issuers {
     unasked: async (reading, addresses) =>
       unaskedAddresses(await unaskedPairs(reading, addresses, clock.now())),
     async ask(addresses) {
-      const now = clock.now()
-      const new_ones = addresses.filter((address) => !isKnown(address, now.getTime()))
-      if (new_ones.length === 0) return
-      const waiting = await unaskedPairs(sql, new_ones, now)
-      const open = new Set(unaskedAddresses(waiting))
-      for (const address of new_ones) if (!open.has(address)) known_ms.set(address, now.getTime())
-      const askInTurn = async () => {
-        while (clock.now().getTime() >= paused_until_ms) {
-          const pair = waiting.pop()
-          if (!pair) return
-          await askOnce(pair)
-        }
+      const now_ms = clock.now().getTime()
+      const open = addresses.filter((address) => !isKnown(address, now_ms))
+      const mine = open.filter((address) => !asking.has(address))
+      if (mine.length > 0) {
+        const asked = askAll(mine).finally(() => {
+          for (const address of mine) asking.delete(address)
+        })
+        for (const address of mine) asking.set(address, asked)
       }
-      await Promise.all(Array.from({ length: Math.min(AT_ONCE, waiting.length) }, askInTurn))
+      await Promise.all(open.map((address) => asking.get(address)))
     },
   }
 }
