@@ -45,7 +45,7 @@ export const entryRows = (
     credit: string,
     sun: number,
     kind?: string,
-    hold_id?: string,
+    hold_id?: string | undefined,
     made_at?: string,
   ])[],
 ): BareRows => ({
