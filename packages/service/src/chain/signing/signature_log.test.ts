@@ -11,7 +11,7 @@ import { repeatable } from 'penstock-test/harness/world.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { Misuse } from '../../lib/fault.ts'
 import { idMaker } from '../../lib/ids.ts'
-import { fileLog, type SignatureRecord } from './signature_log.ts'
+import { fileLog, KEPT_MS, REFUNDS_KEPT_MS, type SignatureRecord } from './signature_log.ts'
 
 async function folderOf(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-signed-'))
@@ -77,6 +77,52 @@ test('a line half written when its process died is dropped, and the rest stays',
   assert.deepEqual(attemptsOf(await (await open()).news()).sort(), ['a', 'b'])
 })
 
+test('a line of another process is read when it is whole, and once', async (t) => {
+  const { folder, open, entry } = await folderOf(t)
+  const other = await open()
+  await other.append([entry('a'), entry('b')])
+  const [file] = await readdir(folder)
+  const path = join(folder, file!)
+  const text = await readFile(path)
+  const half = text.lastIndexOf('{') + 1
+  await writeFile(path, text.subarray(0, half))
+  const log = await open()
+  assert.deepEqual(attemptsOf(await log.news()), ['a'])
+  await writeFile(path, text)
+  assert.deepEqual(attemptsOf(await log.news()), ['b'])
+  assert.deepEqual(await log.news(), [])
+})
+
+test('what is no file of a process is left alone', async (t) => {
+  const { folder, open, entry } = await folderOf(t)
+  const names = ['notes.txt', `${'0'.repeat(26)}.log.old`, `a${'0'.repeat(26)}.log`]
+  for (const name of names) await writeFile(join(folder, name), 'not ours\n')
+  const log = await open()
+  await log.append([entry('a')])
+  assert.deepEqual(attemptsOf(await (await open()).news()), ['a'])
+  for (const name of names) assert.equal(await readFile(join(folder, name), 'utf8'), 'not ours\n')
+})
+
+test('a file that another process has only begun stays, and what it signs is read', async (t) => {
+  const { folder, open, entry } = await folderOf(t)
+  const other = await open()
+  await other.append([entry('b')])
+  const [file] = await readdir(folder)
+  const path = join(folder, file!)
+  const text = await readFile(path, 'utf8')
+  for (const begun of [text.slice(0, text.indexOf('\n') + 1), '']) {
+    await writeFile(path, begun)
+    const log = await open()
+    assert.deepEqual(await log.news(), [])
+    await log.append([entry('a')])
+    await log.close()
+    assert.ok((await readdir(folder)).includes(file!), `there after ${begun.length} bytes`)
+    await writeFile(path, text)
+    assert.deepEqual(attemptsOf(await log.news()), ['b'])
+    for (const one of await readdir(folder)) if (one !== file) await rm(join(folder, one))
+  }
+})
+
 test('a line altered, removed or inserted, and a missing file, are noticed', async (t) => {
   const { folder, open, entry } = await folderOf(t)
   const first = await open()
@@ -93,6 +139,10 @@ test('a line altered, removed or inserted, and a missing file, are noticed', asy
     // The end is taken off; the other file says how far it was.
     [...lines.slice(0, 2), ''].join('\n'),
   ]
+  const reading = await open()
+  await reading.news()
+  await writeFile(path, changes[3]!)
+  await assert.rejects(reading.news(), Misuse, 'of one that has read all of it, too')
   for (const changed of changes) {
     await writeFile(path, changed)
     await assert.rejects(
@@ -122,4 +172,41 @@ test('a day has a file, old ones are removed, refunds are carried on for a month
   wait(32 * DAY_MS)
   await log.append([entry('late')])
   assert.deepEqual(attemptsOf(await (await open()).news()), ['late'])
+})
+
+test('a file is written to for a day, and kept until its last entry is two days old', async (t) => {
+  const { folder, open, entry, wait } = await folderOf(t)
+  const files = async () => (await readdir(folder)).length
+  const log = await open()
+  await log.append([entry('a')])
+  await log.append([entry('b')])
+  assert.equal(await files(), 1)
+  wait(DAY_MS)
+  await log.append([entry('c')])
+  assert.equal(await files(), 1)
+  wait(1)
+  await log.append([entry('d')])
+  assert.equal(await files(), 2)
+  wait(KEPT_MS - 1)
+  await log.append([entry('e')])
+  assert.equal(await files(), 3, 'the first has an entry of two days ago')
+  wait(DAY_MS + 1)
+  await log.append([entry('f')])
+  assert.deepEqual(attemptsOf(await (await open()).news()).sort(), ['e', 'f'])
+})
+
+test('refunds of other processes are carried on too, until their time is over', async (t) => {
+  const { open, entry, wait } = await folderOf(t)
+  await (await open()).append([entry('refund', 'TransferContract'), entry('a')])
+  wait(KEPT_MS + 1)
+  const log = await open()
+  await log.news()
+  await log.append([entry('b')])
+  assert.deepEqual(attemptsOf(await (await open()).news()), ['refund', 'b'])
+  wait(REFUNDS_KEPT_MS - KEPT_MS - 1)
+  await log.append([entry('c')])
+  assert.deepEqual(attemptsOf(await (await open()).news()), ['refund', 'c'])
+  wait(KEPT_MS + 1)
+  await log.append([entry('d')])
+  assert.deepEqual(attemptsOf(await (await open()).news()), ['d'])
 })

@@ -14,7 +14,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import { type Clock, DAY_MS } from '../../lib/clock.ts'
 import { Misuse } from '../../lib/fault.ts'
 import { requireWritable, syncFolder } from '../../lib/files.ts'
-import type { NewId } from '../../lib/ids.ts'
+import { firstIdAt, type NewId } from '../../lib/ids.ts'
 
 /** One signature that was handed out. */
 export type SignatureRecord = {
@@ -186,8 +186,10 @@ class FileLog implements SignatureLog {
     const name = `${this.needs.new_id()}.log`
     const handle = await open(join(this.folder, name), 'ax', 0o600)
     const own: OwnFile = { name, handle, begun_at: now, bytes: 0, sum: '', lines: 0, newest_at: 0 }
+    // Another process may have begun a file, and be about to write its first entry there.
+    const begun_since = firstIdAt(new Date(now - KEPT_MS))
     const old = [...this.readings]
-      .filter(([, { newest_at }]) => newest_at < now - KEPT_MS)
+      .filter(([file, { newest_at }]) => newest_at < now - KEPT_MS && file < begun_since)
       .map(([file]) => file)
     const follows = Object.fromEntries(
       [...this.readings]
