@@ -46,6 +46,9 @@ export type Row = {
   left?: bigint
   limit?: bigint
   unread?: number
+  /** How many transactions it may have, and has had. */
+  uses_max?: number
+  used?: number
   suspended?: boolean
   idle_hours?: number
   price_sun?: number
@@ -173,11 +176,13 @@ export class SupplyBook {
     await this.sql`
       insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
         activate_address, state, total_sun, supplies, order_id, look_at, created_at, idle_since,
-        expire_at, resting, rested_at, withdrawn, key_id)
-      select ${id}, ${id}, plan.id, ${`address of ${id}`}, 0, 0, true, ${state}, 100, 1,
+        expire_at, resting, rested_at, withdrawn, key_id, transactions_used)
+      select ${id}, ${id}, plan.id, ${`address of ${id}`}, 0, ${row.uses_max ?? 0}, true,
+        ${state}, 100, 1,
         ${order_id}, ${at(look_ms)}, ${at(made_ms)}, ${at(idle_ms)},
         ${expire_ms === undefined ? null : at(expire_ms)}, ${resting},
-        ${resting && at(rested_ms)}, ${withdrawn}, ${cap_sun === undefined ? null : `key of ${id}`}
+        ${resting && at(rested_ms)}, ${withdrawn}, ${cap_sun === undefined ? null : `key of ${id}`},
+        ${row.used ?? 0}
       from plan where key = ${id}`
     const hold = { id: `subscription:${id}`, debit: customerAccount(id), credit: REVENUE }
     await this.sql.begin(async (tx) => holdAll(tx, [{ ...hold, amount_sun: 100n, made_at: now }]))

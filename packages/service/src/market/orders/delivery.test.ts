@@ -89,6 +89,32 @@ test('an activation is over with its block, and is not when a fork takes that', 
   }
 })
 
+test('an order shows the block of the branch that stays, whoever died in between', async (t) => {
+  const book = await OrderBook.of(t)
+  const { sql } = book
+  await book.activation('one', 'activating', { state: 'included' })
+  await book.order('bought', { state: 'success', activation_id: 'one' })
+  await sql`
+    update orders set service = 'activate_address', energy = 0, tx_id = 'of the other branch'`
+  let left = 3
+  // The worker is killed before it has done all of it.
+  const dying = Object.assign(
+    ((...of: Parameters<Sql>) =>
+      /^\s*update (orders|activation) /.test(String(of[0][0])) && --left <= 0
+        ? Promise.reject(new Error('killed'))
+        : sql(...of)) as Sql,
+    sql,
+  )
+  await assert.rejects(activatedStep({ sql: dying, node: idle }).run(), /killed/)
+  assert.equal(left, 0)
+  const step = activatedStep({ sql, node: idle })
+  while (await step.run()) {}
+  const [shown] = await sql`
+    select o.tx_id = t.tx_id as is_shown, a.state from orders as o
+      join activation as a on a.id = o.activation_id join attempt as t on t.id = a.attempt_id`
+  assert.deepEqual(shown, { is_shown: true, state: 'active' })
+})
+
 test("of an address's two activations a fork takes one back, none beside a new one", async (t) => {
   const book = await OrderBook.of(t)
   const { sql } = book

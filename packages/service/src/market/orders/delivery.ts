@@ -126,8 +126,9 @@ async function concludeActivation(
   one: ActivationWithAttempt,
 ): Promise<true> {
   if (one.attempt !== 'dead') {
-    await succeedActivation(sql, one)
+    // First: once it is active it is not taken up again, should the process die in between.
     await showActivation(sql, one.id)
+    await succeedActivation(sql, one)
   } else if ((await node.account(one.address)).active) await takeActivated(sql, one)
   else await retryActivation(sql, one)
   return true

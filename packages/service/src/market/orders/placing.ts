@@ -129,7 +129,7 @@ const BATCH_MAX = 256
 /** Longer after it was read nothing is bought by it: the process may have been stopped in between,
  *  the key revoked, and the price changed. Less than the ten seconds in which the signer and the
  *  books take a price that has ended. */
-const READ_MS_MAX = 8_000
+export const READ_MS_MAX = 8_000
 
 export type OrderPlacer = {
   /** Places one purchase, or says why not: the refusals of the wire, in its order. Concurrent calls

@@ -118,15 +118,27 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
 /** Locks the wallets of a resource and the resource itself, and says what room they have. */
 export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   tx.send`select 1 from pool_wallet where resource = ${resource} order by address for update`
-  // Counted three ways, each by an index: what waits for a block, what is in a block after the
-  // survey's, and what a fork has taken out of its block but is still called active. That nothing
-  // is after infinity tells the planner that it is a range, and a small one: else it expects a
-  // third of all that is delegated, and reads all of it.
+  // Counted each by an index: what waits for a block, what is in a block after the survey's, what a
+  // fork has taken out of its block but is still called active, and what is being taken back that
+  // the survey had in the wallet: it was given since, or a fork has given it out again. That
+  // nothing is after infinity tells the planner that it is a range, and a small one: else it
+  // expects a third of all that is delegated, and reads all of it.
   const reading = tx<Room>`
+    with w as materialized (
+      select address, resource, room_sun, carries, coalesce(sure.number, block_number)
+          as block_number, coalesce(sure.time, block_time) as block_time
+      from pool_wallet
+        -- Its block is on another branch: what it saw after the confirmed one is not known.
+        left join lateral (
+          select confirmed.number, confirmed.time from block as other, chain
+            join block as confirmed on confirmed.number = confirmed_number
+          where other.number = block_number and other.time <> block_time) as sure on true
+      where resource = ${resource}
+    )
     select w.address as wallet,
-      (room_sun - waiting.sun - later.sun - reverted.sun)::bigint as room_sun,
-           carries - 2 * (waiting.count + later.count) - reverted.count as carries
-    from pool_wallet as w,
+      (room_sun - waiting.sun - later.sun - reverted.sun - out.sun)::bigint as room_sun,
+           carries - 2 * (waiting.count + later.count + out.count) - reverted.count as carries
+    from w,
       lateral (
         select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d join attempt as a
           on a.id = d.attempt_id
@@ -142,10 +154,23 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
           on d.attempt_id = a.id
         where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address
           and d.resource = w.resource
-          and d.state = 'active' and d.delegated_at <= w.block_time) as reverted
-    where w.resource = ${resource}
-      -- Nothing is signed for a wallet whose key can do more than it should.
-      and not exists (select 1 from wallet_check as k where k.address = w.address and k.stopped)
+          and d.state = 'active' and d.delegated_at <= w.block_time) as reverted,
+      lateral (
+        select coalesce(sum(stake_sun), 0) as sun, count(*) from (
+          select stake_sun from delegation as d
+          where d.state = 'reclaiming' and d.wallet = w.address and d.resource = w.resource
+            and d.delegated_at > w.block_time
+          union all
+          -- By the subject, whose delegation is found by its key, whatever else is over.
+          select stake_sun from attempt as r
+            join delegation as d on d.id = substr(r.subject, 9) and d.reclaim_id = r.id
+          where r.uncovered and r.state in ('signed', 'sent', 'dead')
+            and r.subject like 'reclaim:%'
+            and d.wallet = w.address and d.resource = w.resource
+            and (d.state = 'ended'
+              or d.state = 'reclaiming' and d.delegated_at <= w.block_time)) as taken) as out
+    -- Nothing is signed for a wallet whose key can do more than it should.
+    where not exists (select 1 from wallet_check as k where k.address = w.address and k.stopped)
     order by w.address`
   const [rooms, [ratio]] = await Promise.all([
     reading,

@@ -102,6 +102,45 @@ test('what is pending, in a later block, or lost in a fork is not free', async (
   assert.equal((await anna.check(order.id)).status, 'success')
 })
 
+test('what was taken back in a block that a fork has replaced is not free', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [100_000] })
+  const anna = await world.customer({ trx: 100 })
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await world.settle()
+  await world.solidify()
+  world.scene.wait(3_700)
+  world.mine(25)
+  await run(world, 'follow', 'confirm', 'reclaim', 'sign', 'send')
+  world.mine()
+  await run(world, 'follow', 'survey')
+  const { room_sun } = await roomOf(world)
+  world.network.loses = () => true
+  world.fork(1, { drop: true })
+  await run(world, 'follow')
+  await assertNotOverstated(world, 'given out again by a fork')
+  await run(world, 'reclaimed')
+  await assertNotOverstated(world, 'given out again by a fork, and noted')
+  world.network.loses = () => false
+  world.wait(10)
+  await world.settle()
+  assert.equal((await roomOf(world)).room_sun, room_sun, 'it is back again')
+})
+
+test('what a fork puts into a block of before the survey is not free', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [100_000] })
+  const anna = await world.customer({ trx: 100 })
+  world.mine(12)
+  await run(world, 'follow', 'survey')
+  await anna.buyEnergy(world.person('bob', 1).address, 65_000)
+  await run(world, 'delegate', 'sign', 'send')
+  await assertNotOverstated(world, 'sent')
+  world.fork(2)
+  await run(world, 'follow')
+  await assertNotOverstated(world, 'in a block of the other branch')
+  await run(world, 'settle')
+  await assertNotOverstated(world, 'settled')
+})
+
 test('a block between two questions of a survey leaves no room overstated', async (t) => {
   const world = await makeWorld(t, { pool_trx: [100_000] })
   const bob = world.person('bob', 1)
@@ -178,6 +217,16 @@ test('a wallet has what was surveyed, less what may not be in that', async (t) =
     [{ ...lost, attempt: 'dead' }, 0n, 0n],
     [{ ...lost, uncovered: false }, 0n, 0n],
     [{ ...lost, delegated_at: after }, 1n, 2n],
+    // On its way back: the survey had it out, and not the one that was given since.
+    [{ state: 'reclaiming', reclaim: 'sent' }, 0n, 0n],
+    [{ state: 'reclaiming', reclaim: 'sent', delegated_at: after }, 1n, 2n],
+    // The survey had it back, and a fork has given it out again.
+    [{ state: 'reclaiming', reclaim: 'sent', uncovered: true }, 1n, 2n],
+    [{ state: 'reclaiming', reclaim: 'included', uncovered: true }, 0n, 0n],
+    [{ state: 'ended', reclaim: 'sent', uncovered: true }, 1n, 2n],
+    [{ state: 'ended', reclaim: 'signed', uncovered: true }, 1n, 2n],
+    [{ state: 'ended', reclaim: 'dead', uncovered: true }, 1n, 2n],
+    [{ state: 'ended', reclaim: 'solid', uncovered: true }, 0n, 0n],
   ]
   const roomsNow = async () =>
     (await sql.begin((tx) => lockRooms(tx, 'energy'))).rooms.map(
@@ -202,6 +251,35 @@ test('a wallet has what was surveyed, less what may not be in that', async (t) =
       JSON.stringify(one),
     )
   }
+})
+
+test('of a survey of another branch only what is confirmed counts', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const at = (seconds: number) => new Date(begun_at.getTime() + 1_000 * seconds)
+  await sql`
+    insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
+    select ${wallet}, resource, 100000000, 100, 9, ${at(27)} from pool`
+  await sql`
+    insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
+    values (10, 'ten', ${at(31)}, 5, 5, ${at(31)})`
+  const block = (number: number, seconds: number) => sql`
+    insert into block (number, id, parent_id, time, contents)
+    values (${number}, ${`${number}`}, ${`${number - 1}`}, ${at(seconds)}, '{}')`
+  await block(5, 15)
+  await insertDelegation(sql, { id: 'old', state: 'active', delegated_at: at(15) })
+  await insertDelegation(sql, { id: 'new', state: 'active', delegated_at: at(16) })
+  const waiting = { state: 'delegating', attempt: 'included' }
+  await insertDelegation(sql, { id: 'solid', ...waiting, block_number: 5 })
+  await insertDelegation(sql, { id: 'later', ...waiting, block_number: 6 })
+  const trxNow = async () => {
+    const { rooms } = await sql.begin((tx) => lockRooms(tx, 'energy'))
+    return rooms.map(({ room_sun, carries }) => [room_sun / 1_000_000n, carries])
+  }
+  assert.deepEqual(await trxNow(), [[100n, 100n]], 'its block has not been followed yet')
+  await block(9, 27)
+  assert.deepEqual(await trxNow(), [[100n, 100n]], 'it is its block')
+  await sql`update block set time = ${at(28)} where number = 9`
+  assert.deepEqual(await trxNow(), [[98n, 96n]])
 })
 
 test('a wallet that is stopped has no room, and others have theirs', async (t) => {

@@ -37,16 +37,24 @@ async function withTiers(t: TestContext, tiers = TIERS): Promise<Sql> {
   return sql
 }
 
-type Order = { amount?: number; state?: string; at?: Date; resource?: Resource; place?: number }
+type Order = {
+  of?: string
+  amount?: number
+  state?: string
+  at?: Date
+  resource?: Resource
+  place?: number
+}
 
 /** The first of its moment, or the one at that place. */
 async function order(sql: Sql, values: Order = {}): Promise<string> {
   const { amount = 10, state = 'success', at = now, resource = 'energy', place } = values
+  const { of = 'anna' } = values
   const id = `${firstIdAt(at).slice(0, 24)}${String(place ?? 0).padStart(2, '0')}`
   await sql`
     insert into orders (id, customer_id, service, address, energy, bandwidth, activate, state,
       to_delegate, amount_sun, tx_id, due_at, created_at)
-    values (${id}, 'anna', ${resource}, 'bob', ${resource === 'energy' ? amount : 0},
+    values (${id}, ${of}, ${resource}, 'bob', ${resource === 'energy' ? amount : 0},
       ${resource === 'energy' ? 0 : amount}, false, ${state}, false, 0, 'tx', ${at}, ${at})`
   return id
 }
@@ -106,6 +114,8 @@ test('orders of each tier are counted at its old price and at its new one', asyn
   await order(sql, { amount: 15, at: ago(DAY_MS + 1) })
   await order(sql, { amount: 15, state: 'failed', place: 20 })
   await order(sql, { amount: 11, resource: 'bandwidth', place: 21 })
+  // By its plan, whatever the tiers are.
+  await order(sql, { amount: 15, of: 'subscriptions', place: 23 })
   const unchanged = ['20-29: 2 of 49, 54 -> 54', '40-49: 2 of 89, 107 -> 107']
   assert.deepEqual(await repriced(sql, []), ['10-19: 4 of 54, 54 -> 54', ...unchanged])
   assert.deepEqual(await repriced(sql, [['energy', 10, 19, 20_000_000]]), [
@@ -177,7 +187,9 @@ test('a preview is of the last thousand orders, and others take no place of them
       'bob', 10, false, 'success', false, 0, 'tx', ${now}, ${ago(HOUR_MS)}
     from generate_series(1, 1001) as n`
   await order(sql, { amount: 13, resource: 'bandwidth' })
-  assert.equal((await preview(sql)).orders, 1_000)
+  await order(sql, { amount: 13, of: 'subscriptions', place: 1 })
+  const { orders, units } = await preview(sql)
+  assert.deepEqual([orders, units], [1_000, 10_000n])
 })
 
 /** How full the pool was, as a preview sees it: the steps that the one order has reached. */

@@ -2,6 +2,7 @@
 
 import type { Resource } from '../../chain/node/node.ts'
 import { firstIdAt } from '../../lib/ids.ts'
+import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { NewTier } from './forms.ts'
 import { charge } from './prices.ts'
@@ -23,8 +24,9 @@ export type RepricedTier = {
 type Amount = { amount: bigint; orders: bigint }
 
 /** Orders since a moment that did not fail, at the tiers in force and at those there would be, by
- *  tier. Amounts that one of the two does not sell count nothing there. Throws Misuse when two
- *  tiers would answer for one amount. */
+ *  tier; without the supplies of subscriptions, which are paid by their plans. Amounts that one of
+ *  the two does not sell count nothing there. Throws Misuse when two tiers would answer for one
+ *  amount. */
 export async function repriceOrders(
   sql: Sql,
   wanted: { resource: Resource; tiers: readonly NewTier[]; replace: boolean; since: Date },
@@ -36,7 +38,8 @@ export async function repriceOrders(
   const amounts = await sql<Amount>`
     select amount, count(*) as orders from (
       select case when ${resource} = 'energy' then energy else bandwidth end as amount from orders
-      where id >= ${firstIdAt(since)} and state <> 'failed') as sold
+      where id >= ${firstIdAt(since)} and state <> 'failed' and customer_id <> ${SUBSCRIPTIONS}
+    ) as sold
     where amount > 0 group by amount order by amount`
   return rangesOf(before, after).map((range) => {
     const tierOf = (tiers: readonly NewTier[]) =>

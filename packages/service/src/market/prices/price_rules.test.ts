@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { worldOperator } from 'penstock-test/harness/operator.ts'
+import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { unitCostOf } from '../pool/costs.ts'
 import {
@@ -170,7 +171,7 @@ test('prices begin when the cost has been worked out, and nobody waits for that'
   })
   await is_locked
   const looking = look(world, 601)
-  await delay(300)
+  await untilBlocked(world.sql, looking)
   // Meanwhile an operator sets a price, and orders are placed at that.
   const set = typed(world, floor + 1_000n).then(() => 'set')
   const first = await Promise.race([set, delay(60_000, 'waits', { ref: false })])

@@ -4,6 +4,7 @@
 
 import type { Resource } from '../../chain/node/node.ts'
 import { firstIdAt } from '../../lib/ids.ts'
+import { SUBSCRIPTIONS } from '../../people/customers/customers.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { unitCostOf } from '../pool/costs.ts'
 import { poolRows } from '../pool/figures.ts'
@@ -79,12 +80,14 @@ export async function previewRule(sql: Sql, wanted: NewRule, now: Date): Promise
 const tierOf = (tiers: readonly PriceRow[], amount: bigint): PriceRow | undefined =>
   tiers.find(({ min_amount, max_amount }) => min_amount <= amount && amount <= max_amount)
 
-/** The newest first, with what of the pool was out when each was placed. */
+/** The newest first, with what of the pool was out when each was placed. Supplies of subscriptions
+ *  are paid by their plans. */
 async function lastSold(sql: Sql, resource: Resource, now: Date): Promise<Sold[]> {
   const orders = await sql<{ id: string; amount: bigint; created_at: Date }>`
     select id, case ${resource} when 'energy' then energy else bandwidth end as amount, created_at
     from orders
     where id >= ${firstIdAt(new Date(now.getTime() - ORDERS_MS))} and state <> 'failed'
+      and customer_id <> ${SUBSCRIPTIONS}
       and case ${resource} when 'energy' then energy else bandwidth end > 0
     order by id desc limit ${ORDERS}`
   const first = orders.at(-1)

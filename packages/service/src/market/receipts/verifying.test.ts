@@ -117,6 +117,11 @@ test('the bytes of a transaction do what is claimed of it, to the letter', () =>
   )
   const to_nina = { ...given.fields, receiver_address: person('nina').address }
   assert.equal(wrong(GIVEN, { fields: to_nina }), `its receiver_address is ${address}`)
+  const to_nobody = written('DelegateResourceContract', { balance: 2_000_000, resource: 'ENERGY' })
+  assert.equal(wrong(to_nobody), 'its receiver_address is undefined')
+  const to_half = { ...OF_BOB, receiver_address: bob.slice(0, 20), resource: 'ENERGY' }
+  const half = written('DelegateResourceContract', to_half)
+  assert.equal(wrong(half), `its receiver_address is ${bob.slice(0, 20)}`)
   const [activated] = claimsOf(receipt({ activation: place(ACTIVATED.hash), parts: [] }))
   assert.equal(wrongContents(activated!, ACTIVATED.raw_data_hex), null)
   for (const bytes of [undefined, 5, '', PAID.raw_data_hex])

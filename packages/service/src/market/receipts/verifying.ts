@@ -151,5 +151,8 @@ function decoded(raw: Uint8Array): RawData | undefined {
   }
 }
 
+/** Addresses as text, where there is one: whoever wrote the bytes may have left it out. */
 const printed = (name: string, value: unknown): string =>
-  name.endsWith('_address') ? addressFromHex(String(value)) : String(value)
+  name.endsWith('_address') && /^41[0-9a-f]{40}$/.test(String(value))
+    ? addressFromHex(String(value))
+    : String(value)

@@ -130,6 +130,23 @@ test('a plan costs nothing only where that is confirmed', async (t) => {
   assert.deepEqual(await shelf.keys(), [...SHIPPED, 'by use', 'by start', 'free'])
 })
 
+test('much more for the same price wants to be confirmed, as a far lower price does', async (t) => {
+  const shelf = await PlanBook.of(t)
+  for (const [key, terms, at_most] of [
+    ['unlimited_energy', { included: 20 }, { included: 19 }],
+    ['energy_pack_100', { included: 1_000 }, { included: 999 }],
+    ['unlimited_energy', { energy_per_transaction: 650_000 }, { energy_per_transaction: 649_999 }],
+    ['fresh', { ...NEW, price_sun: 20n, included: 2 }, { ...NEW, price_sun: 19n, included: 2 }],
+  ] as const) {
+    await assert.rejects(shelf.set(key, terms), /a tenth or less|ten times/, key)
+    await shelf.set(key, at_most)
+  }
+  await shelf.set('unlimited_energy', { included: 1_000 }, true)
+  // A plan that gives as much already is free to have another name.
+  await shelf.set('unlimited_energy', { name: 'Another' })
+  await shelf.set('unlimited_energy', { included: 0 })
+})
+
 test('a plan goes off sale by its key, once', async (t) => {
   const shelf = await PlanBook.of(t)
   const { result, actions } = await shelf.remove('energy_pack_100')

@@ -85,6 +85,24 @@ const priceChanges = (old: PlanTerms | undefined, after: PlanTerms): PriceChange
     after: after[term],
   }))
 
+/** The share of the initial price in each transaction that it covers; undefined: it covers none. */
+const sunOfEach = ({ included, initial_price_sun, activation_fee_sun }: PlanTerms) =>
+  included === 0 ? undefined : (initial_price_sun + activation_fee_sun) / BigInt(included)
+
+/** Ten times as much for the same price is as good as a price that leaves its bounds. */
+function giveaway(old: PlanTerms | undefined, after: PlanTerms): string | undefined {
+  const [before_sun, after_sun] = [old && sunOfEach(old), sunOfEach(after)]
+  const base_sun = before_sun ?? after.price_sun
+  if (after_sun !== undefined && after_sun !== before_sun && after_sun * 10n <= base_sun)
+    return (
+      `for each of the ${after.included} transactions that it covers, the initial price is a ` +
+      'tenth or less'
+    )
+  return old && after.energy_per_transaction >= 10 * old.energy_per_transaction
+    ? 'a transaction would have ten times the energy or more'
+    : undefined
+}
+
 /** Puts a new version of a plan on sale, with the terms given and, for the rest, those of the
  *  version before, which ends. A plan that was never sold needs a name and its prices. Running
  *  subscriptions keep the version they began with. */
@@ -115,6 +133,9 @@ export async function setPlan(
     throw misuse(
       `The plan ${key} would cost nothing. Nothing is changed; --yes does it all the same.`,
     )
+  const given_away = confirmed ? undefined : giveaway(old, after)
+  if (given_away !== undefined)
+    throw misuse(`The plan ${key}: ${given_away}. Nothing is changed; --yes does it all the same.`)
   await endPlan(tx, key, at)
   await tx`
     insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included,

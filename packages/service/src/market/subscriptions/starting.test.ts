@@ -22,7 +22,12 @@ const DAY_MS = 86_400_000
 const BALANCE_SUN = 1_000n
 
 type PlanRow = { included?: number; limit?: number; days?: number; initial_sun?: bigint }
-type Wish = Partial<NewSubscription> & { receiver?: Receiver; again?: Again }
+type Wish = Partial<NewSubscription> & {
+  receiver?: Receiver
+  again?: Again
+  /** How long it takes to ask the chain. */
+  asked_ms?: number
+}
 
 class StartBook {
   readonly sql: Sql
@@ -85,20 +90,24 @@ class StartBook {
   }
 
   /** Starts one of Anna's, for an address of its own and by the plain plan, unless it says else. */
-  async start({ receiver = 'active', again, ...asked }: Wish = {}) {
+  async start({ receiver = 'active', again, asked_ms = 0, ...asked }: Wish = {}) {
+    let passed_ms = 0
     const number = ++this.count
     const { customer_id = 'anna' } = asked
     const key_id = asked.key_id ?? `key of ${customer_id}`
     const prices = await readPrices(this.sql)
     const needs: Needs = {
       sql: this.sql,
-      clock,
+      clock: { now: () => later(clock, passed_ms) },
       new_id: () => {
         this.between()
         return `made ${number}`
       },
       prices: async () => prices,
-      receiver: async () => receiver,
+      receiver: async () => {
+        passed_ms = asked_ms
+        return receiver
+      },
       again,
       told: (name) => void this.told.push(name),
       wake: (step) => void this.woken.push(step),
@@ -319,6 +328,14 @@ test('nothing is begun by a key that was revoked, or for who may not buy any mor
   await refused('auth.suspended', { refusal: Suspended() })
   await set('ben', 'suspended')
   assert.equal(await counter.outcome(), 'started')
+})
+
+test('nothing is begun by what was known more than eight seconds ago', async (t) => {
+  const book = await StartBook.of(t)
+  assert.equal(await book.outcome({ asked_ms: 8_001 }), 'service_unavailable')
+  assert.equal(await book.outcome({ asked_ms: 8_000, external_id: 'one' }), 'started')
+  const again = { external_id: 'one', address: 'new address 2' as Address }
+  assert.equal(await book.outcome({ ...again, asked_ms: 3_600_000 }), 'replayed')
 })
 
 test('one external id with one meaning is one start, and wakes no step again', async (t) => {

@@ -25,7 +25,7 @@ import {
   Unauthenticated,
 } from '../../platform/wire/endpoint.ts'
 import { InvalidAddress, InvalidDuration } from '../../platform/wire/reading.ts'
-import { notActivated } from '../orders/placing.ts'
+import { notActivated, READ_MS_MAX } from '../orders/placing.ts'
 import { isOnSale, offSale, type Prices } from '../prices/prices.ts'
 import { printStarted } from './forms.ts'
 import { findPlan, type Plan } from './plans.ts'
@@ -71,6 +71,7 @@ export async function startSubscription(
   wanted: NewSubscription,
 ): Promise<{ subscription: Subscription; replayed: boolean }> {
   const { sql, wake, again = notAgain } = needs
+  const read_at = needs.clock.now()
   const [plan, receiver, prices] = await Promise.all([
     findPlan(sql, wanted.plan_key),
     needs.receiver(wanted.address, purchaseReader(wanted.asked_by)),
@@ -78,7 +79,7 @@ export async function startSubscription(
   ])
   const repeatable = wanted.external_id !== null
   const place = () =>
-    again(() => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver, prices })), {
+    again(() => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver, prices, read_at })), {
       repeatable,
     })
   const started = await place().catch((thrown: unknown) => {
@@ -109,6 +110,8 @@ type Terms = {
   plan: Plan | undefined
   receiver: Receiver
   prices: Prices
+  /** Since when plan, receiver and prices are known. */
+  read_at: Date
 }
 
 async function start(
@@ -129,6 +132,8 @@ async function start(
   if (state.revoked) throw Unauthenticated()
   if (state.suspended) return Suspended()
   if (terms.wanted.refusal) return terms.wanted.refusal
+  if (now.getTime() - terms.read_at.getTime() > READ_MS_MAX)
+    return ServiceUnavailable().because('it took too long: ask again')
   const plan = judge(terms, state)
   await state.purse.noteRefusals(tx, now)
   if (plan instanceof Fault) return plan

@@ -138,6 +138,30 @@ test('a start that was stopped is given back, less the activation if it was ours
   assert.deepEqual(await close('failed', 40n, 'failed'), [0n, 0n])
 })
 
+test('one activation is charged once, of however many starts that were stopped', async (t) => {
+  const book = await SubscriptionBook.of(t)
+  const { sql } = book
+  await sql`update fee set price_sun = 40 where until is null`
+  await sql`insert into cursor (name, number) values ('subscriptions', 90)`
+  await book.attempt('activate', 'solid')
+  await sql`
+    insert into activation (id, address, state, attempt_id, made_at)
+    values ('a', 'bob', 'active', 'activate', ${now})`
+  for (const id of ['one', 'other']) {
+    await book.subscription(id)
+    await book.taken(`${id}/1`, 'solid')
+  }
+  await sql`update orders set activation_id = 'a'`
+  const step = withdrawSupplyStep({ sql, clock: { now: () => now } })
+  while (await step.run()) {}
+  const ends = await sql<{ kind: string; amount_sun: bigint }>`
+    select kind, amount_sun from transfer where hold_id is not null order by hold_id`
+  assert.deepEqual(
+    ends.map(({ kind, amount_sun }) => `${kind} ${amount_sun}`),
+    ['capture 40', 'release 100'],
+  )
+})
+
 /** One in each state, by the name of that. */
 async function oneOfEach(book: SubscriptionBook): Promise<void> {
   for (const state of STATES) await book.subscription(state, { state })

@@ -224,26 +224,35 @@ export type Ending = SubscriptionRef & {
 }
 
 /** Charges the start of one that was stopped before it was active, because its energy was used all
- *  the same. The caller has locked the account and the subscription. False when the start was given
- *  back already. */
+ *  the same; where a start costs nothing, what is used of it is paid as ever. The caller has locked
+ *  the account and the subscription. False when the start was given back already. */
 export async function payStoppedStart(tx: Tx, id: string, now: Date): Promise<boolean> {
   const [paid] = await tx<{ total_sun: bigint }>`
     update subscription set started_at = ${now}
-    where id = ${id} and state = 'stopped' and started_at is null and total_sun > 0
+    where id = ${id} and state = 'stopped' and started_at is null and (total_sun > 0
+      or (select activation_fee_sun + initial_price_sun from plan where id = plan_id) = 0)
     returning total_sun`
-  if (paid) captureAll(tx, [{ hold_id: holdOf(id), amount_sun: paid.total_sun }], now)
+  if (paid && paid.total_sun > 0n)
+    captureAll(tx, [{ hold_id: holdOf(id), amount_sun: paid.total_sun }], now)
   return paid !== undefined
 }
 
 /** Ends the hold of the start of one that was stopped before it was active, and of which nothing
- *  was used: it is given back, less what its activation costs, if the address was activated for it.
- *  The caller has locked the account and the subscription. */
+ *  was used: it is given back, less what its activation costs, if the address was activated for it
+ *  and no other has paid for that. The caller has locked the account and the subscription. */
 export async function closeStoppedStart(
   tx: Tx,
   stopped: SubscriptionRow,
   now: Date,
 ): Promise<void> {
   const { id, key_id, total_sun, created_at } = stopped
+  // Two that share an activation are closed one after the other, whoever closes them.
+  tx.send`
+    select from activation where id in (
+      select o.activation_id from subscription_supply as supply
+        join orders as o on o.id = supply.order_id
+      where supply.subscription_id = ${id})
+    order by id for no key update`
   const [fee] = await tx<{ price_sun: bigint }>`
     select price_sun from fee where name = 'activate_address'
       and (since <= ${created_at} or changed_by = 'shipped')
@@ -253,7 +262,12 @@ export async function closeStoppedStart(
         where supply.subscription_id = ${id} and a.state = 'active' and a.attempt_id is not null
           and not exists (
             select from orders as payer where payer.activation_id = a.id and payer.fee_sun > 0
-              and payer.state <> 'failed'))
+              and payer.state <> 'failed')
+          and not exists (
+            select from orders as shared join subscription_supply as of on of.order_id = shared.id
+              join subscription as other on other.id = of.subscription_id
+            where shared.activation_id = a.id and other.id <> ${id}
+              and other.started_at is not null and other.total_sun > 0))
     order by id desc limit 1`
   const fee_sun = fee && fee.price_sun < total_sun ? fee.price_sun : fee ? total_sun : 0n
   if (fee_sun > 0n) captureAll(tx, [{ hold_id: holdOf(id), amount_sun: fee_sun }], now)

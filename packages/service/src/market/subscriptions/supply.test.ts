@@ -208,6 +208,34 @@ test('the price of each transaction that its energy is for is held, or it ends',
   ])
 })
 
+test('an address never has energy for more transactions than are left of its limit', async (t) => {
+  const book = await SupplyBook.of(t)
+  const soon = { ends_ms: 0, price_sun: 100 }
+  await book.expect([
+    [{ ...soon, uses_max: 9, used: 7 }, SUPPLIED],
+    // By the margin of its stake it has a little more than that of one, which is none of another.
+    [{ ...soon, uses_max: 9, used: 7, energy: 1_010, left: 1_010n, limit: 1_010n }, SUPPLIED],
+    // Looked at sooner, so that the next energy comes when this is back.
+    [
+      { ...soon, uses_max: 9, used: 8 },
+      { moved: false, asked: [], look_ms: 3_000, holds: 1 },
+    ],
+    [
+      { ...soon, uses_max: 9, used: 8, left: 400n },
+      { moved: true, asked: [600], holds: 1 },
+    ],
+    [{ ...soon, uses_max: 9, used: 8, left: 0n }, SUPPLIED],
+    // The plan's own limit may let it go on.
+    [{ ...soon, uses_max: 9, used: 10, left: 0n }, SUPPLIED],
+    [
+      { ...soon, uses_max: 9, used: 8, idle_ms: -IDLE_MS },
+      { moved: true, asked: [], resting: 'idle' },
+    ],
+    [{ price_sun: 100, uses_max: 9, used: 8 }, QUIET],
+    [{ state: 'new', uses_max: 1 }, SUPPLIED],
+  ])
+})
+
 test('what was ordered for its next supply and not noted is its supply', async (t) => {
   const book = await SupplyBook.of(t)
   await book.expect([

@@ -25,6 +25,7 @@ import { SUBSCRIPTION_COLUMNS } from './forms.ts'
 import { type Cover, type HoldOutcome, holdNext, missingHolds } from './holds.ts'
 import {
   activateSubscriptions,
+  narrower,
   type Subscription,
   type SubscriptionRef,
   supplySubscriptions,
@@ -184,8 +185,13 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
     ? { left: 0, ours: 0, lasting: 0 }
     : await readEnergy(needs, running)
   const there = Math.min(left, ours)
-  const missing = whole - lasting
-  if (missing > 0 && !starting && isIdle(running)) return rest(needs, running, 'idle')
+  const wanted = whole - lasting
+  if (wanted > 0 && !starting && isIdle(running)) return rest(needs, running, 'idle')
+  // Nothing pays for what is used beyond its limit, so its next energy comes when this is back. By
+  // the margin of its stake it may have a little more than that of its transactions.
+  const uses = usesLeft(running)
+  const fits = transactionsIn(there + wanted, whole) <= uses
+  const missing = fits ? wanted : uses * whole - there
   if (missing > 0) {
     const held = await ensureHeld(needs, running, transactionsIn(there + missing, whole))
     if (held === 'held') return topUp(needs, running, missing)
@@ -193,7 +199,15 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
     // What it has is enough until some of it ends: then there is less to hold for.
   }
   const held = await ensureHeld(needs, running, transactionsIn(there, whole))
-  return held === 'held' ? lookAgain(needs, id, LOOK_MS) : endUnheld(needs, running, held)
+  const look_ms = missing < wanted ? LOOK_AGAIN_MS : LOOK_MS
+  return held === 'held' ? lookAgain(needs, id, look_ms) : endUnheld(needs, running, held)
+}
+
+/** How many transactions its limit leaves; one at least while it runs. */
+function usesLeft(running: RunningSubscription): number {
+  const { transactions_limit, plan_transactions_limit, transactions_used } = running
+  const limit = narrower(transactions_limit, plan_transactions_limit)
+  return limit === 0 ? Number.POSITIVE_INFINITY : Math.max(1, limit - transactions_used)
 }
 
 async function findRunning(sql: Sql | Tx, id: string): Promise<RunningSubscription | undefined> {

@@ -483,6 +483,19 @@ test('a use counts for a subscription that has ended after its block', async (t)
   assert.deepEqual(await book.uses(), ['one, tx of one: 100 false'])
 })
 
+test('a use of one that was stopped before it began is paid, after a free start too', async (t) => {
+  const book = await UseBook.of(t)
+  for (const id of ['free to start', 'given back'])
+    await book.add(id, { state: 'stopped', stopped_at: at(-9_000), holds: 1 })
+  await book.sql`update subscription set started_at = null`
+  await book.sql`update plan set initial_price_sun = 100 where key = 'given back'`
+  await book.use({ 'free to start': 1, 'given back': 1 })
+  assert.deepEqual(await book.uses(), ['free to start, tx of free to start: 100 false'])
+  const [row] = await book.sql`
+    select started_at, transactions_used as used from subscription where id = 'free to start'`
+  assert.deepEqual(row, { started_at: now, used: 1 })
+})
+
 test('a use stays that is in its block as it was counted; others are given back', async (t) => {
   const book = await UseBook.of(t)
   const row: Row = { cap_sun: 1_000n, used: 3, total_sun: 300n }
