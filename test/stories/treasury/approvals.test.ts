@@ -227,13 +227,25 @@ test('each other door wants a second operator, too, and a looser rule', async (t
   await world.blacklist(bob.address)
   const held = world.pay(anna.deposit_address, 20n * TRX, bob)
   await world.solidify()
+  const reader = await linkFor(world, { customer_id: anna.id, role: 'reader' })
+  const developer = await linkFor(world, { customer_id: anna.id, role: 'developer' })
+  const { id: auditor } = await at.json<{ id: string }>('operators', 'invite', 'Otto', ...WHY)
   const [key] = await at.json<{ id: string }[]>('keys', 'list', anna.id)
   const doors = [
     ['keys', 'issue', anna.id, '--scope', 'read'],
     ['keys', 'rotate', key!.id],
     ['deposits', 'resolve', held, '--credit', anna.id, '--blocked-reviewed'],
+    ['keys', 'change', key!.id, '--scope', 'all'],
     ['users', 'recover', user_id],
+    ['users', 'recover', developer.user_id],
+    ['users', 'invite', anna.id, 'Mallory'],
+    ['users', 'invite', anna.id, 'Mallory', '--role', 'developer'],
+    ['users', 'change', finance.user_id, '--role', 'owner'],
+    ['operators', 'invite', 'Mallory', '--role', 'operator'],
+    ['operators', 'change', auditor, '--role', 'admin'],
     ['prices', 'set', 'energy', '32000-200000=0.000001', '--replace', '--yes'],
+    ['fees', 'set', 'activate_address', '0.000001', '--yes'],
+    ['plans', 'set', 'unlimited_energy', '--price', '0', '--initial-price', '0', '--yes'],
     ['approvals', 'set', 'none'],
     ['approvals', 'set', 'name', '--from', '6'],
   ]
@@ -251,10 +263,28 @@ test('each other door wants a second operator, too, and a looser rule', async (t
     if (words.startsWith('deposits')) assert.equal(await anna.balance(), 10)
     const done = await at.type(...door, ...why)
     assert.equal(done.code, 0, `${words}: ${done.err}`)
+    // What is so already wants nobody.
+    if (words.includes(' change ')) continue
     assert.notEqual(proposedAs(await at.type(...door, ...why)), id)
   }
-  // Whoever is no owner is recovered by one alone; a stricter rule needs nobody else.
-  assert.equal((await at.type('users', 'recover', finance.user_id, ...why)).code, 0)
+  // Who may neither spend nor agree is let in by one alone, as are less rights and a stricter rule.
+  const narrowed = ['--scope', 'read', '--daily-cap', '5', '--network', '10.0.0.0/8']
+  for (const alone of [
+    ['users', 'recover', reader.user_id],
+    ['users', 'change', reader.user_id, '--role', 'finance'],
+    ['users', 'invite', anna.id, 'Rosa', '--role', 'reader'],
+    ['operators', 'invite', 'Rosa'],
+    ['operators', 'change', auditor, '--role', 'operator'],
+    ['fees', 'set', 'aml_address', '1.2'],
+    ['keys', 'change', key!.id, '--name', 'narrow', ...narrowed],
+  ])
+    assert.equal((await at.type(...alone, ...why)).code, 0, alone.join(' '))
+  for (const more of [
+    ['--daily-cap', '6'],
+    ['--network', 'any'],
+    ['--network', 'nowhere'],
+  ])
+    assert.notEqual((await at.type('keys', 'change', key!.id, ...more, ...why)).code, 0, `${more}`)
   assert.equal((await at.type('approvals', 'set', 'name', '--from', '1', ...why)).code, 0)
   world.wait(1)
   const off = await at.type('approvals', 'set', 'none', ...why)
@@ -262,7 +292,7 @@ test('each other door wants a second operator, too, and a looser rule', async (t
   world.wait(1)
   assert.equal((await at.type('keys', 'issue', anna.id, '--scope', 'read', ...why)).code, 0)
   const listed = await at.json<{ used_at: string | null }[]>('approvals', 'operations')
-  assert.equal(listed.filter(({ used_at }) => used_at !== null).length, 6)
+  assert.equal(listed.filter(({ used_at }) => used_at !== null).length, 15)
 })
 
 test('an allowance ends with the hour of its proposal', async (t) => {

@@ -146,6 +146,21 @@ test('a fork that takes a use back after its invoice is a credit note', async (t
   assert.deepEqual(await findings(world), [])
 })
 
+/** As a release before this one wrote it: without a kind of charge. */
+async function misprintFirst(world: World): Promise<void> {
+  const hand = new pg.Client({ connectionString: world.database.url })
+  await hand.connect()
+  await hand.query(`
+    set session_replication_role = replica;
+    update invoice set total_sun = 2930000, document = d.text,
+      sha256 = encode(sha256(convert_to(d.text, 'UTF8')), 'hex')
+    from (select (document::jsonb - 'kind' - 'corrects' || jsonb_build_object('total', '2.93',
+            'lines', jsonb_build_array(document::jsonb #> '{lines,1}')))::text as text
+          from invoice where number = 1) as d
+    where number = 1`)
+  await hand.end()
+}
+
 test('a wrong invoice is named by the books, and replaced by documents', async (t) => {
   const world = await makeWorld(t)
   await toNextMonth(world)
@@ -164,18 +179,10 @@ test('a wrong invoice is named by the books, and replaced by documents', async (
   await world.solidify()
   const [first] = await documentsOf(anna)
   const before = sun(first!.total)
-  // As a release before this one wrote it: without a kind of charge.
+  await misprintFirst(world)
   const hand = new pg.Client({ connectionString: world.database.url })
   await hand.connect()
-  await hand.query(`
-    set session_replication_role = replica;
-    update invoice set total_sun = 2930000, document = d.text,
-      sha256 = encode(sha256(convert_to(d.text, 'UTF8')), 'hex')
-    from (select (document::jsonb - 'kind' - 'corrects' || jsonb_build_object('total', '2.93',
-            'lines', jsonb_build_array(document::jsonb #> '{lines,1}')))::text as text
-          from invoice where number = 1) as d
-    where number = 1;
-    delete from invoice where number = 2`)
+  await hand.query('set session_replication_role = replica; delete from invoice where number = 2')
   await hand.end()
   const said = await findings(world)
   const wrong = `C16 invoice 1: 2930000 sun, and ${before} were charged`
@@ -260,4 +267,38 @@ test('money given back for an invoice has a credit note, up to what is left of i
   assert.equal(again.code, 0)
   assert.equal((await documentsOf(anna)).length, 3, 'the same again issues nothing')
   assert.deepEqual(await findings(world), [])
+})
+
+test('what was given back for a wrong invoice stays given back for the one after it', async (t) => {
+  const world = await makeWorld(t)
+  await toNextMonth(world)
+  const anna = await customer(world)
+  const { address } = world.person('bob', 1)
+  await anna.buyEnergy(address, 65_000)
+  await anna.buyEnergy(address, 131_000)
+  await world.settle()
+  await toNextMonth(world)
+  await world.advance(DAY)
+  const [{ total } = { total: 0 }] = await documentsOf(anna)
+  await misprintFirst(world)
+  const at = await worldOperator(world)
+  const credit = (amount: string, invoice: string, id: string) => {
+    const why = ['--id', id, '--reason', 'it came late', '--by', 'olga']
+    return at.type('customers', 'credit', anna.id, amount, '--invoice', invoice, ...why)
+  }
+  assert.equal((await credit('0.93', '1', 'late')).code, 0)
+  await at.json('invoices', 'reissue', '--reason', 'a charge was left out')
+  assert.deepEqual(await findings(world), [])
+  assert.deepEqual((await documentsOf(anna)).map(shortly), [
+    [1, 'invoice', null, 2.93],
+    [2, 'credit_note', 1, -0.93],
+    [3, 'credit_note', 1, -2],
+    [4, 'invoice', 1, total],
+    [5, 'credit_note', 4, -0.93],
+  ])
+  const more = await credit(`${total}`, '4', 'more')
+  assert.match(
+    more.err,
+    new RegExp(`Of the invoice 4 ${(sun(total) - 930_000) / 1e6} TRX are left`),
+  )
 })

@@ -8,11 +8,13 @@ import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from 'penstock-service/chain/signing/
 import type { OrderPlacer } from 'penstock-service/market/orders/placing.ts'
 import type { Prices } from 'penstock-service/market/prices/prices.ts'
 import { DIRECT_RECHARGE } from 'penstock-service/people/customers/customers.ts'
+import { refuseReceiver } from 'penstock-service/people/customers/purse.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import type { Step } from 'penstock-service/platform/steps/step.ts'
 import { InvalidParams, ServiceUnavailable } from 'penstock-service/platform/wire/endpoint.ts'
 import { heldSenders } from 'penstock-service/screening/engine/barred.ts'
 import { BLOCKED, deliveryName } from 'penstock-service/treasury/deposits/deposits.ts'
+import { pages } from 'penstock-service/treasury/deposits/pages.ts'
 import {
   rechargedStep,
   rechargeStep,
@@ -282,6 +284,40 @@ test('an order for a recharge is placed while it is there to be delivered', asyn
   assert.equal(await rechargeStep({ ...needs, issuers: { ask } }).run(), false)
   const { state, reason } = await desk.one()
   assert.deepEqual([asked, state, reason], [2, 'returning', 'why'])
+})
+
+test('a sender blacklisted while the order is judged gets nothing, nor the money', async (t) => {
+  const desk = await Desk.of(t)
+  // What is asked of the chain takes a while, in which the sender is frozen.
+  const tryOrder: TryOrder = async ({ internal }) => {
+    await desk.sql`
+      insert into flow_freeze (address, token, frozen, number) values (${sender}, 'coin', true, 1)`
+    const fault = await desk.sql.begin((tx) => internal!.cause!.lock(tx))
+    return fault ?? assert.fail('it would be ordered')
+  }
+  const needs = { ...desk.needs, prices: async () => PRICES, tryOrder }
+  await desk.add({ state: 'received' })
+  assert.equal(await rechargeStep(needs).run(), true)
+  const { state, reason } = await desk.one()
+  assert.deepEqual([state, reason], ['returning', 'blocked: the sender is blacklisted'])
+})
+
+test('that nothing is sold to a blacklisted sender is shown to no stranger', async (t) => {
+  const desk = await Desk.of(t)
+  const tryOrder: TryOrder = async () => refuseReceiver('barred')!
+  const needs = { ...desk.needs, prices: async () => PRICES, tryOrder }
+  const tx_id = '3f7a'.repeat(16)
+  const dust = { ...needs, refund_wallet: undefined }
+  for (const step of [rechargeStep(needs), refundStep(dust)]) {
+    if ((await desk.states()) === '') await desk.add({ tx_id, state: 'received' })
+    await step.run()
+    const [row] = await desk.sql<{ reason: string }>`select reason from deposit`
+    assert.match(row!.reason, /^This address is blacklisted/, 'the house sees it')
+    const [page] = pages({ sql: desk.sql, clock: needs.clock })
+    const { body } = await page!.handle({ params: { tx_id }, request_id: 'r' } as never)
+    const [shown] = JSON.parse(String(body)).result.deposits
+    assert.equal(shown.reason, null)
+  }
 })
 
 test('an order placed before is taken over: its own, of direct recharge', async (t) => {

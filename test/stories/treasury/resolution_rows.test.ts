@@ -207,6 +207,13 @@ test('what may not be is refused, and changes nothing', async (t) => {
   await desk.sql`
     insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, made_at)
     values ('ours', 'refund:x', '{}', 'sent', 'ours', ${Buffer.of()}, ${now}, ${now}, ${now})`
+  await desk.sql`
+    insert into collection (id, receiver, digest, expires_at, made_at, made_by)
+    values ('c', ${sam}, ${'0'.repeat(64)}, ${now}, ${now}, 'olga')`
+  await desk.sql`
+    insert into collection_transfer (tx_id, collection_id, position, address, deposit_index, amount,
+      raw_data, expires_at, due_at)
+    values ('collected', 'c', 0, 'us', 0, ${String(CAME)}::numeric, ${Buffer.of()}, ${now}, ${now})`
   const refused: [tx_id: string, way: Way, why: RegExp, position?: number][] = [
     ['done', OFF, /^The deposit is credited: only what is held/],
     ['none', OFF, /^The deposit is undefined: only what is held/],
@@ -221,6 +228,7 @@ test('what may not be is refused, and changes nothing', async (t) => {
     ['token', back(CAME + 1n), /^It has sent 1001 of the token, and only 1000/],
     ['one', back(CAME, { block: BLOCK - 1 }), /^It was in a block before the deposit/],
     ['one', back(CAME, { tx_id: 'ours' }), /^The service itself has sent ours/],
+    ['one', back(CAME, { tx_id: 'collected' }), /^The transaction collected is part of a coll/],
   ]
   for (const [tx_id, way, why, position = 0] of refused)
     await assert.rejects(desk.resolve(tx_id, way, { position }), { message: why })

@@ -9,7 +9,7 @@ import {
 } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
 import { migrate } from '../../platform/database/migrate.ts'
-import { connect, type Sql } from '../../platform/database/sql.ts'
+import { connect, type Sql, type Tx } from '../../platform/database/sql.ts'
 import { drain } from '../../platform/steps/step.ts'
 import { recordActions } from './actions.ts'
 import { sealStep } from './journal.ts'
@@ -60,6 +60,24 @@ test('entries are sealed once, in order of their numbers, and the seal holds', a
     { entries: 2n, last_entry: 3n },
   ])
   assert.deepEqual(await look(sql), [])
+})
+
+test('entries of many small seals are read together, and each is in its own', async (t) => {
+  const { sql } = await ledger(t)
+  for (let i = 0; i < 20; i++) {
+    await deposit(sql, `deposit ${i}`)
+    await seal(sql)
+  }
+  let reads = 0
+  const found = await sql.begin((tx) => {
+    const counting = ((...of: Parameters<Tx>) => {
+      if (/from transfer\s+where number >/.test(of[0].join(''))) reads += 1
+      return tx(...of)
+    }) as Tx
+    return checkJournal(Object.assign(counting, tx))
+  })
+  assert.deepEqual(found, [])
+  assert.ok(reads <= 3, `${reads} for ${(await sealed(sql)).length} seals`)
 })
 
 test('an entry of an open transaction is waited for; nobody waits for the journal', async (t) => {

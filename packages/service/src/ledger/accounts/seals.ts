@@ -122,7 +122,8 @@ export async function readPlainly(tx: Tx): Promise<void> {
 /** The seals that are not those of their entries: an entry of theirs was changed, taken out or put
  *  in, or the seal was; the entries that no seal will ever cover, because their numbers were not
  *  given by the database; and locks that are off. `from`: a seal that is taken for right, and only
- *  those after it are worked out. */
+ *  those after it are worked out. The transaction has one snapshot: some entries are read before
+ *  their seals. */
 export async function checkJournal(tx: Tx, from?: SealPlace): Promise<SealFinding[]> {
   await readPlainly(tx)
   const findings: SealFinding[] = []
@@ -177,7 +178,7 @@ function entryReader(
   let read = from
   async function next(last: bigint): Promise<void> {
     const after = read ?? (await lowestAfter(tx, null, last))
-    const until = after + ENTRIES_AT_ONCE < last ? after + ENTRIES_AT_ONCE : last
+    const until = after + ENTRIES_AT_ONCE
     page = await tx<SealedEntry>`
       select number, kind, amount_sun, made_at::text as made_at, id, debit, credit, hold_id
         from transfer

@@ -376,7 +376,8 @@ export async function houseSummaries(
       sum(energy)::bigint as energy, sum(bandwidth)::bigint as bandwidth,
       sum(spent_sun)::bigint as spent_sun, sum(deposited_sun)::bigint as deposited_sun
     from summary
-    where bucket = 'hour' and at >= ${hours_from} and at < ${until}
+    -- An hour that is summarised meanwhile is added up below.
+    where bucket = 'hour' and at >= ${hours_from} and at < ${until} and at < ${hours_until}
       or ${bucket}::text = 'day' and bucket = 'day' and at >= ${since} and at < ${hours_from}
         and at < ${until}
     group by 1 order by 1`

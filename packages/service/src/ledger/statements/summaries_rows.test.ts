@@ -345,3 +345,21 @@ test('an hour keeps of all customers what it adds up to, and a row of nobody els
     },
   ])
 })
+
+test('an hour that is summarised while its sums are read counts once', async (t) => {
+  const { sql, run } = await house(t)
+  await setProgress(sql, 'hour', at(13))
+  await enterAll(sql, [deposit('1', at(13, 30), 5)])
+  await sealRow(sql, { number: 1, first: 1, last: 1, at: at(13, 31) })
+  let asked = 0
+  const racing = Object.assign(async (...of: Parameters<Sql>) => {
+    if (++asked === 2) await run(at(14, 5))
+    return sql(...of)
+  }, sql) as Sql
+  const found = await houseSummaries(racing, { bucket: 'hour', since: at(12), until: at(15) })
+  assert.deepEqual(
+    found.map(({ at, deposited_sun }) => [at, deposited_sun]),
+    [[at(13), 5n]],
+  )
+  assert.deepEqual(await kept(sql), ['anna hour 08T13 deposited 5, 5'])
+})

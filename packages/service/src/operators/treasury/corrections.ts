@@ -163,8 +163,10 @@ export const approvalOperations = [
     description:
       'none: nothing. name: an operator of another name (--by) approves. role: one who has also ' +
       'logged into the database as another role. It is for corrections that together come to ' +
-      '--from within a day, for deposits that are credited by hand, keys and owners of ' +
-      'customers, prices outside their bounds, and for a rule that asks for less.',
+      '--from within a day, for deposits that are credited by hand, keys of customers, wider ' +
+      'limits of these, people who may buy or may agree, prices and plans outside their bounds, ' +
+      'for what screening lets go, and for a rule that asks for less. One who is alone can do ' +
+      'none of it then: let the second one in first.',
     body: Type.Object({
       second: oneOf([...SECONDS], 'who must approve'),
       from_sun: optional(sun('AMOUNT', 'corrections of a day of so much, either way (0: each)')),

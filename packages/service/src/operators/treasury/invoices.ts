@@ -123,8 +123,8 @@ export const invoiceOperations = [
     careful: true,
     summary: 'put right the documents of months that are not what was charged',
     description:
-      'A credit note over the whole invoice that is wrong, and another invoice in its place; ' +
-      'what is missing is issued. Nothing that was issued is altered. The customer is told.',
+      'A credit note over what is left of the invoice that is wrong, and another invoice in its ' +
+      'place; what is missing is issued. Nothing that was issued is altered. The customer is told.',
     body: Type.Object({
       customer: optional(text('CUSTOMER', 'only of this customer')),
       month: optional(text('MONTH', 'only of this month, like 2026-10')),

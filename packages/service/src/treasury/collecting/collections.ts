@@ -1,9 +1,9 @@
 // Collections, and the transfers that they are made of.
 //
-//   transfer (new) -> made         its bytes are kept, and go into a file to be signed   made ->
-// collected              a confirmed block has it, and it moved something   made -> failed
-// a confirmed block has it, and it moved nothing   made -> dead                   it has expired,
-// and no node's solid chain has it
+//   transfer   (new) -> made        its bytes are kept, and go into a file to be signed
+//              made -> collected    a confirmed block has it, and it moved something
+//              made -> failed       a confirmed block has it, and it moved nothing
+//              made -> dead         it has expired, and no node's solid chain has it
 //
 // Whoever has a signed file may send it at any time until it expires, and again, and in parts, so
 // an address has one transfer of TRX and of each token that is made, and gets another only when

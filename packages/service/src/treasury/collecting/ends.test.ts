@@ -327,6 +327,7 @@ test('tokens lie where followed ones came and have not been moved away', async (
   await came(4, a, { customer: null })
   await came(5, a, { reason: 'a token that is not followed' })
   await came(6, a, { token: '1000001' })
+  await came(12, c, { token: person('spam').address, reason: 'a token that is not followed' })
   await came(7, b, { reason: BLOCKED })
   await came(8, b)
   await came(9, c)
@@ -344,8 +345,13 @@ test('tokens lie where followed ones came and have not been moved away', async (
   const shown = (owner: Address) =>
     places
       .filter(({ address }) => address === owner)
-      .map((one) => `${one.amount} ${one.under_way} ${one.blocked}`)
-  assert.deepEqual([a, b, c, d].map(shown), [['20 4 false'], ['20 0 true'], [], ['7 0 false']])
+      .map((one) => `${one.amount} of ${one.known}, ${one.under_way} ${one.blocked}`)
+  assert.deepEqual([a, b, c, d].map(shown), [
+    ['20 of 30, 4 false'],
+    ['20 of 20, 0 true'],
+    [],
+    ['7 of 7, 0 false'],
+  ])
   await insertTransfers(sql, 'c3', [{ tx_id: 't5', from: c, amount: 1n, token: USDT, energy: 1 }])
   const again = (await tokenPlaces(sql)).find(({ address }) => address === c)
   assert.deepEqual([Number(again?.amount), Number(again?.under_way)], [0, 1])

@@ -6,6 +6,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import { addressWord, numberWord } from 'penstock-tron/tokens.ts'
 import type { BlockHead, Node } from '../../chain/node/node.ts'
 import { Outage, refusal } from '../../lib/fault.ts'
+import { least } from '../../lib/json.ts'
 import { eachAtOnce } from '../../lib/portions.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { bandwidthOf, readTransfer, transferBytes, type Validity } from './batch.ts'
@@ -160,28 +161,31 @@ async function transfersOf(setting: Setting, { place, tokens }: Source): Promise
     node.holdings(address),
     node.resources(address),
   ])
-  let free_sun = (balance_sun < held_sun ? balance_sun : held_sun) - blocked_sun
+  // More may have come since, of a blacklisted sender: it stays for the next time.
+  const known_sun = place.trx_sun > 0n ? place.trx_sun : 0n
+  let free_sun = least(balance_sun, held_sun, known_sun) - blocked_sun
   let energy_left = resources.energy.left
   const found: AddressPart = { transfers: [], energy_short: 0n, fees_max_sun: 0n }
   const bandwidth = () => found.transfers.map(({ raw }) => bandwidthOf(raw))
   const carry = (sizes: number[]) =>
     bandwidthFee(sizes, resources.bandwidth.left, prices.bandwidth_sun)
-  for (const { token } of tokens) {
-    const call = await tokenCall(setting, address, token)
+  for (const one of tokens) {
+    const { token } = one
+    const call = await tokenCall(setting, one)
     if (!call) continue
     const { amount, energy } = call
     const short = energy > energy_left ? energy - energy_left : 0n
     const limit = (energy * prices.energy_sun * ENERGY_MARGIN) / 100n
     const burn_sun = order.burn && short > 0n ? limit : 0n
-    const one = made(setting, place, { token, amount, fee_limit_sun: limit, energy })
-    const fee_sun = carry([...bandwidth(), bandwidthOf(one.raw)])
+    const transfer = made(setting, place, { token, amount, fee_limit_sun: limit, energy })
+    const fee_sun = carry([...bandwidth(), bandwidthOf(transfer.raw)])
     if (free_sun < burn_sun + fee_sun) {
       left_out.without_trx += 1
       continue
     }
     energy_left -= energy - short
     free_sun -= burn_sun
-    found.transfers.push(one)
+    found.transfers.push(transfer)
     found.energy_short += short
     found.fees_max_sun += burn_sun
   }
@@ -215,15 +219,16 @@ function made({ order, validity }: Setting, place: Place, part: Part): NewTransf
 
 /** How much of a token an address can send, and the energy that takes; undefined when it is too
  *  little, or the token does not let it go. */
-async function tokenCall({ node, order }: Setting, owner: Address, contract: Address) {
+async function tokenCall({ node, order }: Setting, place: TokenPlace) {
+  const { address: owner, token: contract, known } = place
   const balance = await node.constantCall({
     owner,
     contract,
     selector: 'balanceOf(address)',
     parameter: addressWord(owner),
   })
-  const amount = balance.succeeded ? BigInt(`0x${balance.result || '0'}`) : 0n
-  if (amount === 0n || amount < order.min_token) return undefined
+  const amount = least(balance.succeeded ? BigInt(`0x${balance.result || '0'}`) : 0n, known)
+  if (amount <= 0n || amount < order.min_token) return undefined
   const parameter = addressWord(order.to) + numberWord(amount)
   const selector = 'transfer(address,uint256)'
   const { succeeded, energy } = await node.constantCall({ owner, contract, selector, parameter })

@@ -134,12 +134,17 @@ test('an address gives its TRX from the least on, less what is blocked', async (
     'gone meanwhile': { trx: 500n, balance: 0n },
     'partly gone': { trx: 500n, balance: 400n, holding: 300n },
     'partly held': { trx: 500n, balance: 200n, holding: 300n },
+    // Nobody has looked yet at who has sent it.
+    'more since': { trx: 500n, balance: 900n },
+    'more since, and some blocked': { trx: 500n, blocked: 50n, balance: 900n },
   })
   assert.deepEqual(found.transfers, [
     'least 100',
     'enough free 100',
     'partly gone 300',
     'partly held 200',
+    'more since 500',
+    'more since, and some blocked 450',
   ])
   assert.deepEqual(found.left_out, { dust: 2, blocked: 2, under_way: 1, without_trx: 0 })
   assert.deepEqual(found.asked, [
@@ -148,6 +153,8 @@ test('an address gives its TRX from the least on, less what is blocked', async (
     'gone meanwhile',
     'partly gone',
     'partly held',
+    'more since',
+    'more since, and some blocked',
   ])
   assert.deepEqual([found.network, found.fees_max_sun, found.energy_needed], ['first', 0n, 0n])
 })
@@ -162,6 +169,8 @@ test('an address gives its tokens from the least on, beside its TRX', async (t) 
     'TRX under way': { trx: 300n, under_way: 5n, tokens: 60n },
     'gone meanwhile': { tokens: 60n, token_balance: 0n },
     'partly gone': { tokens: 60n, token_balance: 49n },
+    // Nobody has looked yet at who has sent them.
+    'more since': { tokens: 60n, token_balance: 90n },
     unreadable: { tokens: 60n, token_balance: -1n },
     frozen: { tokens: 60n, keeps_tokens: true },
   })
@@ -170,6 +179,7 @@ test('an address gives its tokens from the least on, beside its TRX', async (t) 
     'both token 60 1000',
     'both 500',
     'TRX under way token 60 1000',
+    'more since token 60 1000',
   ])
   assert.deepEqual(found.left_out, { dust: 0, blocked: 1, under_way: 2, without_trx: 0 })
   assert.ok(!found.asked.includes('below'))

@@ -24,6 +24,8 @@ export type TokenPlace = {
   token: Address
   /** In its smallest unit. */
   amount: bigint
+  /** With what came before the token was followed. Who has sent more is not known: it stays. */
+  known: bigint
   under_way: bigint
   /** Some of it came from a blacklisted sender: all of it stays. */
   blocked: boolean
@@ -68,18 +70,20 @@ export const trxPlaces = (sql: Sql): Promise<Place[]> =>
 export const tokenPlaces = (sql: Sql): Promise<TokenPlace[]> =>
   sql<TokenPlace>`
     with came as (
-      select to_address as address, token, sum(token_amount) as amount,
+      select to_address as address, token, sum(token_amount) filter (where is_followed) as amount,
+        sum(token_amount) as known,
         bool_or(reason = ${BLOCKED} and state in ('held', 'ignored')) as blocked
-      from deposit
+      from deposit, lateral (
+        select reason is distinct from 'a token that is not followed' as is_followed) as kind
       where customer_id is not null and solid_at is not null and token ~ '^T'
-        and reason is distinct from 'a token that is not followed'
-      group by to_address, token
+      group by to_address, token having bool_or(is_followed)
     ), moved as (
       select address, token, coalesce(sum(moved), 0) as gone,
         coalesce(sum(amount) filter (where state = 'made'), 0) as under_way
       from collection_transfer where token is not null group by address, token
     )
     select came.address, came.token, came.amount - coalesce(gone, 0) as amount,
+      came.known - coalesce(gone, 0) as known,
       coalesce(under_way, 0) as under_way, came.blocked
     from came left join moved on moved.address = came.address and moved.token = came.token
     where came.amount <> coalesce(gone, 0) or coalesce(under_way, 0) <> 0

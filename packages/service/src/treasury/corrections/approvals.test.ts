@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { makeCustomer } from 'penstock-test/harness/customer_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { customerAccount, spendable } from '../../ledger/accounts/ledger.ts'
 import type { Prices, Tier } from '../../market/prices/prices.ts'
 import type { Sql } from '../../platform/database/sql.ts'
@@ -76,6 +77,20 @@ class Desk {
 }
 
 const USED = /was used for another correction/
+
+test('the same correction at the same moment is made once, and never proposed too', async (t) => {
+  const desk = await Desk.of(t)
+  const wanted = { id: 'one', customer_id: 'anna', amount_sun: 6n, invoice_number: null }
+  const correction = { ...wanted, made_at: at(0), made_by: 'olga', reason: 'why' }
+  const twin = await desk.sql.begin(async (tx) => {
+    await correctOrPropose(tx, correction)
+    const asked = desk.correct('one', { sun: 6n })
+    await untilBlocked(desk.sql, asked)
+    return { asked }
+  })
+  assert.equal(await twin.asked, 'made before')
+  assert.deepEqual(await desk.open(1), [])
+})
 
 test('a rule is looser when fewer must approve, or only from more on; off is never', () => {
   const rule = (second: ApprovalRule['second'], from_sun: bigint) => ({ second, from_sun })

@@ -97,9 +97,9 @@ export type CorrectionOutcome =
  *  its id, changes nothing, but proposes anew what has expired. Throws Refused as correct()
  *  does. */
 export async function correctOrPropose(tx: Tx, wanted: Correction): Promise<CorrectionOutcome> {
+  await lockCorrections(tx)
   const before = await findCorrection(tx, wanted)
   if (before) return { correction: before, made: false }
-  await lockCorrections(tx)
   const { second, from_sun } = await readApprovalRule(tx, wanted.made_at)
   const sun = wanted.amount_sun < 0n ? -wanted.amount_sun : wanted.amount_sun
   const before_sun = second === 'none' ? 0n : await uncheckedSun(tx, wanted.made_at)

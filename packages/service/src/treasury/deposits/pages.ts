@@ -10,7 +10,14 @@ import { printJson } from '../../lib/json.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Page } from '../../platform/http/pages.ts'
 import { pageRefusal, success } from '../../platform/wire/replies.ts'
-import { BLOCKED, type Deposit, findRecharges, HIGH_RISK, rechargesFrom } from './deposits.ts'
+import {
+  BARRED,
+  BLOCKED,
+  type Deposit,
+  findRecharges,
+  HIGH_RISK,
+  rechargesFrom,
+} from './deposits.ts'
 import { DepositForm, printDeposit } from './forms.ts'
 
 const Found = Type.Object({
@@ -30,11 +37,13 @@ const FromAddress = Type.Object({
 })
 
 /** Strangers do not learn what screening has found about a sender, by the house's own list too: the
- *  payment is held, as others are. */
-const OF_SCREENING: ReadonlySet<string | null> = new Set([BLOCKED, HIGH_RISK])
+ *  payment is held, or goes back, as others do. Why it cannot go back may stand behind it. */
+const OF_SCREENING = [BLOCKED, HIGH_RISK, BARRED]
 
-const printPublic = (deposit: Deposit) =>
-  printDeposit(OF_SCREENING.has(deposit.reason) ? { ...deposit, reason: null } : deposit)
+const printPublic = (deposit: Deposit) => {
+  const of_screening = OF_SCREENING.some((reason) => deposit.reason?.startsWith(reason))
+  return printDeposit(of_screening ? { ...deposit, reason: null } : deposit)
+}
 
 export function pages({ sql, clock }: { sql: Sql; clock: Clock }): Page[] {
   return [

@@ -146,6 +146,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   if (!prices.on_sale.has(DIRECT_RECHARGE))
     return giveBack(sql, deposit, 'direct recharge is off sale')
   const gone = ServiceUnavailable()
+  const blocked = ServiceUnavailable()
   const placed = await needs.tryOrder({
     customer_id: DIRECT_RECHARGE,
     external_id: deliveryName(tx_id),
@@ -156,14 +157,19 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     activate: false,
     internal: {
       agreed_sun: amount_sun,
-      // Another worker may have decided otherwise, if this one has been away for long.
+      // While the chain was asked the sender may have been blacklisted, and another worker may have
+      // decided otherwise, if this one has been away for long.
       cause: {
-        lock: async (tx) => ((await lockReceived(tx, deposit)) ? undefined : gone),
+        async lock(tx) {
+          if (!(await lockReceived(tx, deposit))) return gone
+          return (await isHeld(needs, tx, from_address)) ? blocked : undefined
+        },
         note: (tx, order) => deliverDeposit(tx, deposit, order),
       },
     },
   })
   if (placed === gone) return false
+  if (placed === blocked) return giveBack(sql, deposit, BLOCKED)
   if (placed instanceof Fault) {
     const waited_ms = clock.now().getTime() - deposit.seen_at.getTime()
     if (!is(placed, ServiceUnavailable)) return giveBack(sql, deposit, placed.message)

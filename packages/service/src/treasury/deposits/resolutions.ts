@@ -184,6 +184,9 @@ async function requireSentBack(
     throw refusal('It was in a block before the deposit.')
   const [ours] = await tx`select 1 from attempt where tx_id = ${sent.tx_id}`
   if (ours) throw refusal(`The service itself has sent ${sent.tx_id}, for something else.`)
+  const [collected] = await tx`select 1 from collection_transfer where tx_id = ${sent.tx_id}`
+  if (collected)
+    throw refusal(`The transaction ${sent.tx_id} is part of a collection, and is booked as such.`)
 }
 
 /** The entries of a resolution. */

@@ -292,6 +292,65 @@ test('a month is put right once: its invoice is taken back, and another one made
   assert.equal(documents[2]!.issuer, 'The house')
 })
 
+/** A month with an invoice over 5 TRX, and how it is put right. */
+async function invoicedMonth(t: TestContext) {
+  const ledger = await Ledger.of(t)
+  const { sql, customer_id } = ledger
+  await ledger.move('s/a/7', 5_000_000n, after(-DAY_MS))
+  ledger.now = after(DAY_MS)
+  await ledger.issue()
+  const [month] = await monthsToCompare(sql, {})
+  const again = async () => {
+    const made = await sql.begin((tx) => reissue(tx, month!, ledger.now))
+    return made.map((one) => `${one.number} ${one.kind} ${one.corrects} ${one.total_sun}`)
+  }
+  const give = (amount_sun: bigint) =>
+    sql.begin((tx) => {
+      const correction = { id: 'late', customer_id, amount_sun, made_at: ledger.now }
+      return issueCorrectionNote(tx, { ...correction, invoice_number: 1n })
+    })
+  return { ledger, again, give, wrong: () => wrongMonth(sql, month!) }
+}
+
+test('an invoice that nothing takes the place of is taken back once', async (t) => {
+  const { ledger, again, wrong } = await invoicedMonth(t)
+  await ledger.move('s/a/7/back', -5_000_000n, after(-DAY_MS))
+  assert.deepEqual(await again(), ['2 credit_note 1 -5000000'])
+  assert.deepEqual(await again(), [])
+  assert.equal(await wrong(), undefined)
+  await ledger.move('s/b/7', 1_000_000n, after(-DAY_MS))
+  assert.deepEqual(await again(), ['3 invoice 1 1000000'])
+  assert.deepEqual(await again(), [])
+})
+
+test('what was given back of an invoice is given back of what takes its place', async (t) => {
+  const { ledger, again, give, wrong } = await invoicedMonth(t)
+  await give(4_000_000n)
+  assert.deepEqual(await again(), [])
+  await ledger.move('s/a/7/back', -2_000_000n, after(-DAY_MS))
+  await assert.rejects(
+    again(),
+    /Of the invoice 1 4 TRX were given back, and 3 TRX were charged: no invoice can take its place/,
+  )
+  await ledger.move('s/b/7', 1_000_000n, after(-DAY_MS))
+  assert.deepEqual(await again(), [
+    '3 credit_note 1 -1000000',
+    '4 invoice 1 4000000',
+    '5 credit_note 4 -4000000',
+  ])
+  await ledger.move('s/c/7', 500_000n, after(-DAY_MS))
+  assert.deepEqual(await again(), ['6 invoice 4 4500000', '7 credit_note 6 -4000000'])
+  assert.equal(await wrong(), undefined)
+  const documents = await ledger.issue()
+  const linesOf = (number: number) =>
+    documents.find((one) => one.number === number)!.lines.map(({ unit, total }) => [unit, total])
+  assert.deepEqual(linesOf(3), [
+    ['subscription', '-5'],
+    ['correction late', '4'],
+  ])
+  assert.deepEqual(linesOf(7), [['correction late', '-4']])
+})
+
 test('a credit note gives back no more than its own invoice has left', async (t) => {
   const ledger = await Ledger.of(t)
   const { sql, customer_id } = ledger
@@ -332,6 +391,24 @@ test('a credit note gives back no more than its own invoice has left', async (t)
   )
   assert.deepEqual(await listInvoices(sql, { before: 3n, limit: 9, customer_id: 'bert' }), [])
   assert.equal(await findInvoice(sql, { customer_id: 'bert', number: 1n }), undefined)
+})
+
+test('what has come back of an invoice without a credit note yet is not left of it', async (t) => {
+  const { ledger, again, give } = await invoicedMonth(t)
+  await ledger.move('s/a/7/back', -1_000_000n, after(0))
+  await ledger.move('s/n/7', 3_000_000n, after(1))
+  await ledger.move('s/n/7/back', -2_000_000n, after(2))
+  const odd = { id: 'subscription:s/a/7/odd', debit: WORLD, amount_sun: 9n, made_at: after(3) }
+  await ledger.sql.begin((tx) =>
+    moveAll(tx, [{ ...odd, credit: customerAccount(ledger.customer_id) }]),
+  )
+  await assert.rejects(give(4_000_001n), /Of the invoice 1 4 TRX are left/)
+  ledger.now = after(31 * DAY_MS)
+  const documents = await ledger.issue()
+  assert.ok(documents.map(shortly).includes('3 credit_note 1 2026-11 -1'))
+  await assert.rejects(give(4_000_001n), /Of the invoice 1 4 TRX are left/)
+  await give(4_000_000n)
+  assert.deepEqual(await again(), [])
 })
 
 test('an order is named by what it bought, and an activation by its fee', async (t) => {

@@ -1,8 +1,10 @@
-// What was invoiced wrongly, put right without altering a document: a credit note takes back all of
-// the invoice that is wrong, and another invoice takes its place.
+// What was invoiced wrongly, put right without altering a document: a credit note takes back all
+// that is left of the invoice that is wrong, and another one takes its place. What was given back
+// of the one is given back of the other.
 
 import { REVENUE } from '../../ledger/accounts/ledger.ts'
-import { sunOf } from '../../lib/json.ts'
+import { refusal } from '../../lib/fault.ts'
+import { sunOf, trxText } from '../../lib/json.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { type ChargeLine, chargesOf, type Period, totalOf } from './charges.ts'
 import type { Invoice, InvoiceDocument } from './forms.ts'
@@ -56,18 +58,21 @@ export const wrongMonth = async (sql: Sql | Tx, period: Period): Promise<WrongMo
 async function compareMonth(sql: Sql | Tx, period: Period) {
   const charges = await chargesOf(sql, period)
   const invoice = await invoiceInForce(sql, period)
-  const [notes] = await sql<{ sun: bigint }>`
-    select coalesce(sum(note.total_sun), 0)::bigint as sun
-    from invoice as note join invoice as earlier on earlier.number = note.corrects
-    where note.customer_id = ${period.customer_id} and note.month = ${period.month}::date
-      and note.kind = 'credit_note' and note.correction_id is null and earlier.month < note.month`
+  // A credit note over an invoice of the month itself was issued when that was replaced.
+  const [issued] = await sql<{ of_month_sun: bigint; of_earlier_sun: bigint }>`
+    select coalesce(sum(one.total_sun) filter (where is_of_month), 0)::bigint as of_month_sun,
+      coalesce(sum(one.total_sun) filter (where not is_of_month), 0)::bigint as of_earlier_sun
+    from invoice as one left join invoice as earlier on earlier.number = one.corrects,
+      lateral (select one.kind = 'invoice' or earlier.month = one.month as is_of_month) as kind
+    where one.customer_id = ${period.customer_id} and one.month = ${period.month}::date
+      and one.correction_id is null`
   const returned = [...charges].flatMap(([corrects, lines]) => (corrects === null ? [] : lines))
   const month: WrongMonth = {
     ...period,
     number: invoice?.number ?? null,
-    invoiced_sun: invoice?.total_sun ?? 0n,
+    invoiced_sun: issued!.of_month_sun,
     charged_sun: totalOf(charges.get(null) ?? []),
-    credited_sun: notes!.sun,
+    credited_sun: issued!.of_earlier_sun,
     returned_sun: totalOf(returned),
   }
   const { invoiced_sun, charged_sun, credited_sun, returned_sun } = month
@@ -85,12 +90,19 @@ export async function reissue(tx: Tx, period: Period, now: Date): Promise<Invoic
   const document = { ...period, now, issuer: await lastIssuer(tx) }
   if (wrong.invoiced_sun !== wrong.charged_sun) {
     const corrects = invoice?.number ?? null
-    if (invoice) {
-      const lines = reversed(JSON.parse(invoice.document) as InvoiceDocument)
-      issued.push(await issueDocument(tx, { ...document, corrects, lines }))
-    }
     const lines = charges.get(null) ?? []
-    issued.push(await issueDocument(tx, { ...document, corrects, lines }))
+    const given = invoice ? await givenBack(tx, invoice.number) : []
+    // Nothing stands in the place of one that was taken back because nothing was charged.
+    const kept = invoice?.total_sun === wrong.invoiced_sun ? given : []
+    requireCovered(wrong, kept)
+    if (invoice) {
+      const left = reversed([...linesOf(invoice), ...given])
+      issued.push(await issueDocument(tx, { ...document, corrects, lines: left }))
+    }
+    const another = await issueDocument(tx, { ...document, corrects, lines })
+    issued.push(another)
+    if (another)
+      issued.push(await issueDocument(tx, { ...document, corrects: another.number, lines: kept }))
   }
   // A credit note that is there is never repeated: one that is wrong is left to people.
   if (wrong.credited_sun === 0n) {
@@ -100,14 +112,37 @@ export async function reissue(tx: Tx, period: Period, now: Date): Promise<Invoic
   return issued.filter((one) => one !== undefined)
 }
 
-const reversed = ({ lines }: InvoiceDocument): ChargeLine[] =>
-  lines.map(({ service, unit, unit_price, count, total }) => ({
-    service,
-    unit,
-    unit_sun: unit_price === null ? null : sunOf(unit_price)!,
-    count: -count,
-    total_sun: total.startsWith('-') ? sunOf(total.slice(1))! : -sunOf(total)!,
-  }))
+/** The lines of the credit notes over an invoice. */
+async function givenBack(tx: Tx, number: bigint): Promise<ChargeLine[]> {
+  const notes = await tx<{ document: string }>`
+    select document from invoice where corrects = ${number} and kind = 'credit_note'
+    order by number`
+  return notes.flatMap(linesOf)
+}
+
+/** Throws Refused when more was given back of the wrong invoice than the other one comes to. */
+function requireCovered({ number, charged_sun }: WrongMonth, kept: readonly ChargeLine[]): void {
+  const kept_sun = -totalOf(kept)
+  if (kept_sun > 0n && kept_sun > charged_sun)
+    throw refusal(
+      `Of the invoice ${number} ${trxText(kept_sun)} TRX were given back, and ` +
+        `${trxText(charged_sun)} TRX were charged: no invoice can take its place.`,
+    )
+}
+
+const linesOf = ({ document }: Pick<Invoice, 'document'>): ChargeLine[] =>
+  (JSON.parse(document) as InvoiceDocument).lines.map(
+    ({ service, unit, unit_price, count, total }) => ({
+      service,
+      unit,
+      unit_sun: unit_price === null ? null : sunOf(unit_price)!,
+      count,
+      total_sun: total.startsWith('-') ? -sunOf(total.slice(1))! : sunOf(total)!,
+    }),
+  )
+
+const reversed = (lines: readonly ChargeLine[]): ChargeLine[] =>
+  lines.map((line) => ({ ...line, count: -line.count, total_sun: -line.total_sun }))
 
 /** The house's own line on the newest document. */
 async function lastIssuer(tx: Tx): Promise<string | null> {
