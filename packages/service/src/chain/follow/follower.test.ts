@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { emptyTables, freshDatabase } from 'penstock-test/harness/database.ts'
+import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Node, type Transport, tronNode } from '../node/node.ts'
@@ -14,9 +14,6 @@ import { pruneStep, type StoredBlock, takeBack } from './blocks.ts'
 import { joinReaders, type ReadStep, readBlocks, readSolidBlocks } from './cursors.ts'
 import { chainPace, follow, followStep, type Needs } from './follower.ts'
 import { chainState } from './progress.ts'
-
-/** Long enough for a statement to begin, and to wait for a lock that another holds. */
-const LOCKED_MS = 200
 
 class Bench {
   readonly scene: Scene
@@ -381,13 +378,13 @@ for (const begins of ['before the fork is known', 'while it is taken back'])
       joined = steps[0]!.run()
       await reading
       taking = one.sql.begin((tx) => takeBack(tx, keep))
-      await delay(LOCKED_MS)
+      await untilBlocked(one.sql, taking)
       goOn()
     } else
       taking = one.sql.begin(async (tx) => {
         await takeBack(tx, keep)
         joined = steps[0]!.run()
-        await delay(LOCKED_MS)
+        await untilBlocked(one.sql, joined)
       })
     await taking
     await joined

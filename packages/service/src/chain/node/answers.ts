@@ -62,6 +62,13 @@ export function hex(value: unknown, length: number, where: string): string {
   return given
 }
 
+/** Hexadecimal text of any length, as it was written. */
+export function hexOfAnyCase(value: unknown, where: string): string {
+  const given = text(value, where)
+  if (!/^[0-9a-f]*$/i.test(given)) throw odd(where, 'hexadecimal text')
+  return given
+}
+
 /** An integer that is not negative. */
 export function integer(value: unknown, where: string): number | bigint {
   const whole = signed(value, where)
@@ -76,12 +83,23 @@ export function signed(value: unknown, where: string): number | bigint {
   throw odd(where, 'an integer')
 }
 
+/** The words of a refusal. Of some values that JSON has, no text can be made. */
+export const refusalText = (given: unknown): string =>
+  typeof given === 'object' && given !== null ? 'an object' : String(given)
+
+const NAME_MAX = 64
+
+/** A name that a node gives to something, as it may be kept: PostgreSQL reads no JSON with a zero
+ *  byte or half a character in it. */
+export const keptName = (given: string): string =>
+  given.replace(/\p{C}/gu, ' ').slice(0, NAME_MAX).toWellFormed()
+
 /** The number of a TRC-10 asset, as text: its bytes are digits, which a node prints in
  *  hexadecimal. */
 export function assetOf(value: unknown, where: string): string {
   const given = text(value, where)
   const digits = Buffer.from(given, 'hex').toString()
-  return /^\d+$/.test(digits) ? digits : given.slice(0, 64)
+  return /^\d+$/.test(digits) ? digits : keptName(given)
 }
 
 /** A message as a node prints it: plain, or in hexadecimal, depending on the node and on

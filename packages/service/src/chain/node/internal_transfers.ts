@@ -4,7 +4,7 @@
 // is not known is handed on as such, and is money for nobody.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { addressOf, fieldsOf, integer, listOf, text } from './answers.ts'
+import { addressOf, fieldsOf, integer, keptName, listOf, text } from './answers.ts'
 
 /** Sent by a contract: TRX when `asset` is undefined. */
 export type InternalTransfer = {
@@ -41,9 +41,6 @@ const OTHERS = [
 ]
 const MOVING_NOTHING = new Set([...STAKES, ...OTHERS].map(hexOf))
 
-/** Longer than any note of the network. */
-const NOTE_MAX = 64
-
 export function internalsOf(given: unknown, tx_id: string): Internals {
   const list = listOf(given, tx_id)
   const internals: Internals = { transfers: [], unknown: [], shown: list.length }
@@ -64,7 +61,7 @@ export function internalsOf(given: unknown, tx_id: string): Internals {
         from: addressOf(caller_address, tx_id),
         to: addressOf(transferTo_address, tx_id),
         amount: BigInt(integer(callValue, tx_id)),
-        asset: tokenId === undefined ? undefined : String(tokenId),
+        asset: tokenId === undefined ? undefined : numberOf(tokenId, tx_id),
       }
       if (MOVING.has(said)) internals.transfers.push(transfer)
       else internals.unknown.push({ ...transfer, note: readable(said) })
@@ -73,8 +70,12 @@ export function internalsOf(given: unknown, tx_id: string): Internals {
   return internals
 }
 
+/** The number of a TRC-10 asset: nodes print it as text, and could as a number. */
+const numberOf = (token_id: unknown, where: string): string =>
+  typeof token_id === 'string' ? keptName(token_id) : String(integer(token_id, where))
+
 /** A note as text, for people; as it was given when it is none. */
 function readable(note: string): string {
   const plain = Buffer.from(note, 'hex').toString('latin1')
-  return (/^[\x20-\x7e]+$/.test(plain) ? plain : note).slice(0, NOTE_MAX)
+  return keptName(/^[\x20-\x7e]+$/.test(plain) ? plain : note)
 }

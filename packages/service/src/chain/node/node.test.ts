@@ -980,3 +980,23 @@ test('of a broadcast its code is told, and a message that says something', async
     ['SUCCESS', 'SUCCESS', 'X'],
   )
 })
+
+test('a refusal of which no text can be made is no answer either: the next is asked', async () => {
+  const transport: Transport = async ({ url }) => ({
+    status: 200,
+    body: url.includes('//odd') ? '{"Error":{"toString":1}}' : '{"num":5}',
+  })
+  const node = tronNode({ nodes: [{ url: 'http://odd' }, { url: 'http://plain' }], transport })
+  assert.deepEqual(await node.nextMaintenance(), new Date(5))
+})
+
+test('a contract returns hexadecimal text, or the next node is asked', async () => {
+  const transport: Transport = async ({ url }) => {
+    const constant_result = [url.includes('//odd') ? 'no number' : '0A']
+    return { status: 200, body: JSON.stringify({ result: { result: true }, constant_result }) }
+  }
+  const node = tronNode({ nodes: [{ url: 'http://odd' }, { url: 'http://plain' }], transport })
+  const { address } = person('token')
+  const call = { owner: address, contract: address, selector: 'decimals()', parameter: '' }
+  assert.equal((await node.constantCall(call)).result, '0A')
+})

@@ -18,12 +18,14 @@ import {
 } from './account_answers.ts'
 import {
   fieldsOf,
+  hexOfAnyCase,
   integer,
   isBusyAnswer,
   listOf,
   NodeBusy,
   parseNodeJson,
   plain,
+  refusalText,
   signed,
   text,
 } from './answers.ts'
@@ -273,7 +275,7 @@ function answerIn(body: string, name: string, path: string): unknown {
   const refusal =
     typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
   if (refusal !== undefined)
-    throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
+    throw new Outage(`node ${name} answers ${path} with ${refusalText(refusal)}`)
   return value
 }
 
@@ -607,7 +609,7 @@ function constantCallOf(answer: unknown): ConstantCall {
   return {
     succeeded: outcome.result === true && message === '' && !failed,
     energy: BigInt(integer(called.energy_used ?? 0, where)),
-    result: text(result ?? '', where),
+    result: hexOfAnyCase(result ?? '', where),
     said: plain(message).slice(0, 200),
   }
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { addressFromHex } from 'penstock-tron/address.ts'
+import { Outage } from '../../lib/fault.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import { type Contents, pack } from '../follow/contents.ts'
+import { internalsOf } from '../node/internal_transfers.ts'
 import { followedBlocks } from './followed_blocks.ts'
 
 const address = (n: number) => addressFromHex(`41${n.toString(16).padStart(40, '0')}`)
@@ -78,4 +80,33 @@ test('who sent, or called a contract, has signed; others in events have not', as
   await follow(sql, 1)
   const { signed } = await looks([1, 2, 3, 4, 5, 9])
   assert.deepEqual(signed, [1, 2, 5])
+})
+
+test('no text that a node makes up keeps anybody from reading a block', async (t) => {
+  const { sql, looks } = await setting(t)
+  const [caller_address, transferTo_address] = [address(1), address(2)]
+  const sent = (note: string, tokenId: unknown) => ({
+    caller_address,
+    transferTo_address,
+    note,
+    callValueInfo: [{ callValue: 1, tokenId }],
+  })
+  const call = Buffer.from('call').toString('hex')
+  const made_up = ['a\0b', '\ud800', 'x'.repeat(1_000), 7]
+  const { transfers, unknown } = internalsOf(
+    [...made_up.map((id) => sent(call, id)), sent('\0\ud800', '1')],
+    'ab',
+  )
+  const plain = { tx_id: 'ab', kind: 'internal', index: 0 } as const
+  await addBlock(sql, 1, {
+    unfollowed: transfers.map((one) => ({ ...one, ...plain, asset: String(one.asset) })),
+    unknown: unknown.map((one) => ({ ...one, ...plain, asset: String(one.asset) })),
+    fees: [{ tx_id: 'ab', owner: address(5) }],
+  })
+  await follow(sql, 1)
+  assert.deepEqual((await looks([5])).signed, [5])
+  const assets = transfers.map(({ asset }) => asset)
+  // No text can be made of it: another node is asked, as after no answer.
+  assert.throws(() => internalsOf([sent(call, { toString: 1 })], 'ab'), Outage)
+  assert.deepEqual(assets, ['a b', ' ', 'x'.repeat(64), '7'])
 })

@@ -598,7 +598,10 @@ test('the next for the same ends half a minute later, a refund three minutes', a
 })
 
 test('a reclaim waits for no other machine that counts', async (t) => {
-  const hurried = connect({ url, connections_max: 2, statement_timeout_ms: 300 })
+  // Its statements may take as long as they like, but for a lock they do not wait.
+  const of_the_hurried = new URL(url)
+  of_the_hurried.searchParams.set('options', '-c lock_timeout=300')
+  const hurried = connect({ url: of_the_hurried.href, connections_max: 2 })
   t.after(() => hurried.close())
   const attempt = await reclaiming()
   const { attempt: moot } = await delegating(await order())
@@ -711,6 +714,26 @@ test('what was counted and then not signed counts; another signs it later', asyn
   assert.equal(await countedRows(), 2)
   const next = (await delegating(await order())).attempt
   assert.match(await whyNot(next, raw(DELEGATE, delegation), other_machine), /of all machines/)
+})
+
+test('while nothing can be kept nothing more is counted', async () => {
+  const limits = { delegated_trx_hour: 120 }
+  let is_full = true
+  const kept = memoryLog()
+  const log: SignatureLog = {
+    ...kept,
+    append: (entries) => (is_full ? Promise.reject(new Error('ENOSPC')) : kept.append(entries)),
+  }
+  const sign = signerWith({ log }, { limits })
+  const { attempt } = await delegating(await order())
+  for (let i = 0; i < 60; i++) {
+    await assert.rejects(ask(sign, attempt, raw(DELEGATE, delegation)), /ENOSPC/)
+    now = new Date(now.getTime() + 10_000)
+  }
+  assert.equal(await countedRows(), 1, 'of a try that failed, and none of those after it')
+  is_full = false
+  assert.equal((await ask(sign, attempt, raw(DELEGATE, delegation))).state, 'signed')
+  assert.equal(await countedRows(), 2)
 })
 
 test('rows that lie stop signing, and let nobody sign more than his own file says', async () => {

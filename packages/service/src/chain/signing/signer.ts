@@ -140,6 +140,8 @@ class LocalSigner {
   /** In the order in which they were signed. */
   private readonly by_attempt = new Map<string, SignatureRecord>()
   private readonly by_subject = new Map<string, EarlierSignature>()
+  /** The log could not keep the last signatures. */
+  private unkept = false
 
   constructor(policy: Policy, needs: SignerNeeds) {
     this.policy = policy
@@ -153,12 +155,17 @@ class LocalSigner {
       return batch.map(() => ({ state: 'waits', why: 'signing was stopped on this machine' }))
     for (const one of await log.news()) this.remember(one)
     this.forget()
+    // A count is never taken back: while the disk is full, tries would use the limits up.
+    if (this.unkept) await log.append([])
+    this.unkept = false
     const attempts = batch.map(({ attempt }) => attempt)
     const rows = await reasonsOf(sql, attempts, this.policy.recharge_address)
     const { outcomes, fresh } = await this.judgeAll(batch, rows)
     // On disk before anybody has it; the signatures are made meanwhile.
     const kept = log.append(fresh.map(({ signed }) => signed))
-    kept.catch(() => {})
+    kept.catch(() => {
+      this.unkept = true
+    })
     for (const [i, { at, form, signed }] of fresh.entries()) {
       if (i % YIELD_EVERY === YIELD_EVERY - 1) await new Promise((resolve) => setImmediate(resolve))
       outcomes[at] = outcomeOf(signed, form.key)
