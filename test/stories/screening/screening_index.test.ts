@@ -128,7 +128,7 @@ async function indexInChild(
   folder: string[] = [],
 ): Promise<'killed' | 'done'> {
   const program = new URL('../../harness/screening_child.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [program, url, '150', ...folder], {
+  const child = spawn(process.execPath, [program, url, '150', String(kill_after), ...folder], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')

@@ -8,7 +8,8 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { drain } from 'penstock-service/platform/steps/step.ts'
 import { watchBlocksStep } from 'penstock-service/screening/checks/watch_blocks.ts'
-import { listWatches, rescreenStep, watch } from 'penstock-service/screening/checks/watches.ts'
+import { rescreenStep, watch } from 'penstock-service/screening/checks/watches.ts'
+import { listWatches } from 'penstock-service/screening/reports/watch_routes.ts'
 import {
   makeScreeningWorld,
   type Person,

@@ -89,10 +89,11 @@ type LoadNeeds = Pick<Needs, 'sql' | 'progress'> & {
 
 async function load(source: Source, loading: LoadNeeds) {
   const { entries, passed_over, misspelt, designations } = await read(loading, source)
-  const { list, origin } = source
+  const { list, origin, asked_at } = source
   const { by, may_shrink, record } = loading
   return record(async (tx, loaded_at) => {
-    const from = { list, origin, passed_over, designations, loaded_at, loaded_by: by, may_shrink }
+    const counts = { passed_over, designations }
+    const from = { list, origin, asked_at, ...counts, loaded_at, loaded_by: by, may_shrink }
     const publishing = publishList(tx, from, entries).catch((thrown: unknown) => {
       throw thrown instanceof Refused ? notLoaded(source, thrown.message) : thrown
     })
@@ -140,7 +141,7 @@ function requireUpload(upload: Upload | undefined): Upload {
 }
 
 const list = text('LIST', 'its code, as `lists list` has it')
-const shrink = flag('also when it has lost more than half of its entries')
+const shrink = flag('also when it has lost more than half of its entries, or of those that bar')
 const SETS = { min: 0, max: 2 ** 31 - 1 }
 
 const LoadedLists = ListOf({
@@ -253,7 +254,7 @@ export const listOperations = [
         throw refusal('Name the list: none has been loaded yet. `lists list` has them all.')
       const rows = []
       for (const code of chosen) {
-        const source = await openList({ sql, download: needs.download }, code)
+        const source = await openList({ sql, clock: needs.clock, download: needs.download }, code)
         rows.push(await load(source, { ...needs, sql, may_shrink: shrink }))
       }
       return loaded(rows)
@@ -280,10 +281,10 @@ export const listOperations = [
     }),
     takes: 'upload',
     cli: FROM_FILE,
-    async handle({ sql, body: { list, limit = LIMIT }, upload, progress }) {
+    async handle({ sql, clock, body: { list, limit = LIMIT }, upload, progress }) {
       const contents = await read({ sql, progress }, { list, ...requireUpload(upload) })
       const { passed_over, misspelt } = contents
-      const all = await previewList(sql, list, contents)
+      const all = await previewList(sql, list, { ...contents, at: clock.now() })
       const { differences, ...counts } = all
       const watched = await watchedAmong(sql, new Set(differences.map(({ address }) => address)))
       const shown = differences.slice(0, limit)

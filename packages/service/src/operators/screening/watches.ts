@@ -16,13 +16,8 @@ import {
   text,
 } from '../../platform/wire/schemas.ts'
 import { LEVELS } from '../../screening/checks/forms.ts'
-import {
-  listWatches,
-  unwatch,
-  WATCHES_MAX,
-  watch,
-  watchWithin,
-} from '../../screening/checks/watches.ts'
+import { unwatch, WATCHES_MAX, watch, watchWithin } from '../../screening/checks/watches.ts'
+import { listWatches } from '../../screening/reports/watch_routes.ts'
 import { change, LIMIT, limit, look, undertaking } from '../table/operation.ts'
 import { readWatchTable } from './watch_table.ts'
 

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { isDue } from 'penstock-test/harness/is_due.ts'
+import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { insertChecks } from 'penstock-test/harness/screening_rows.ts'
 import {
   makeScreeningWorld,
@@ -236,6 +237,90 @@ function clean(): Provider & { asked: number } {
   }
   return provider
 }
+
+test('a check that is answered and asked anew at the same moment is both', async (t) => {
+  const { world, needs, insert, standing } = await answering(t)
+  const { sql } = world
+  const address = world.person().address
+  const id = await insert({ address })
+  const at = world.clock.now()
+  await sql`
+    insert into aml_watch (customer_id, address, made_at, label_set, check_id)
+    values ('anna', ${address}, ${at}, 0, ${id})`
+  const { answering: answer } = await sql.begin(async (tx) => {
+    await tx`select from aml_watch where check_id = ${id} for update`
+    const answering = screenStep(needs).run()
+    await untilBlocked(sql, answering)
+    await tx`
+      insert into aml_check (id, customer_id, type, network, address, price_sun, solid_number,
+        due_at, created_at, supersedes)
+      values ('anew', 'anna', 'address', 'TRX', ${address}, 0, 0, ${at}, ${at}, ${id})`
+    return { answering }
+  })
+  assert.equal(await answer, true)
+  assert.equal(await standing(id), 'completed null')
+})
+
+test('what is answered and what fails takes its watches in one order', async (t) => {
+  const [answered, failed] = ['cora', 'anna']
+  let fails = ''
+  const other = clean()
+  const screen: Provider['screen'] = async (question, signal) => {
+    if (question.address === fails) throw new ProviderFailure('transient', 'it is away')
+    return other.screen(question, signal)
+  }
+  const { world, needs, insert } = await answering(t, { providers: [{ ...other, screen }] })
+  await route(world, 'TRX/address', { use: ['other'], mode: 'first' })
+  const { sql } = world
+  for (const customer_id of [answered, failed]) {
+    const address = world.person().address
+    if (customer_id === failed) fails = address
+    const id = await insert({ address })
+    await sql`update aml_check set customer_id = ${customer_id} where id = ${id}`
+    await sql`
+      insert into aml_watch (customer_id, address, made_at, label_set, check_id)
+      values (${customer_id}, ${address}, ${world.clock.now()}, 0, ${id})`
+  }
+  const { answering: answer } = await sql.begin(async (tx) => {
+    await tx`select from aml_watch where customer_id = ${failed} for update`
+    const answering = askProvidersStep(needs).run()
+    await untilBlocked(sql, answering)
+    await tx`select from aml_watch where customer_id = ${answered} for update`
+    return { answering }
+  })
+  assert.equal(await answer, true)
+  const ended = await sql`
+    select customer_id, state from aml_check where customer_id in ('anna', 'cora') order by 1`
+  assert.deepEqual(ended, [
+    { customer_id: failed, state: 'failed' },
+    { customer_id: answered, state: 'completed' },
+  ])
+})
+
+test('nobody else takes up a check while its providers may still be answering', async (t) => {
+  const use = ['one', 'two', 'three', 'four']
+  let meanwhile = async () => {}
+  const others = use.map((name) => ({ ...clean(), name }))
+  const { world, needs, insert, standing } = await answering(t, { providers: others })
+  for (const other of others) {
+    const { screen } = other
+    other.screen = async (...of) => {
+      // Each may take all the time that there is for one.
+      world.now_ms += 25_000
+      if (other === others.at(-1)) await meanwhile()
+      return screen(...of)
+    }
+  }
+  await route(world, 'TRX/address', { use, mode: 'maximum' })
+  const [step, another] = [askProvidersStep(needs), askProvidersStep(needs)]
+  meanwhile = async () => {
+    meanwhile = async () => {}
+    assert.equal(await another.run(), false)
+  }
+  const id = await insert()
+  assert.equal(await step.run(), true)
+  assert.equal(await standing(id), 'completed null')
+})
 
 /** A world whose checks a provider answers: whose lists were looked at for one, by where its
  *  transaction is; `wait`: the provider was not asked. */

@@ -18,6 +18,7 @@ import { type Basis, counterpartyOf } from '../engine/findings.ts'
 import type { Issuers } from '../engine/issuers.ts'
 import { EMBEDDED, type Policy, policyReader } from '../engine/policy.ts'
 import { type ScreeningResult, screenAddress, screenTransaction } from '../engine/screening.ts'
+import { BUDGET_MS } from '../providers/guard.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Generations } from '../tracing/generations.ts'
 import type { SentReading } from '../tracing/sent.ts'
@@ -32,6 +33,7 @@ import {
 } from './checks.ts'
 import { type Answer, askProviders, type Counterparty, storeAnswers } from './outside.ts'
 import { openReviews } from './reviews.ts'
+import { lockWatches } from './watch_rules.ts'
 
 export type Needs = {
   sql: Sql
@@ -105,7 +107,10 @@ export function askProvidersStep(needs: Needs): Step {
       const routes = Object.keys(policy.routes).filter((route) => !isInner(policy, route))
       if (routes.length === 0) return false
       const basis = await readBasis(policy)
-      const checks = await takeUp(needs, { routes, basis, at_once: OUTSIDE_AT_ONCE })
+      // As long as all that it asks may take: who takes it up again pays them again.
+      const asked = Math.max(...routes.map((key) => policy.routes[key]!.use.length))
+      const lease_ms = LEASE_MS + asked * BUDGET_MS
+      const checks = await takeUp(needs, { routes, basis, at_once: OUTSIDE_AT_ONCE, lease_ms })
       const inside = (check: Check) => (basis ? screen(needs, basis, check) : undefined)
       const { providers = [] } = needs
       const bars = barsReader(needs)
@@ -126,11 +131,16 @@ const barsReader =
 /** `basis`: undefined while our own engine has no index; then it is not waited for here. */
 function takeUp(
   { sql, clock }: Needs,
-  what: { routes: readonly string[]; basis: Basis | undefined; at_once: number },
+  what: {
+    routes: readonly string[]
+    basis: Basis | undefined
+    at_once: number
+    lease_ms?: number
+  },
 ): Promise<Check[]> {
-  const { routes, basis, at_once } = what
+  const { routes, basis, at_once, lease_ms = LEASE_MS } = what
   const index_number = basis?.generation.index.block_number ?? Number.MAX_SAFE_INTEGER
-  const until = later(clock, LEASE_MS)
+  const until = later(clock, lease_ms)
   return takeUpChecks(sql, { routes, index_number, at_once, now: clock.now(), until })
 }
 
@@ -172,6 +182,7 @@ async function settleChecks({ sql, clock }: Needs, all: readonly CheckWithAnswer
     const [, locked] = await Promise.all([
       lockAccounts(tx, accountsOf(all.map(({ check }) => check))),
       lockChecks(tx, ids, ['processing']),
+      lockWatches(tx, ids),
     ])
     const open = new Set(locked.map(({ id }) => id))
     const done: AnsweredCheck[] = []

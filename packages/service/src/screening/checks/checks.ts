@@ -153,7 +153,8 @@ export function takeUpChecks(
     select taken.* from taken, unhurried order by created_at, id`
 }
 
-/** The checks that are in one of the states, locked in the order of their ids. */
+/** The checks that are in one of the states, locked in the order of their ids. Not their keys: who
+ *  has locked a watch meanwhile may ask anew, and names the check that is superseded. */
 export function lockChecks(
   tx: Tx,
   ids: readonly string[],
@@ -161,7 +162,7 @@ export function lockChecks(
 ): Promise<Check[]> {
   return tx<Check>`
     select ${CHECK_COLUMNS} from aml_check where id = any(${ids}) and state = any(${states})
-    order by id for update`
+    order by id for no key update`
 }
 
 /** processing -> processing: they are due again at a later time. The caller has locked them. */
@@ -272,7 +273,7 @@ export async function failChecks(
   for (const check of checks)
     await releasePrice(tx, priceOf(check), { held_at: check.created_at, now })
   await noteChecks(tx, 'aml_check.failed', { checks, now })
-  await hurryFailed(tx, failed)
+  await hurryFailed(tx, failed, now)
 }
 
 /** Notes what the endpoint of each check answers now. */

@@ -115,16 +115,18 @@ async function waitingAmong(
   answered: readonly AnsweredCheck[],
   policy: Policy,
 ): Promise<{ one: AnsweredCheck; grown: boolean }[]> {
-  const waiting: { one: AnsweredCheck; grown: boolean }[] = []
-  for (const one of answered.filter((answer) => isRawHigh(answer, policy))) {
-    const { outcome, bars } = one.result
-    const allowing = bars?.entries.filter(({ kind }) => kind === 'allow') ?? []
-    let grown = false
-    for (const { id } of allowing)
-      grown = (await noteAllowed(tx, id, await severeOf(tx, one.result))) || grown
-    if (grown || outcome.level === 'high') waiting.push({ one, grown })
-  }
-  return waiting
+  const high = answered.filter((answer) => isRawHigh(answer, policy))
+  // By their ids: an entry is locked when it is used first, and many answers use the house's.
+  const uses = high
+    .flatMap((one) => (one.result.bars?.entries ?? []).map((entry) => ({ one, entry })))
+    .filter(({ entry }) => entry.kind === 'allow')
+    .sort((a, b) => (a.entry.id < b.entry.id ? -1 : Number(a.entry.id > b.entry.id)))
+  const grown = new Set<AnsweredCheck>()
+  for (const { one, entry } of uses)
+    if (await noteAllowed(tx, entry.id, await severeOf(tx, one.result))) grown.add(one)
+  return high
+    .filter((one) => grown.has(one) || one.result.outcome.level === 'high')
+    .map((one) => ({ one, grown: grown.has(one) }))
 }
 
 /** -> open: for those of these answers whose level is high, where the policy has them reviewed. An
@@ -219,11 +221,25 @@ async function apply(
   const entry = { customer_id, address, expires_at, ...decided }
   const { id: entry_id } = await makeEntry(tx, needs.new_id, entry)
   const [check] = await tx<Check>`select ${CHECK_COLUMNS} from aml_check where id = ${check_id}`
+  if (decided.kind === 'allow') await noteSeen(tx, entry_id, check!)
   const { id: next_check_id } = await placeAgain(tx, needs, check!, {
     customer_id,
     supersedes: check_id,
   })
   return { entry_id, next_check_id }
+}
+
+/** Allowed is as much as was severe of the answer that was decided about: the next one may have
+ *  more of it, unseen. */
+async function noteSeen(
+  tx: Tx,
+  entry_id: string,
+  { id, policy, risk_factors: factors }: Check,
+): Promise<void> {
+  const evidence = await readEvidence(tx, id)
+  if (!evidence || policy === null) return
+  const answer = { outcome: { factors }, evidence: evidence.canonical, policy }
+  await noteAllowed(tx, entry_id, await severeOf(tx, answer))
 }
 
 /** What waits, or is decided, with the answer that it is about. */

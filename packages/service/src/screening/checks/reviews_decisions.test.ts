@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
-import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
+import { ownTransaction, untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { insertChecks, insertReviews, MADE_AT } from 'penstock-test/harness/screening_rows.ts'
 import { idMaker, systemRandom } from '../../lib/ids.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
@@ -54,7 +54,7 @@ async function answerOf(tx: Tx, check_id: string, said: BriefOutcome): Promise<A
 }
 
 async function reviewing(t: TestContext) {
-  const { sql } = await freshDatabase(t)
+  const { sql, url } = await freshDatabase(t)
   /** Whether an answer about the address of a name waits. */
   const waits = async (name: string, said: BriefOutcome = {}, customer_id = 'anna') => {
     const id = `${name} ${customer_id} ${JSON.stringify(said)}`
@@ -70,7 +70,7 @@ async function reviewing(t: TestContext) {
     await insertReviews(sql, [{ check_id, ...one }])
     if (state !== 'open') await decide(sql, check_id, state)
   }
-  return { sql, waits, before }
+  return { sql, url, waits, before }
 }
 
 test('what was decided before says whether an answer waits again', async (t) => {
@@ -140,6 +140,64 @@ test('what is high waits, and what would be high and has grown since it was allo
     ['the last', 'medium', '75.0', true],
   ] as const)
     assert.equal(await waits(name, { score: '20.0', level, raw }), expected, name)
+})
+
+test('what grew before the address was allowed waits again', async (t) => {
+  const { sql, waits, before } = await reviewing(t)
+  const ten = JSON.stringify([{ name: 'mixer', label: 'Mixer', group: 'high', score: 0.1 }])
+  const evidence = '{"factors":[{"category":"mixer","usd":"90.00"}]}'
+  for (const [name, factors] of [
+    ['grown', ten],
+    ['the same', ten.replace('0.1', '0.5')],
+    ['not kept', ten],
+  ] as const) {
+    await before(name, 'open')
+    const id = `${name} of anna`
+    await sql`update aml_check set policy = 1, risk_factors = ${factors}::jsonb where id = ${id}`
+    if (name !== 'not kept')
+      await sql`
+        insert into aml_evidence
+        values (${id}, ${evidence}, encode(sha256(${evidence}::text::bytea), 'hex'))`
+    await decide(sql, id, 'allow')
+  }
+  const seen = await sql`
+    select seen_severe_bp as bp, seen_severe_usd as usd from aml_entry order by 1`
+  const of = (bp: number | null, usd: bigint | null) => ({ bp, usd })
+  assert.deepEqual(seen, [of(1_000, 90n), of(5_000, 90n), of(null, null)])
+  // The next answer has half of it severe.
+  for (const [name, expected] of [
+    ['grown', true],
+    ['the same', false],
+    ['not kept', false],
+  ] as const)
+    assert.equal(await waits(name, { score: '20.0', level: 'low', raw: '75.0' }), expected, name)
+})
+
+test('two that use the same allow entries of the house do not stop each other', async (t) => {
+  const { sql, url } = await reviewing(t)
+  const made = { kind: 'allow', reason: 'x', made_by: 'olga', made_at: MADE_AT } as const
+  for (const name of ['a', 'b']) {
+    const entry = { customer_id: null, address: address(name), expires_at: null, ...made }
+    await sql.begin((tx) => makeEntry(tx, () => name, entry))
+  }
+  await insertChecks(
+    sql,
+    ['a', 'b'].map((id) => ({ id, address: address(id) })),
+  )
+  const other = await ownTransaction(t, url)
+  const use = `update aml_entry set seen_severe_bp = 100 where id = $1`
+  await other.query(use, ['a'])
+  const answering = sql.begin(async (tx) => {
+    const of = (id: string) => answerOf(tx, id, { level: 'low' })
+    await openReviews(tx, [await of('b'), await of('a')], MADE_AT)
+  })
+  await other.waitedFor(answering)
+  await other.query(use, ['b'])
+  await other.commit()
+  await answering
+  // Each has far more than the other saw.
+  const waiting = await sql<{ check_id: string }>`select check_id from aml_review order by 1`
+  assert.deepEqual(waiting, [{ check_id: 'a' }, { check_id: 'b' }])
 })
 
 test('of answers about one address the worst waits, and each address for itself', async (t) => {

@@ -7,6 +7,7 @@ import { USDT } from 'penstock-devchain/devchain.ts'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { publishLabels } from 'penstock-test/harness/labels.ts'
+import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { insertChecks, MADE_AT } from 'penstock-test/harness/screening_rows.ts'
 import type { StoredBlock } from '../../chain/follow/blocks.ts'
 import type { FreezeEvent } from '../../chain/follow/contents.ts'
@@ -143,6 +144,26 @@ test('one address that is watched, and touched alone, becomes due', async (t) =>
   await read(block(5, [['a', 'honest', 'shop', USD]]))
   assert.equal((await sql`select from aml_watch where due_at = '-infinity'`).length, 1)
   assert.deepEqual(await alerts(), ['anna any_incoming_usd a 1 honest '])
+})
+
+test('what a block says of watches does not stop who settles their checks', async (t) => {
+  const { sql, insert, read } = await watching(t)
+  // Read in the order of the rows, these are the other way about.
+  for (const customer_id of ['cora', 'bert', 'anna']) await insert({ name: 'moved', customer_id })
+  for (const given of [
+    block(1, [['a', 'other', 'moved', USD]]),
+    block(2, [], [['added', 'moved']]),
+    block(3, [['b', 'other', 'moved', USD]], [['removed', 'moved']]),
+  ]) {
+    const { reading } = await sql.begin(async (tx) => {
+      await tx`select from aml_watch where customer_id = 'anna' for update`
+      const reading = read(given)
+      await untilBlocked(sql, reading)
+      await tx`select from aml_watch where customer_id = 'cora' for update`
+      return { reading }
+    })
+    await reading
+  }
 })
 
 test('of each block the largest transfer that is large enough is told of', async (t) => {

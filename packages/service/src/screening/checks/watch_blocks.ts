@@ -40,15 +40,21 @@ async function noteBlocks(tx: Tx, blocks: readonly StoredBlock[]): Promise<void>
       kind === 'destroyed' ? [] : [{ address, token, frozen: kind === 'added', block }],
     ),
   )
-  await noteMoves(tx, blocks)
-  await noteFreezes(tx, freezes)
+  const newest = newestMoves(blocks)
+  const addresses = [...newest.keys(), ...freezes.map(({ address }) => address)]
+  if (addresses.length === 0) return
+  const watches = await tx<Watch>`
+    select ${WATCH_COLUMNS} from aml_watch where address = any(${addresses})
+    order by customer_id, address for update`
+  if (watches.length === 0) return
+  await noteMoves(tx, blocks, { newest, watches })
+  await noteFreezes(tx, freezes, watches)
 }
 
 type BlockMove = Move & { block: StoredBlock }
 
-/** Makes the watched addresses due that money was moved to or from, once a minute after their
- *  newest answer was asked for, and asks their rules. */
-async function noteMoves(tx: Tx, blocks: readonly StoredBlock[]): Promise<void> {
+/** The newest block in which money was moved to or from an address. */
+function newestMoves(blocks: readonly StoredBlock[]): ReadonlyMap<Address, number> {
   const newest = new Map<Address, number>()
   for (const { number, contents } of blocks)
     for (const { from, to, amount } of contents.moves) {
@@ -56,10 +62,17 @@ async function noteMoves(tx: Tx, blocks: readonly StoredBlock[]): Promise<void> 
       newest.set(from, number)
       newest.set(to, number)
     }
-  if (newest.size === 0) return
-  const touched = await tx<Watch>`
-    select ${WATCH_COLUMNS} from aml_watch where address = any(${[...newest.keys()]})
-    order by customer_id, address`
+  return newest
+}
+
+/** Makes the watched addresses due that money was moved to or from, once a minute after their
+ *  newest answer was asked for, and asks their rules. */
+async function noteMoves(
+  tx: Tx,
+  blocks: readonly StoredBlock[],
+  { newest, watches }: { newest: ReadonlyMap<Address, number>; watches: readonly Watch[] },
+): Promise<void> {
+  const touched = watches.filter(({ address }) => newest.has(address))
   if (touched.length === 0) return
   const addresses = [...new Set(touched.map(({ address }) => address))]
   await tx`
@@ -166,11 +179,12 @@ function alertOf(
   return { customer_id, at: block.time, data: { ...data, check_id } }
 }
 
-async function noteFreezes(tx: Tx, freezes: readonly BlockFreeze[]): Promise<void> {
+async function noteFreezes(
+  tx: Tx,
+  freezes: readonly BlockFreeze[],
+  watches: readonly Watch[],
+): Promise<void> {
   if (freezes.length === 0) return
-  const watches = await tx<Pick<Watch, 'customer_id' | 'address'>>`
-    select customer_id, address from aml_watch
-    where address = any(${freezes.map(({ address }) => address)}) order by customer_id`
   const watches_of = Map.groupBy(watches, ({ address }) => address)
   await tx`
     update aml_watch set label_set = -1

@@ -67,6 +67,14 @@ type WatchState = Pick<WatchRules, 'severe_share_bp' | 'severe_usd'> & {
   seen_usd: bigint | null
 }
 
+/** Locks the watches whose newest checks are these, in the order in which whoever changes several
+ *  watches takes them: else two would wait for each other. */
+export async function lockWatches(tx: Tx, check_ids: readonly string[]): Promise<void> {
+  await tx`
+    select from aml_watch where check_id = any(${check_ids})
+    order by customer_id, address for update`
+}
+
 /** Asks the rules of watches about their newest answers. One that was made under older labels than
  *  its watch knows is made anew. */
 export async function noteWatchAnswers(
@@ -101,7 +109,11 @@ export async function noteWatchAnswers(
 /** What of an answer is severe; dollars are known of our own engine's alone. */
 export async function severeOf(
   tx: Tx,
-  { outcome, evidence, policy }: Pick<WatchAnswer, 'outcome' | 'evidence' | 'policy'>,
+  {
+    outcome,
+    evidence,
+    policy,
+  }: Pick<WatchAnswer, 'evidence' | 'policy'> & { outcome: Pick<Outcome, 'factors'> },
 ): Promise<SevereAmounts> {
   const severe = new Set((await readPolicy(tx, policy)).severe)
   const share_bp = outcome.factors
@@ -138,12 +150,38 @@ function crossings(watch: WatchState, seen: SevereAmounts, at: Date): WatchAlert
   return alerts
 }
 
-/** Watches whose check failed because no index was there for it are screened again at once. */
+/** Why a check failed that may be answered a while later. */
+const PASSES = ['timed_out', 'provider_transient', 'provider_auth', 'provider_quota']
+/** In an hour, and twice as long after each further failure, up to the day after which a watch is
+ *  due anyway: others of the check have answered, and are paid each time. */
+const AGAIN_MS = 3_600_000
+const FAILURES_MAX = 6
+
+/** Watches whose check failed because no index was there for it are screened again at once, and
+ *  those whose check failed for another reason that passes a while later: what moved must not go
+ *  unseen until the next day's. Who has no answer for it is asked by the day alone. */
 export async function hurryFailed(
   tx: Tx,
   failed: readonly { check: Pick<Check, 'id'>; error: string }[],
+  now: Date,
 ): Promise<void> {
-  const ids = failed.flatMap(({ check, error }) => (error === 'index_stale' ? check.id : []))
-  if (ids.length === 0) return
-  await tx`update aml_watch set label_set = -1 where check_id = any(${ids})`
+  const idsOf = (errors: readonly string[]) =>
+    failed.flatMap(({ check, error }) => (errors.includes(error) ? check.id : []))
+  const at_once = idsOf(['index_stale'])
+  const soon = idsOf(PASSES)
+  if (at_once.length + soon.length > 0) await lockWatches(tx, [...at_once, ...soon])
+  if (at_once.length > 0)
+    await tx`update aml_watch set label_set = -1 where check_id = any(${at_once})`
+  if (soon.length > 0)
+    await tx`
+      with recursive failure as (
+        select check_id, check_id as id, 0 as before from aml_watch where check_id = any(${soon})
+        union all
+        select f.check_id, c.supersedes, before + 1 from failure as f
+        join aml_check as c using (id) join aml_check as earlier on earlier.id = c.supersedes
+        where earlier.state = 'failed' and before + 1 < ${FAILURES_MAX}
+      ), failures as (select check_id, max(before) as before from failure group by check_id)
+      update aml_watch as w set due_at = least(due_at,
+        ${now}::timestamptz + 2 ^ f.before * ${AGAIN_MS} * interval '1 millisecond')
+      from failures as f where w.check_id = f.check_id`
 }

@@ -3,10 +3,11 @@ import { type TestContext, test } from 'node:test'
 import { makeScreeningWorld, TRX } from 'penstock-test/harness/screening_world.ts'
 import { customerAccount, spendable } from '../../ledger/accounts/ledger.ts'
 import type { Sql } from '../../platform/database/sql.ts'
+import { levelChanges } from '../reports/watch_routes.ts'
 import { checkHistory } from './history.ts'
 import { watchBlocksStep } from './watch_blocks.ts'
 import type { WatchRules } from './watch_rules.ts'
-import { levelChanges, rescreenStep, retainStep, unwatch, watch } from './watches.ts'
+import { rescreenStep, retainStep, unwatch, watch } from './watches.ts'
 
 const NO_RULES: WatchRules = {
   any_incoming_usd: null,

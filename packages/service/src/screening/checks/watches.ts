@@ -61,9 +61,13 @@ export async function watch(
   const { customer_id, made_at, watches } = wanted
   const rule = <K extends keyof WatchRules>(name: K) =>
     watches.map(({ rules }) => rules?.[name] ?? null)
+  const addresses = watches.map((one) => one.address)
+  await tx`
+    select from aml_watch where customer_id = ${customer_id} and address = any(${addresses})
+    order by address for update`
   const added = await tx`
     with wanted as (
-      select * from unnest(${watches.map((one) => one.address)}::text[],
+      select * from unnest(${addresses}::text[],
         ${watches.map((one) => one.reference ?? null)}::text[],
         ${watches.map((one) => one.rules !== undefined)}::boolean[],
         ${rule('any_incoming_usd')}::bigint[], ${rule('severe_share_bp')}::integer[],
@@ -110,8 +114,13 @@ export async function unwatch(
   { customer_id, address }: { customer_id: string; address?: Address },
 ): Promise<number> {
   const gone = await tx`
-    delete from aml_watch where customer_id = ${customer_id}
-      and address = coalesce(${address ?? null}, address) returning 1`
+    with held as (
+      select customer_id, address from aml_watch where customer_id = ${customer_id}
+        and address = coalesce(${address ?? null}, address)
+      order by address for update
+    )
+    delete from aml_watch as w using held
+    where w.customer_id = held.customer_id and w.address = held.address returning 1`
   return gone.length
 }
 
@@ -147,10 +156,9 @@ export function rescreenStep(needs: Needs): Step {
       const label_set = generations.current()?.label_set
       if (label_set === undefined) return false
       const now = clock.now()
-      return sql.begin(async (tx) => {
+      const { newest, moved } = await sql.begin(async (tx) => {
         const newest = await newestSet(tx)
         if (newest > looked_at_set) await hurryListed(tx, newest, now)
-        looked_at_set = newest
         const due = await dueWatches(tx, label_set, now)
         const wanted = due.filter((one) => one.outdated || !(isOpen(one) || isCurrent(one, now)))
         for (const { customer_id, address, check_id } of wanted) {
@@ -165,8 +173,11 @@ export function rescreenStep(needs: Needs): Step {
         }
         const others = due.filter((one) => !wanted.includes(one))
         if (others.length > 0) await postpone(tx, others, later(clock, OPEN_MS))
-        return wanted.length > 0
+        return { newest, moved: wanted.length > 0 }
       })
+      // Only now: who was hurried by a transaction that failed was not.
+      looked_at_set = newest
+      return moved
     },
   }
 }
@@ -183,12 +194,18 @@ async function newestSet(tx: Tx): Promise<number> {
 /** Whoever an official list names is screened again before the index knows that list. */
 async function hurryListed(tx: Tx, label_set: number, now: Date): Promise<void> {
   await tx`
+    with listed as (
+      select w.customer_id, w.address
+      from aml_watch as w join version_entry as e on e.address = w.address
+        join label_set_version as m using (version_id)
+      where e.kind = 'authority' and m.label_set = ${label_set}
+        and (e.valid_from is null or e.valid_from <= ${now})
+        and (e.valid_to is null or e.valid_to > ${now})
+        and not exists (select 1 from aml_check as c where c.id = w.check_id and c.blacklist)
+      order by w.customer_id, w.address for update of w
+    )
     update aml_watch as w set label_set = -1
-    from version_entry as e join label_set_version as m using (version_id)
-    where e.address = w.address and e.kind = 'authority' and m.label_set = ${label_set}
-      and (e.valid_from is null or e.valid_from <= ${now})
-      and (e.valid_to is null or e.valid_to > ${now})
-      and not exists (select 1 from aml_check as c where c.id = w.check_id and c.blacklist)`
+    from listed where w.customer_id = listed.customer_id and w.address = listed.address`
 }
 
 /** Each row by an index: of the label set, or of the time. */
@@ -220,68 +237,12 @@ async function postpone(tx: Tx, watches: readonly DueWatch[], soon: Date): Promi
     where w.customer_id = d.customer_id and w.address = d.address`
 }
 
-/** The addresses that are watched, with their newest answers, newest first. */
-export async function listWatches(
-  sql: Sql,
-  {
-    limit,
-    address = null,
-    customer = null,
-    level = null,
-  }: { limit: number; address?: string | null; customer?: string | null; level?: string | null },
-) {
-  return sql<{
-    customer_id: string
-    address: string
-    made_at: Date
-    label_set: number | null
-    check_id: string | null
-    state: string | null
-    risk_score: string | null
-    risk_level: string | null
-  }>`
-    select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,
-      c.risk_level
-    from aml_watch as w left join aml_check as c on c.id = w.check_id
-    where (${address}::text is null or w.address = ${address})
-      and (${customer}::text is null or w.customer_id = ${customer})
-      and (${level}::text is null or c.risk_level = ${level})
-    order by w.made_at desc, w.address limit ${limit}`
-}
-
 /** How many of these addresses somebody watches. */
 export async function watchedAmong(sql: Sql, addresses: ReadonlySet<string>): Promise<number> {
   const [row] = await sql<{ watched: number }>`
     select count(distinct address)::integer as watched from aml_watch
     where address = any(${[...addresses]})`
   return row!.watched
-}
-
-export type LevelChange = {
-  customer_id: string
-  address: Address
-  check_id: string
-  from_level: string
-  to_level: string
-  ended_at: Date
-}
-
-/** Answers since an instant whose level is another than that of the answer they supersede, oldest
- *  first. Checks that were never answered are passed over. */
-export async function levelChanges(sql: Sql | Tx, since: Date): Promise<LevelChange[]> {
-  return sql<LevelChange>`
-    with recursive back as (
-      select id, supersedes as before_id from aml_check
-      where state = 'completed' and ended_at >= ${since} and supersedes is not null
-      union all
-      select back.id, gone.supersedes from back join aml_check as gone on gone.id = back.before_id
-      where gone.state <> 'completed'
-    )
-    select c.customer_id, c.address, c.id as check_id, before.risk_level as from_level,
-      c.risk_level as to_level, c.ended_at
-    from back join aml_check as c using (id) join aml_check as before on before.id = back.before_id
-    where before.state = 'completed' and c.risk_level <> before.risk_level
-    order by c.ended_at, c.id`
 }
 
 /** Five years, as the recommendations for those who keep such records ask. */

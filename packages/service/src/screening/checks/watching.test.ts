@@ -5,14 +5,14 @@ import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { askEndpoint } from 'penstock-test/harness/endpoint_calls.ts'
 import { isDue } from 'penstock-test/harness/is_due.ts'
 import { type BriefEntry, publishLabels } from 'penstock-test/harness/labels.ts'
+import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { insertChecks, insertCustomers, MADE_AT } from 'penstock-test/harness/screening_rows.ts'
 import { DAY_MS } from '../../lib/clock.ts'
 import { idMaker, idOf, systemRandom } from '../../lib/ids.ts'
-import type { Sql } from '../../platform/database/sql.ts'
-import { watchRoutes } from '../reports/watch_routes.ts'
+import type { Sql, Tx } from '../../platform/database/sql.ts'
+import { levelChanges, watchRoutes } from '../reports/watch_routes.ts'
 import { hurryFailed } from './watch_rules.ts'
 import {
-  levelChanges,
   type Needs,
   type NewWatch,
   rescreenStep,
@@ -23,6 +23,7 @@ import {
   watchWithin,
 } from './watches.ts'
 
+const HOUR_MS = 3_600_000
 const after = (ms: number) => new Date(MADE_AT.getTime() + ms)
 const clock = { now: () => MADE_AT }
 const address = (name: string) => person(name).address
@@ -174,6 +175,29 @@ test('whom an authority lists is asked about before the index knows the list', a
   )
 })
 
+test('whom a list names is asked about though the step fails that has seen it first', async (t) => {
+  const { sql } = await freshDatabase(t)
+  let fails = true
+  const begin: Sql['begin'] = (work) =>
+    sql.begin(async (tx) => {
+      const done = await work(tx)
+      if (fails) throw new Error('the connection is gone')
+      return done
+    })
+  const step = rescreen(Object.assign(sql.bind(undefined), sql, { begin }), 0)
+  const sanctioned = { category: 'sanctions', kind: 'authority' } as const
+  await publishLabels(sql, [{ address: address('listed'), ...sanctioned }], {
+    at: MADE_AT,
+    list: 'ofac_sdn',
+  })
+  await insertWatches(sql, [{ name: 'listed', label_set: 0, due_at: after(DAY_MS) }])
+  await assert.rejects(step.run(), /is gone/)
+  fails = false
+  assert.equal(await isDue(sql, step), true)
+  assert.equal(await step.run(), true)
+  assert.deepEqual(await standing(sql, ['listed']), [`listed: asked 0 ${DAY_MS}`])
+})
+
 test('a level has changed between an answer and the last one that it supersedes', async (t) => {
   const { sql } = await freshDatabase(t)
   const old = { ended_at: after(-1) }
@@ -308,24 +332,124 @@ test('a customer watches a hundred thousand addresses, whatever others watch', a
   await assert.rejects(call, /100000 addresses are watched already/)
 })
 
-test('only a check that failed for want of an index has its watch screened anew', async (t) => {
+test('a watch whose check failed is due at once for want of an index, or in an hour', async (t) => {
   const { sql } = await freshDatabase(t)
-  const ids = ['stale', 'late', 'other']
+  const errors = {
+    stale: 'index_stale',
+    late: 'timed_out',
+    away: 'provider_transient',
+    refused: 'provider_auth',
+    used_up: 'provider_quota',
+    no_answer: 'provider_permanent',
+    not_theirs: 'provider_unsupported',
+    other: '',
+  }
+  const ids = Object.keys(errors)
   await insertChecks(
     sql,
     ids.map((id) => ({ id })),
   )
+  const due_at = after(DAY_MS)
   await insertWatches(
     sql,
-    ids.map((id) => ({ name: id, check: id })),
+    ids.map((id) => ({ name: id, check: id, due_at })),
   )
-  const failed = (id: string, error: string) => ({ check: { id }, error })
-  const hurried = async () =>
-    (await sql<{ check_id: string }>`select check_id from aml_watch where label_set = -1`).map(
-      ({ check_id }) => check_id,
+  await insertChecks(sql, [{ id: 'soon' }])
+  await insertWatches(sql, [{ name: 'soon', check: 'soon', due_at: after(1) }])
+  const failed = Object.entries({ ...errors, soon: 'timed_out' }).flatMap(([id, error]) =>
+    error === '' ? [] : { check: { id }, error },
+  )
+  await sql.begin((tx) => hurryFailed(tx, failed, MADE_AT))
+  assert.deepEqual(await standing(sql, [...ids, 'soon']), [
+    `stale: left -1 ${DAY_MS}`,
+    `late: left 3 ${HOUR_MS}`,
+    `away: left 3 ${HOUR_MS}`,
+    `refused: left 3 ${HOUR_MS}`,
+    `used_up: left 3 ${HOUR_MS}`,
+    `no_answer: left 3 ${DAY_MS}`,
+    `not_theirs: left 3 ${DAY_MS}`,
+    `other: left 3 ${DAY_MS}`,
+    'soon: left 3 1',
+  ])
+})
+
+test('a watch whose checks fail one after the other is due ever more seldom', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await insertChecks(sql, [{ id: 'answered' }])
+  const ids = [1, 2, 3, 4, 5, 6, 7].map((n) => `failed ${n}`)
+  for (const [i, id] of ids.entries()) {
+    const supersedes = ids[i - 1] ?? 'answered'
+    await insertChecks(sql, [{ id, state: 'failed', supersedes }])
+  }
+  await insertWatches(
+    sql,
+    ids.map((id) => ({ name: id, check: id, due_at: after(DAY_MS) })),
+  )
+  const failed = ids.map((id) => ({ check: { id }, error: 'provider_transient' }))
+  await sql.begin((tx) => hurryFailed(tx, failed, MADE_AT))
+  assert.deepEqual(
+    await standing(sql, ids),
+    [1, 2, 4, 8, 16, 24, 24].map((hours, i) => `${ids[i]}: left 3 ${hours * HOUR_MS}`),
+  )
+})
+
+test('whoever changes several watches takes them in one order', async (t) => {
+  const { sql } = await freshDatabase(t)
+  // Read in the order of the rows, these are the other way about.
+  const owners = ['cora', 'bert', 'anna']
+  for (const customer_id of owners) {
+    await insertChecks(sql, [{ id: customer_id, customer_id, address: address('listed') }])
+    await insertWatches(sql, [{ name: 'listed', check: customer_id }], customer_id)
+  }
+  const sanctioned = { category: 'sanctions', kind: 'authority' } as const
+  const list = { at: MADE_AT, list: 'ofac_sdn' }
+  await publishLabels(sql, [{ address: address('listed'), ...sanctioned }], list)
+  const fail = (error: string) => () =>
+    sql.begin((tx) =>
+      hurryFailed(
+        tx,
+        owners.map((id) => ({ check: { id }, error })),
+        MADE_AT,
+      ),
     )
-  await sql.begin((tx) => hurryFailed(tx, [failed('late', 'timed_out')]))
-  assert.deepEqual(await hurried(), [])
-  await sql.begin((tx) => hurryFailed(tx, [failed('stale', 'index_stale')]))
-  assert.deepEqual(await hurried(), ['stale'])
+  const step = rescreen(sql, 3)
+  for (const change of [fail('timed_out'), fail('index_stale'), () => step.run()]) {
+    const { changing } = await sql.begin(async (tx) => {
+      await tx`select from aml_watch where customer_id = 'anna' for update`
+      const changing = change()
+      await untilBlocked(sql, changing)
+      await tx`select from aml_watch where customer_id = 'cora' for update`
+      return { changing }
+    })
+    await changing
+  }
+})
+
+test('a customer who changes several watches takes them in the same order', async (t) => {
+  const { sql } = await freshDatabase(t)
+  // Read in the order of the rows, these are the other way about.
+  const names = ['a', 'b', 'c'].sort((a, b) => (address(a) < address(b) ? 1 : -1))
+  await insertWatches(
+    sql,
+    names.map((name) => ({ name })),
+  )
+  const [last, first] = [address(names[0]!), address(names.at(-1)!)]
+  const rules = { any_incoming_usd: 1n, severe_share_bp: null, severe_usd: null, sent_to: false }
+  const watches = names.map((name) => ({ address: address(name), rules }))
+  const whose = { customer_id: 'anna', made_at: MADE_AT }
+  const named = watches.map(({ address }) => ({ address, reference: 'x' }))
+  for (const change of [
+    (tx: Tx) => watch(tx, { ...whose, watches }),
+    (tx: Tx) => watch(tx, { ...whose, watches: named }),
+    (tx: Tx) => unwatch(tx, whose),
+  ]) {
+    const { changing } = await sql.begin(async (tx) => {
+      await tx`select from aml_watch where address = ${first} for update`
+      const changing = sql.begin(change)
+      await untilBlocked(sql, changing)
+      await tx`select from aml_watch where address = ${last} for update`
+      return { changing }
+    })
+    await changing
+  }
 })

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { untilBlocked } from 'penstock-test/harness/own_transaction.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import {
@@ -132,6 +133,34 @@ test('an allow entry wakes up at five percent more, or at twice and a thousand m
   const [row] = await sql<{ beside: bigint }>`
     select count(*) as beside from aml_entry where id like 'beside%' and seen_severe_bp is not null`
   assert.equal(row!.beside, 0n)
+})
+
+test('of two first uses of an allow entry at once, the later meets the other', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await make(sql, 'it')
+  const note = (share_bp: number) =>
+    sql.begin((tx) => noteAllowed(tx, 'it', { share_bp, usd: null }))
+  const { later } = await sql.begin(async (tx) => {
+    await noteAllowed(tx, 'it', { share_bp: 100, usd: null })
+    const later = note(700)
+    await untilBlocked(sql, later)
+    return { later }
+  })
+  assert.equal(await later, true)
+  assert.equal(await note(1_100), false)
+})
+
+test('who uses an allow entry again and sees no more waits for no other', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await make(sql, 'it')
+  const note = (share_bp: number) =>
+    sql.begin((tx) => noteAllowed(tx, 'it', { share_bp, usd: null }))
+  await note(100)
+  await sql.begin(async (tx) => {
+    assert.equal(await noteAllowed(tx, 'it', { share_bp: 100, usd: null }), false)
+    assert.equal(await note(200), false)
+    assert.equal(await note(700), true)
+  })
 })
 
 test('what is seen of an allow entry stays as it was until it wakes up', async (t) => {

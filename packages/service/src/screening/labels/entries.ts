@@ -69,13 +69,18 @@ const WAKES_USD = 1_000n
  *  whenever it has grown. True when it has. */
 export async function noteAllowed(tx: Tx, id: string, now: SevereAmounts): Promise<boolean> {
   const { share_bp, usd } = now
+  // Locked first, if there is anything to note: another may be using it for the first time, and
+  // what that saw counts. Many use one entry, and most see no more of it: these do not wait.
   const [noted] = await tx<{ was_used: boolean }>`
+    with before as (
+      select id, seen_severe_bp as bp from aml_entry
+      where id = ${id} and (seen_severe_bp is null or ${share_bp} >= seen_severe_bp + ${WAKES_BP}
+        or ${usd}::bigint >= greatest(2 * seen_severe_usd, seen_severe_usd + ${WAKES_USD}))
+      for no key update
+    )
     update aml_entry as e set seen_severe_bp = ${share_bp}, seen_severe_usd = ${usd}
-    from aml_entry as before
-    where e.id = ${id} and before.id = e.id and (e.seen_severe_bp is null
-      or ${share_bp} >= e.seen_severe_bp + ${WAKES_BP}
-      or ${usd}::bigint >= greatest(2 * e.seen_severe_usd, e.seen_severe_usd + ${WAKES_USD}))
-    returning before.seen_severe_bp is not null as was_used`
+    from before where e.id = before.id
+    returning before.bp is not null as was_used`
   return noted?.was_used ?? false
 }
 

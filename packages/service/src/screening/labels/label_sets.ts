@@ -9,9 +9,11 @@ import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
 import type { ListContents, ListEntry } from './list_entries.ts'
 import {
+  barringAmong,
   comparedWith,
   contentHash,
   distinctEntries,
+  type EntryKey,
   type StoredEntry,
   storeDifference,
   storedEntries,
@@ -36,6 +38,8 @@ export type ListLoad = {
   designations?: number | undefined
   loaded_at: Date
   loaded_by: string
+  /** When its publisher was asked for it; left out: it is a file that an operator has. */
+  asked_at?: Date | undefined
   /** The list may come to have less than half of what it had, or nothing. */
   may_shrink?: boolean
 }
@@ -51,9 +55,12 @@ export type PublishOutcome = {
 }
 
 /** Publishes a version of a list, and with it the next label set. When the list says what it said
- *  before, nothing is made and `changed` is false. Throws Refused when an entry is not sound, or
- *  when the list has no entry or has lost more than half of them, unless it may: a publisher's bad
- *  day must not take its list away, and an empty file that was loaded would look like knowledge. */
+ *  before, or what is there was asked for later, or an operator has gone back to it since, nothing
+ *  is made and `changed` is false: a process that was held up must not take away what another has
+ *  loaded since. Throws Refused when an entry
+ *  is not sound, or when the list has no entry or has lost more than half of them, or of those that
+ *  bar, unless it may: a publisher's bad day must not take its list away, and an empty file that
+ *  was loaded would look like knowledge. */
 export async function publishList(
   tx: Tx,
   loading: ListLoad,
@@ -61,29 +68,26 @@ export async function publishList(
 ): Promise<PublishOutcome> {
   const distinct = await distinctEntries(entries, requireSound)
   await tx`lock table label_set in exclusive mode`
-  // Also when it says what it said before: it is known to be up to date.
-  await tx`
-    update list set read_at = ${loading.loaded_at}, failing_since = null, error = null
-    where code = ${loading.list}`
   const { before, same, newest } = await versionInForce(tx, loading.list)
+  const unchanged = ({ version_id }: VersionInForce): PublishOutcome => {
+    const none = { added: 0, removed: 0, changed: false }
+    return { label_set: before, version_id, ...none, entries: distinct.entries.length }
+  }
+  const is_newer = await noteRead(tx, loading)
+  if (same && !is_newer) return unchanged(same)
   // Where the one in force is not the newest, an operator has gone back to it.
+  if (same && same.version_id !== newest && (await isGoneBackSince(tx, same, loading)))
+    return unchanged(same)
   const difference = await comparedWith(tx, newest, distinct)
   const shown =
     same && same.version_id !== newest
       ? await comparedWith(tx, same.version_id, distinct)
       : difference
   const counts = { added: shown.added.length, removed: shown.removed.length }
-  if (same && counts.added + counts.removed === 0) {
-    const { version_id } = same
-    return {
-      label_set: before,
-      version_id,
-      ...counts,
-      changed: false,
-      entries: distinct.entries.length,
-    }
-  }
-  const why = shrinking(distinct.entries.length, same, loading.designations)
+  if (same && counts.added + counts.removed === 0) return unchanged(same)
+  const why =
+    shrinking(distinct.entries.length, same, loading.designations) ??
+    (await unbarring(tx, { ...shown, entries: distinct.entries, at: loading.loaded_at }))
   if (why !== undefined && !loading.may_shrink) throw refusal(why)
   const sha256 = await contentHash(distinct)
   const version_id = await insertVersion(tx, {
@@ -99,6 +103,33 @@ export async function publishList(
     loading,
   })
   return { label_set, version_id, ...counts, changed: true, entries: distinct.entries.length }
+}
+
+/** Notes that a list is known to be up to date, also when it says what it said before. False when
+ *  what is known was asked for later. */
+async function noteRead(tx: Tx, { list, loaded_at, asked_at }: ListLoad): Promise<boolean> {
+  const noted = await tx`
+    update list set read_at = ${asked_at ?? loaded_at}, failing_since = null, error = null
+    where code = ${list} and (read_at is null or ${asked_at ?? null}::timestamptz is null
+      or read_at <= ${asked_at ?? null}::timestamptz)
+    returning 1`
+  return noted.length > 0
+}
+
+/** Whether a version has come into force again since a list was asked for: that was to replace. */
+async function isGoneBackSince(
+  tx: Tx,
+  { version_id }: VersionInForce,
+  { asked_at }: ListLoad,
+): Promise<boolean> {
+  if (asked_at === undefined) return false
+  const [set] = await tx<{ published_at: Date }>`
+    select s.published_at from label_set as s join label_set_version as m
+      on m.label_set = s.number and m.version_id = ${version_id}
+    where not exists (select from label_set_version as before
+      where before.label_set = s.number - 1 and before.version_id = ${version_id})
+    order by s.number desc limit 1`
+  return set!.published_at > asked_at
 }
 
 /** Puts a version of a list that was loaded before in the place of the one in force: the next label
@@ -161,6 +192,28 @@ function shrinking(
   return undefined
 }
 
+/** Why a version is not loaded unless it may shrink of which too few entries bar an address, though
+ *  there are enough of them: a file that has a field less, or another date, may say of each that no
+ *  authority lists it any more. */
+async function unbarring(
+  sql: Sql | Tx,
+  version: {
+    entries: readonly ListEntry[]
+    added: readonly ListEntry[]
+    removed: readonly EntryKey[]
+    at: Date
+  },
+): Promise<string | undefined> {
+  const { entries, added, removed, at } = version
+  const bars = ({ kind, valid_from, valid_to }: ListEntry) =>
+    kind === 'authority' && (!valid_from || valid_from <= at) && (!valid_to || valid_to > at)
+  const now = entries.filter(bars).length
+  // Entries that stay bar as before.
+  if (removed.length <= now) return undefined
+  const before = now - added.filter(bars).length + (await barringAmong(sql, removed, at))
+  return now * 2 < before ? `It bars ${now} where it barred ${before} before.` : undefined
+}
+
 /** What publishing a version would change. `refused`: why it is not loaded unless it may shrink;
  *  `differences`: by address. */
 export type ListPreview = {
@@ -177,11 +230,14 @@ export type ListPreview = {
 export async function previewList(
   sql: Sql,
   list: string,
-  { entries, designations }: Pick<ListContents, 'entries' | 'designations'>,
+  { entries, designations, at }: Pick<ListContents, 'entries' | 'designations'> & { at: Date },
 ): Promise<ListPreview> {
   const distinct = await distinctEntries(entries, requireSound)
   const { same } = await versionInForce(sql, list)
   const { added, removed } = await comparedWith(sql, same?.version_id ?? 0n, distinct)
+  const refused =
+    shrinking(distinct.entries.length, same, designations) ??
+    (await unbarring(sql, { entries: distinct.entries, added, removed, at }))
   const gone = await storedEntries(sql, removed)
   const differences = [
     ...added.map((entry) => ({
@@ -198,7 +254,7 @@ export async function previewList(
     entries_before: same?.entries ?? 0,
     added: added.length,
     removed: removed.length,
-    refused: shrinking(distinct.entries.length, same, designations) ?? null,
+    refused: refused ?? null,
     differences,
   }
 }

@@ -55,12 +55,42 @@ test('a list may lose half of its entries, and not one more, unless it is said',
   await publish(sql, entries(5))
   const why = /It has 2 entries where it had 5 before/
   await assert.rejects(publish(sql, entries(2)), why)
-  const { refused, entries_before } = await previewList(sql, 'operator', { entries: entries(2) })
+  const { refused, entries_before } = await previewList(sql, 'operator', {
+    entries: entries(2),
+    at: at(0),
+  })
   assert.match(refused!, why)
   assert.equal(entries_before, 5)
-  const preview = await previewList(sql, 'operator', { entries: entries(3) })
+  const preview = await previewList(sql, 'operator', { entries: entries(3), at: at(0) })
   assert.deepEqual([preview.refused, preview.removed, preview.added], [null, 2, 0])
   assert.equal((await publish(sql, entries(2), { may_shrink: true })).removed, 3)
+})
+
+test('a list that bars may not stop to bar more than half of what it bars', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const now = at(0)
+  const barring = { kind: 'authority' } as const
+  const all = (more: readonly Partial<ListEntry>[]) => more.map((one, i) => entry(i + 1, one))
+  await publish(sql, all([barring, barring, barring, barring]))
+  // As many as before, of which the publisher's file does not say any more that they are barred,
+  // or says that they were.
+  const why = /It bars 1 where it barred 4 before/
+  const over = { ...barring, valid_to: now }
+  const later = { ...barring, valid_from: at(1) }
+  const broken = [all([barring, {}, over, later]), all([barring, {}, {}, {}, {}])]
+  for (const given of broken) {
+    await assert.rejects(publish(sql, given), why)
+    const { refused } = await previewList(sql, 'operator', { entries: given, at: now })
+    assert.match(refused!, why)
+  }
+  const half = all([barring, { ...barring, valid_from: now, valid_to: at(1) }, {}, {}])
+  const preview = await previewList(sql, 'operator', { entries: half, at: now })
+  assert.equal(preview.refused, null)
+  assert.equal((await publish(sql, half)).changed, true)
+  // What has ended by itself is not missed.
+  assert.equal((await publish(sql, all([barring, {}]), { loaded_at: at(1) })).changed, true)
+  await assert.rejects(publish(sql, all([{}, {}])), /It bars 0 where it barred 1 before/)
+  assert.equal((await publish(sql, all([{}, {}]), { may_shrink: true })).changed, true)
 })
 
 test('a preview names each entry that is added or gone, by address', async (t) => {
@@ -68,7 +98,7 @@ test('a preview names each entry that is added or gone, by address', async (t) =
   await publish(sql, [...entries(3), entry(9)])
   await publish(sql, [...entries(4), entry(9)])
   const changed = [entry(1, { category: 'scam' }), entry(3), entry(5), entry(9)]
-  const { differences } = await previewList(sql, 'operator', { entries: changed })
+  const { differences } = await previewList(sql, 'operator', { entries: changed, at: at(0) })
   const order = entries(9).map((one) => one.address)
   const by_address = [1, 2, 4, 5].sort((a, b) => (order[a - 1]! < order[b - 1]! ? -1 : 1))
   const said: Record<number, string[]> = {
@@ -347,6 +377,88 @@ test('a list is due the hour its time is over, and after a failure in ten minute
   assert.deepEqual(await failing(), [])
 })
 
+test('what was asked for before is not published over what was asked for later', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`update list set url = null, refresh_hours = null`
+  await sql`update list set url = 'https://a', refresh_hours = 1 where code = 'operator'`
+  let now = at(0)
+  const older = `address,category\n${address(1)},scam\n`
+  /** A worker that meets this text at the publisher, and whatever happens before it has it. */
+  const worker = (text: string, meanwhile = async () => {}) =>
+    refreshStep({
+      sql,
+      clock: { now: () => now },
+      download: async () => {
+        await meanwhile()
+        return { bytes: bytesOf(text), bytes_expected: undefined }
+      },
+    })
+  await worker(older).run()
+  now = at(HOUR_MS)
+  const newer = worker(`${older}${address(2)},scam\n`)
+  const paused = worker(older, async () => {
+    now = at(2 * HOUR_MS)
+    assert.equal(await newer.run(), true)
+    now = at(3 * HOUR_MS)
+  })
+  assert.equal(await paused.run(), false)
+  const labels = async () => namedLabels(sql, await newestSet(sql), [address(1), address(2)])
+  assert.equal((await labels()).length, 2)
+  const [row] = await sql<{ read_at: Date }>`select read_at from list where code = 'operator'`
+  assert.deepEqual(row!.read_at, at(2 * HOUR_MS), 'it is due by the later one')
+  // Nor does it fail by what one met that was asked before.
+  const failing = worker(older, async () => {
+    now = at(5 * HOUR_MS)
+    await worker(older).run()
+    throw new Outage('it was away')
+  })
+  now = at(4 * HOUR_MS)
+  await assert.rejects(failing.run(), /it was away/)
+  const [said] = await sql`select error from list where code = 'operator'`
+  assert.deepEqual(said, { error: null })
+})
+
+test('a list that an operator has gone back on stays so for what was asked before', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`update list set url = 'https://a' where code = 'operator'`
+  const text = (...numbers: number[]) =>
+    `address,category\n${numbers.map((n) => `${address(n)},scam\n`).join('')}`
+  /** Loads the list as it is at the publisher, and whatever happens before it has come. */
+  const load = async (of: string, now: Date, meanwhile = async () => {}) => {
+    const download = async () => ({ bytes: bytesOf(of), bytes_expected: undefined })
+    const needs = { sql, download, clock: { now: () => now } }
+    const source = await openList(needs, 'operator')
+    await meanwhile()
+    return importList(needs, { ...source, loaded_by: 'schedule' })
+  }
+  const good = await load(text(1), at(-3))
+  const bad = text(1, 2)
+  assert.equal((await load(bad, at(-2))).changed, true)
+  const back = async () => void (await restore(sql, good.version_id))
+  assert.equal((await load(bad, at(-1), back)).changed, false)
+  const labels = async () => namedLabels(sql, await newestSet(sql), [address(1), address(2)])
+  assert.equal((await labels()).length, 1)
+  assert.equal((await load(bad, at(1))).changed, true, 'that is as the publisher says by now')
+  assert.equal((await labels()).length, 2)
+})
+
+test('what a broken list says is noted, whatever bytes it has', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`update list set url = null, refresh_hours = null`
+  await sql`update list set url = 'https://a', refresh_hours = 1 where code = 'operator'`
+  const text = `address,category,valid_from\n${address(1)},scam,20\0${'x'.repeat(1_000)}\n`
+  const step = refreshStep({
+    sql,
+    clock: { now: () => at(0) },
+    download: async () => ({ bytes: bytesOf(text), bytes_expected: undefined }),
+  })
+  await assert.rejects(step.run(), /is not a date/)
+  const [row] = await sql<{ error: string; failing_since: Date | null }>`
+    select error, failing_since from list where code = 'operator'`
+  assert.match(row!.error, /^line 2: "20 xxx/)
+  assert.deepEqual([row!.error.length, row!.failing_since], [200, at(0)])
+})
+
 async function* bytesOf(text: string) {
   yield Buffer.from(text)
 }
@@ -382,10 +494,10 @@ test('a list is loaded from its own address, and what is misspelt is counted', a
     assert.equal(url, 'https://n')
     return { bytes: bytesOf(text), bytes_expected: 5 }
   }
-  await assert.rejects(openList({ sql, download }, 'operator'), /operator has no address/)
-  await assert.rejects(openList({ sql, download }, 'none'), /There is no list none/)
-  const source = await openList({ sql, download }, 'nbctf')
-  const needs = { sql, clock: { now: () => at(0) } }
+  const needs = { sql, download, clock: { now: () => at(0) } }
+  await assert.rejects(openList(needs, 'operator'), /operator has no address/)
+  await assert.rejects(openList(needs, 'none'), /There is no list none/)
+  const source = await openList(needs, 'nbctf')
   const { passed_over, entries, changed } = await importList(needs, { ...source, loaded_by: 'x' })
   assert.deepEqual([passed_over, entries, changed], [2, 1, true])
 })

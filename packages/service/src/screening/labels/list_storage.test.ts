@@ -95,7 +95,7 @@ test('a long list is compared in portions, each entry of it once', async (t) => 
   // By their places, from 1: at the ends of the portions, and beside them.
   const gone = [1, 2_000, 2_001, 7_999, 8_000, 8_001, 8_003]
   const left = all.filter((_, i) => !gone.includes(i + 1))
-  const preview = await previewList(sql, 'operator', { entries: left })
+  const preview = await previewList(sql, 'operator', { entries: left, at: new Date(0) })
   assert.deepEqual([preview.added, preview.removed], [0, gone.length])
   assert.deepEqual(
     preview.differences.map(({ entity }) => entity).sort(),
@@ -147,7 +147,7 @@ test('whatever is loaded and gone back to, each version has what was loaded as i
       for (const one of acts) {
         if ('load' in one) {
           const entries = one.load.map(({ n, category }) => entry(n, { category }))
-          const before = await previewList(sql, 'operator', { entries })
+          const before = await previewList(sql, 'operator', { entries, at: new Date(0) })
           const made = await publish(sql, entries)
           assert.deepEqual([before.added, before.removed], [made.added, made.removed])
           if (made.changed) loaded.set(made.version_id, entries.map(text).sort())

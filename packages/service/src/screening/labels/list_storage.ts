@@ -203,6 +203,22 @@ export async function storedEntries(sql: Sql, keys: readonly EntryKey[]): Promis
     join list_entry as e on e.version_id = k.entry_version and e.n = k.n`
 }
 
+/** How many of stored entries bar an address at an instant. */
+export async function barringAmong(
+  sql: Sql | Tx,
+  keys: readonly EntryKey[],
+  at: Date,
+): Promise<number> {
+  const [row] = await sql<{ barring: number }>`
+    select count(*)::integer as barring
+    from unnest(${keys.map((one) => one.entry_version)}::bigint[],
+                ${keys.map((one) => one.n)}::integer[]) as k (entry_version, n)
+    join list_entry as e on e.version_id = k.entry_version and e.n = k.n
+    where e.kind = 'authority' and (e.valid_from is null or e.valid_from <= ${at})
+      and (e.valid_to is null or e.valid_to > ${at})`
+  return row!.barring
+}
+
 /** What counts of an entry for the index. */
 export type LabelRow = Pick<StoredEntry, 'address' | 'category' | 'confidence' | 'kind'> &
   Pick<StoredEntry, 'valid_from' | 'valid_to'>

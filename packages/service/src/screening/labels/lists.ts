@@ -3,7 +3,7 @@
 // its list changes nothing.
 
 import type { Clock } from '../../lib/clock.ts'
-import { Outage, refusal } from '../../lib/fault.ts'
+import { errorText, Outage, refusal } from '../../lib/fault.ts'
 import { isLoopback } from '../../lib/networks.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { eachRow, type Step } from '../../platform/steps/step.ts'
@@ -50,6 +50,8 @@ export type Source = {
   origin: string
   bytes: AsyncIterable<Uint8Array>
   bytes_expected?: number | undefined
+  /** When its publisher was asked for it; left out: it is a file that an operator has. */
+  asked_at?: Date | undefined
 }
 
 type ListRow = TableShape & {
@@ -100,26 +102,25 @@ export async function importList(
   from: Source & { loaded_by: string },
   progress: Progress = () => {},
 ): Promise<LoadOutcome> {
-  const { list, origin, loaded_by } = from
+  const { list, origin, asked_at, loaded_by } = from
   const contents = await readList(sql, from, progress)
   const { entries, passed_over: others, misspelt, designations } = contents
   // What is misspelt is not used either: nothing is dropped without being counted.
   const passed_over = others + misspelt.length
-  const loading = { list, origin, passed_over, designations, loaded_at: clock.now(), loaded_by }
+  const counts = { passed_over, designations }
+  const loading = { list, origin, asked_at, ...counts, loaded_at: clock.now(), loaded_by }
   const published = await sql.begin((tx) => publishList(tx, loading, entries))
   return { ...published, passed_over }
 }
 
 /** Opens the newest version of a list at its publisher. Throws Refused when the list has no
  *  address to load it from. */
-export async function openList(
-  { sql, download }: Pick<Needs, 'sql' | 'download'>,
-  list: string,
-): Promise<Source> {
+export async function openList({ sql, clock, download }: Needs, list: string): Promise<Source> {
   await requireList(sql, list)
+  const asked_at = clock.now()
   const [row] = await sql<{ url: string | null }>`select url from list where code = ${list}`
   if (!row?.url) throw refusal(`The list ${list} has no address to load it from: import a file.`)
-  return { list, origin: row.url, ...(await download(row.url)) }
+  return { list, origin: row.url, asked_at, ...(await download(row.url)) }
 }
 
 /** A list that could not be loaded is tried again after this. */
@@ -146,11 +147,12 @@ export function refreshStep(needs: Needs): Step {
       return eachRow(
         due,
         async ({ code }) => {
+          const asked_at = clock.now()
           try {
             const source = await openList(needs, code)
             return (await importList(needs, { ...source, loaded_by: 'schedule' })).changed
           } catch (thrown) {
-            await noteFailure(sql, { code, thrown, at: clock.now() })
+            await noteFailure(sql, { code, thrown, asked_at })
             throw thrown
           }
         },
@@ -160,15 +162,16 @@ export function refreshStep(needs: Needs): Step {
   }
 }
 
-/** Somebody should look at it (`list_failing`). */
+/** Somebody should look at it (`list_failing`), unless another has loaded it since. */
 async function noteFailure(
   sql: Sql,
-  { code, thrown, at }: { code: string; thrown: unknown; at: Date },
+  { code, thrown, asked_at }: { code: string; thrown: unknown; asked_at: Date },
 ): Promise<void> {
-  const error = thrown instanceof Error ? thrown.message : String(thrown)
+  // It may repeat what the publisher's file has.
+  const error = errorText(thrown instanceof Error ? thrown.message : String(thrown))
   await sql`
-    update list set failing_since = coalesce(failing_since, ${at}), error = ${error}
-    where code = ${code}`
+    update list set failing_since = coalesce(failing_since, ${asked_at}), error = ${error}
+    where code = ${code} and (read_at is null or read_at <= ${asked_at})`
 }
 
 const DOWNLOAD_MS_MAX = 600_000

@@ -23,6 +23,8 @@ export type GuardOptions = {
 
 export type GuardedProvider = Provider & { readonly state: () => 'closed' | 'open' }
 
+/** For one question, with all tries and polling. */
+export const BUDGET_MS = 25_000
 const PAUSE_MS = 250
 
 export function guarded(provider: Provider, options: GuardOptions): GuardedProvider {
@@ -30,7 +32,7 @@ export function guarded(provider: Provider, options: GuardOptions): GuardedProvi
     clock,
     wait,
     chance,
-    budget_ms = 25_000,
+    budget_ms = BUDGET_MS,
     tries_max = 3,
     failures_max = 5,
     open_ms = 30_000,
@@ -96,10 +98,12 @@ export function guarded(provider: Provider, options: GuardOptions): GuardedProvi
   }
 }
 
+/** A reader that breaks on an answer breaks on it again: to ask once more would be paid for. */
 function asFailure(thrown: unknown, signal: AbortSignal): ProviderFailure {
   if (thrown instanceof ProviderFailure) return thrown
   if (signal.aborted) return new ProviderFailure('transient', 'the time for this question is over')
-  throw thrown
+  const why = thrown instanceof Error ? thrown.message : String(thrown)
+  return new ProviderFailure('permanent', `the answer cannot be read: ${why}`)
 }
 
 /** The transport of production. */

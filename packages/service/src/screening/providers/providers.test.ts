@@ -501,6 +501,16 @@ test('questions without an answer do not make a service one that fails', async (
   }
 })
 
+test('an answer that breaks its reader is none, and is not asked for again', async (t) => {
+  // As JSON has it, no text can be made of it.
+  const uid = { toString: 1, valueOf: 1 }
+  const { url, asked } = await service(t, [{ body: { result: true, data: { riskscore: 0, uid } } }])
+  const { screen: ask } = amlbot(outside(), { access_id: 'i', access_key: 'k', url })
+  const { guard } = guardedService(ask)
+  await assert.rejects(screen(guard), failsAs('permanent'))
+  assert.equal(asked.length, 1)
+})
+
 test('an answer of two million bytes is read, and of one more is none', async (t) => {
   const answer = (length: number) => '{"identifications":[]}'.padEnd(length)
   const of = async (length: number) => {

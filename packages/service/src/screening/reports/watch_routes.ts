@@ -1,4 +1,4 @@
-// The calls about watched addresses.
+// The calls about watched addresses, and the readings of them that operators have.
 
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
@@ -307,3 +307,59 @@ const remove = ({ sql, clock }: Needs): Endpoint =>
   })
 
 export const watchRoutes = (needs: Needs): Endpoint[] => [list(needs), create(needs), remove(needs)]
+
+/** The addresses that are watched, with their newest answers, newest first. */
+export async function listWatches(
+  sql: Sql,
+  {
+    limit,
+    address = null,
+    customer = null,
+    level = null,
+  }: { limit: number; address?: string | null; customer?: string | null; level?: string | null },
+) {
+  return sql<{
+    customer_id: string
+    address: string
+    made_at: Date
+    label_set: number | null
+    check_id: string | null
+    state: string | null
+    risk_score: string | null
+    risk_level: string | null
+  }>`
+    select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,
+      c.risk_level
+    from aml_watch as w left join aml_check as c on c.id = w.check_id
+    where (${address}::text is null or w.address = ${address})
+      and (${customer}::text is null or w.customer_id = ${customer})
+      and (${level}::text is null or c.risk_level = ${level})
+    order by w.made_at desc, w.address limit ${limit}`
+}
+
+export type LevelChange = {
+  customer_id: string
+  address: Address
+  check_id: string
+  from_level: string
+  to_level: string
+  ended_at: Date
+}
+
+/** Answers since an instant whose level is another than that of the answer they supersede, oldest
+ *  first. Checks that were never answered are passed over. */
+export async function levelChanges(sql: Sql | Tx, since: Date): Promise<LevelChange[]> {
+  return sql<LevelChange>`
+    with recursive back as (
+      select id, supersedes as before_id from aml_check
+      where state = 'completed' and ended_at >= ${since} and supersedes is not null
+      union all
+      select back.id, gone.supersedes from back join aml_check as gone on gone.id = back.before_id
+      where gone.state <> 'completed'
+    )
+    select c.customer_id, c.address, c.id as check_id, before.risk_level as from_level,
+      c.risk_level as to_level, c.ended_at
+    from back join aml_check as c using (id) join aml_check as before on before.id = back.before_id
+    where before.state = 'completed' and c.risk_level <> before.risk_level
+    order by c.ended_at, c.id`
+}
