@@ -3,7 +3,14 @@
 // noted; what our wallets delegate is what the chain itself says, no matter who delegated it.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { fieldsOf, integer, listOf, parseNodeJson, text } from '../../chain/node/answers.ts'
+import {
+  fieldsOf,
+  integer,
+  listOf,
+  parseNodeJson,
+  refusalText,
+  text,
+} from '../../chain/node/answers.ts'
 import {
   hostOf,
   type Node,
@@ -45,7 +52,7 @@ export function chainView(nodes: NodeOptions['nodes'], transport: Transport): Ch
       throw new Outage(`node ${hostOf(side)} answers ${path} with HTTP ${answer.status}`)
     const value = fieldsOf(parseNodeJson(answer.body, path), path)
     if (value.Error !== undefined)
-      throw new Outage(`node ${hostOf(side)} answers ${path} with ${String(value.Error)}`)
+      throw new Outage(`node ${hostOf(side)} answers ${path} with ${refusalText(value.Error)}`)
     return value
   }
   return {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withRace } from 'penstock-test/harness/race.ts'
 import { keepMore } from 'penstock-test/harness/without_triggers.ts'
 import { makeWorld, TRX, type World } from 'penstock-test/harness/world.ts'
 import type { Transport } from '../../chain/node/node.ts'
 import { perform } from '../../events/log/changes.ts'
+import { Outage } from '../../lib/fault.ts'
 import { setSwitches, switches } from '../../market/prices/switches.ts'
 import { alerts } from '../monitoring/alerts.ts'
 import { chainView } from './chain.ts'
@@ -174,6 +176,115 @@ test('an accepted finding stays the same while account and place are used', asyn
   await checked(world)
   assert.notEqual(await onSale(world), 0)
   await keepMore(world.sql, `customer:${anna.id}`, -1n)
+})
+
+test('what a check finds that takes an hour stops selling, once', async (t) => {
+  const world = await makeWorld(t, { forges: true })
+  const { id } = await world.customer({ trx: 100 })
+  await keepMore(world.sql, `customer:${id}`, 1n)
+  const { sql } = world
+  const clock = { now: () => world.now }
+  const quick = watchBooksStep({ sql, clock, chain: undefined })
+  const slow = watchBooksStep({
+    sql,
+    clock,
+    chain: undefined,
+    notedRoots: async () => {
+      world.wait(3_600)
+      return []
+    },
+  })
+  assert.equal(await slow.run(), true)
+  assert.notEqual(await onSale(world), 0)
+  world.wait(15)
+  assert.equal(await slow.run(), true)
+  assert.equal(await onSale(world), 0)
+  // What another process has concluded since the first look stands.
+  world.wait(4 * 86_400)
+  assert.equal(await slow.run(), true)
+  await keepMore(sql, `customer:${id}`, -1n)
+  assert.equal(await quick.run(), true)
+  assert.equal((await readFindings(sql, { limit: 1 })).findings, 0n)
+  await keepMore(sql, `customer:${id}`, 1n)
+  world.wait(15)
+  assert.equal(await slow.run(), false)
+  assert.equal((await readFindings(sql, { limit: 1 })).findings, 0n)
+  await keepMore(sql, `customer:${id}`, -1n)
+})
+
+test('a process that was paused while another made the check concludes nothing', async (t) => {
+  const world = await makeWorld(t, { forges: true })
+  const { id } = await world.customer({ trx: 100 })
+  const needs = { clock: { now: () => world.now }, chain: undefined }
+  const other = watchBooksStep({ ...needs, sql: world.sql })
+  const findings = async () => (await readFindings(world.sql, { limit: 1 })).findings
+  /** What happens meanwhile does so after so many looks. */
+  const paused = (meanwhile: () => Promise<void>, looks: number) =>
+    watchBooksStep({ ...needs, sql: withRace(world.sql, meanwhile, { before: looks + 1 }) })
+  const foundByOther = async () => {
+    world.wait(3_600)
+    await keepMore(world.sql, `customer:${id}`, 1n)
+    assert.equal(await other.run(), true)
+    world.wait(15)
+    assert.equal(await other.run(), true)
+    assert.notEqual(await findings(), 0n)
+  }
+  await paused(foundByOther, 1).run()
+  assert.notEqual(await findings(), 0n)
+  // Nor what both its looks have found, when another has seen that it is gone.
+  const goneByOther = async () => {
+    world.wait(3_600)
+    await keepMore(world.sql, `customer:${id}`, -1n)
+    assert.equal(await other.run(), true)
+    assert.equal(await findings(), 0n)
+  }
+  const late = paused(goneByOther, 2)
+  world.wait(86_400)
+  assert.equal(await late.run(), true)
+  world.wait(15)
+  await late.run()
+  assert.equal(await findings(), 0n)
+})
+
+test('what a process has found that ends before its second look stops selling soon', async (t) => {
+  const world = await makeWorld(t, { forges: true })
+  const { id } = await world.customer({ trx: 100 })
+  await keepMore(world.sql, `customer:${id}`, 1n)
+  const needs = { sql: world.sql, clock: { now: () => world.now }, chain: undefined }
+  assert.equal(await watchBooksStep(needs).run(), true)
+  const other = watchBooksStep(needs)
+  world.wait(60)
+  assert.equal(await other.run(), false, 'the second look may be under way')
+  world.wait(60)
+  assert.equal(await other.run(), true)
+  world.wait(15)
+  assert.equal(await other.run(), true)
+  assert.equal(await onSale(world), 0)
+  await keepMore(world.sql, `customer:${id}`, -1n)
+})
+
+test('a second look that fails is made again, and not forgotten with what was found', async (t) => {
+  const world = await makeWorld(t, { forges: true })
+  const { id } = await world.customer({ trx: 100 })
+  await keepMore(world.sql, `customer:${id}`, 1n)
+  let looks = 0
+  const watch = watchBooksStep({
+    sql: world.sql,
+    clock: { now: () => world.now },
+    chain: undefined,
+    notedRoots: async () => {
+      looks += 1
+      if (looks === 2) throw new Outage('the database')
+      return []
+    },
+  })
+  assert.equal(await watch.run(), true)
+  world.wait(15)
+  await assert.rejects(watch.run(), Outage)
+  assert.equal(await watch.run(), true)
+  assert.deepEqual([looks, await onSale(world)], [3, 0])
+  assert.equal(await watch.run(), false)
+  await keepMore(world.sql, `customer:${id}`, -1n)
 })
 
 test('what was found on the chain stays found while no node answers, however old', async (t) => {

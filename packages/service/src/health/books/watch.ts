@@ -44,6 +44,8 @@ const WHOLE_MS_MAX = EVERY_MS / SHARE
 const LARGE_ENTRIES = 500_000n
 /** How long the process that makes a check has it alone. */
 const ALONE_MS = 1_800_000
+/** After a first look that found something, how much longer than a look the second may take. */
+const SOON_MS = 120_000
 /** Blocks are read from the node again so far back from the last check. */
 const OVERLAP_MS = 3_600_000
 
@@ -53,7 +55,7 @@ const stops = ({ state, stops_selling }: RuleReport) => state === 'broken' && st
 
 export function watchBooksStep(needs: Needs): Step {
   const { sql, clock } = needs
-  let first: { reports: RuleReport[]; start: BooksStart; began_at: Date } | undefined
+  let first: FirstLook | undefined
   async function look(start: BooksStart): Promise<Look> {
     const looked_at = clock.now()
     let sums: SealedSums | undefined
@@ -75,26 +77,42 @@ export function watchBooksStep(needs: Needs): Step {
       const began_at = clock.now()
       if (first) {
         if (began_at < later(first.began_at, LOOK_AGAIN_MS)) return false
-        const { reports, start, began_at: first_at } = first
-        first = undefined
-        // Another process may have made the check meanwhile.
-        if (began_at >= later(first_at, ALONE_MS)) return false
+        const { reports, start, began_at: first_at, before } = first
+        // Another process may have made the check meanwhile, of a first look that took long: not
+        // by the time, or what takes longer than one is alone would never be concluded.
+        if (before?.getTime() !== (await lastCheck(sql))?.getTime()) {
+          first = undefined
+          return false
+        }
         // A whole check keeps the sums of its second snapshot, so all rules are asked of that.
         const second = await look(start.from ? { ...start, looked: reports } : start)
         const sums = second.reports.some(stops) ? undefined : second.sums
         const both = foundByBoth(reports, second.reports)
-        await conclude(needs, { ...second, sums, reports: both }, first_at)
+        await conclude(needs, { ...second, sums, reports: both }, { began_at: first_at, before })
+        first = undefined
         return true
       }
       const due = await claim(sql, began_at)
       if (!due) return false
-      const start = { since: due.since, from: await startOf(sql, began_at) }
+      const { before } = due
+      const since = before && later(before, -OVERLAP_MS)
+      const start = { since, from: await startOf(sql, began_at) }
       const looked = await look(start)
-      if (looked.reports.some(stops)) first = { reports: looked.reports, start, began_at }
-      else await conclude(needs, looked, began_at)
+      if (looked.reports.some(stops)) {
+        first = { reports: looked.reports, start, began_at, before }
+        await leaveToOthers(sql, { before, due_at: later(clock.now(), SOON_MS + looked.took_ms) })
+      } else await conclude(needs, looked, { began_at, before })
       return true
     },
   }
+}
+
+/** A look that has found something, and is made again; `before`: when the last check began. */
+type FirstLook = {
+  reports: RuleReport[]
+  start: BooksStart
+  began_at: Date
+  before: Date | undefined
 }
 
 /** One look at the books, or two. */
@@ -115,20 +133,38 @@ async function startOf(sql: Sql, now: Date): Promise<SumsSeal | undefined> {
   return given!.entries >= LARGE_ENTRIES ? seal : undefined
 }
 
-/** Takes up the check when it is due. `since`: undefined at the first. */
-async function claim(sql: Sql, now: Date): Promise<{ since: Date | undefined } | undefined> {
+/** Takes up the check when it is due. `before`: when the last one was; undefined at the first. */
+async function claim(sql: Sql, now: Date): Promise<{ before: Date | undefined } | undefined> {
   const [taken] = await sql<{ checked_at: Date | null }>`
     insert into books_check (checked_at, due_at) values ('-infinity', ${later(now, ALONE_MS)})
     on conflict (one) do update set due_at = excluded.due_at where books_check.due_at <= ${now}
     returning case when isfinite(checked_at) then checked_at end as checked_at`
-  if (!taken) return undefined
-  return { since: taken.checked_at ? later(taken.checked_at, -OVERLAP_MS) : undefined }
+  return taken && { before: taken.checked_at ?? undefined }
 }
 
+/** A first look stops nothing: if this process ends before its second, another is not to wait until
+ *  it has had the check alone for all its time. */
+async function leaveToOthers(
+  sql: Sql,
+  { before, due_at }: { before: Date | undefined; due_at: Date },
+): Promise<void> {
+  await sql`
+    update books_check set due_at = least(due_at, ${due_at}::timestamptz)
+    where checked_at = coalesce(${before ?? null}::timestamptz, '-infinity')`
+}
+
+async function lastCheck(sql: Sql): Promise<Date | undefined> {
+  const [row] = await sql<{ checked_at: Date }>`
+    select checked_at from books_check where isfinite(checked_at)`
+  return row?.checked_at
+}
+
+/** Not when another process has made the check since it began: what that found is newer, and an
+ *  operator may have seen to it. */
 async function conclude(
   { sql, clock }: Needs,
   { reports, took_ms, whole, sums }: Look,
-  began_at: Date,
+  { began_at, before }: Pick<FirstLook, 'began_at' | 'before'>,
 ): Promise<void> {
   const now = clock.now()
   const held = !reports.some(stops)
@@ -147,6 +183,10 @@ async function conclude(
     reason: findings.length === 0 ? null : `${rules} broken`,
   }
   await perform({ sql, clock }, { operator, action: 'books check' }, async (tx) => {
+    const concluded = await tx`
+      update books_check set checked_at = ${began_at}, due_at = ${due_at}
+      where checked_at = coalesce(${before ?? null}::timestamptz, '-infinity') returning 1`
+    if (concluded.length === 0) return { result: undefined, actions: [] }
     const fresh = await tx`
       with gone as (
         update books_finding set gone_at = ${now}
@@ -163,7 +203,6 @@ async function conclude(
       returning 1`
     if (whole && held && sums) await keepSums(tx, sums, { took_ms, at: now })
     else if (whole && !held) await forgetSums(tx)
-    await tx`update books_check set checked_at = ${began_at}, due_at = ${due_at}`
     return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx, now) : [] }
   })
 }

@@ -232,7 +232,7 @@ export const ALERT_ENTRIES: Record<keyof typeof ALERTS, AlertEntry> = {
     act:
       "The alert has the publisher's answer, or what is wrong with the file. Has the address " +
       'changed (`lists schedule LIST --url URL`), or has the list lost more than half of its ' +
-      'entries (`lists update LIST --shrink`, when that is right)?',
+      'entries, or of those that bar (`lists update LIST --shrink`, when that is right)?',
   },
   index_behind: {
     means:

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { ownTransaction } from 'penstock-test/harness/own_transaction.ts'
+import { withRace } from 'penstock-test/harness/race.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { HOUSE, listEvents } from '../../events/log/events.ts'
 import { seeAlert, watchAlertsStep } from './watch_alerts.ts'
@@ -34,6 +36,46 @@ test('an alert is told once when it is raised and once when it is cleared', asyn
     ['alert.raised', what],
     ['alert.cleared', what],
   ])
+})
+
+test('a worker that looked before an alert was raised does not clear it', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const at = new Date('2026-01-01T12:00:00Z')
+  const clock = { now: () => at }
+  const other = watchAlertsStep({ sql, clock })
+  const raised = async () => {
+    await sql`update list set failing_since = ${at}, error = 'x' where code = 'ofac_sdn'`
+    assert.equal(await other.run(), true)
+    await sql.begin((tx) => seeAlert(tx, { alert: 'list_failing', by: 'anna', at }))
+  }
+  const step = watchAlertsStep({ sql: withRace(sql, raised), clock })
+  assert.equal(await step.run(), true)
+  const failing = () => sql`select alert, seen_by from alert where alert = 'list_failing'`
+  assert.deepEqual(await failing(), [{ alert: 'list_failing', seen_by: 'anna' }])
+  assert.deepEqual(await sql`select type from event_note where type = 'alert.cleared'`, [])
+  assert.equal(await step.run(), false)
+  await sql`update list set failing_since = null, error = null`
+  assert.equal(await step.run(), true)
+  assert.deepEqual(await failing(), [])
+})
+
+test('who says that an alert is seen, and who looks anew, do not stop each other', async (t) => {
+  const { sql, url } = await freshDatabase(t)
+  const at = new Date('2026-01-01T12:00:00Z')
+  const step = watchAlertsStep({ sql, clock: { now: () => at } })
+  await sql`update list set failing_since = ${at}, error = 'x' where code = 'ofac_sdn'`
+  assert.equal(await step.run(), true)
+  await sql`update list set failing_since = null, error = null`
+  const operator = await ownTransaction(t, url)
+  await operator.query(`select from alert where alert = 'list_failing' for update`)
+  const looks = step.run()
+  await operator.waitedFor(looks)
+  await operator.query(`update alert set seen_at = now(), seen_by = 'anna'`)
+  await operator.commit()
+  // It looks again at what was said meanwhile.
+  assert.equal(await looks, true)
+  await step.run()
+  assert.deepEqual(await sql`select from alert where alert = 'list_failing'`, [])
 })
 
 test('an alert is seen by the first who says so, and no other alert with it', async (t) => {

@@ -1,5 +1,6 @@
 // Tells the house when something needs a person, and when it is over: as events, which its own
-// webhooks are told of. Several workers look; the one that writes the row first tells.
+// webhooks are told of. Several workers look; the one that writes the row first tells, and one that
+// has looked before another wrote looks again.
 //
 //   (found) -> alert: raised -> seen -> (not found any more)
 
@@ -55,6 +56,8 @@ const sorted = (alerts: readonly Alert[]) =>
     .map(({ alert, what, since }) => ({ alert, what, since }))
     .sort((one, other) => (one.alert < other.alert ? -1 : 1))
 
+const readAlerts = (sql: Sql | Tx) => sql<Alert>`select alert, what, since from alert`
+
 /** (found) -> alert -> (not found any more) */
 export function watchAlertsStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
   return {
@@ -63,11 +66,16 @@ export function watchAlertsStep({ sql, clock }: { sql: Sql; clock: Clock }): Ste
     before: ['publish'],
     async run() {
       const now = clock.now()
+      // Read before the look: where these rows are others now, another worker has looked later.
+      const written = sorted(await readAlerts(sql))
       const found = byName(await alerts({ sql, now }))
-      const written = await sql<Alert>`select alert, what, since from alert`
-      if (isDeepStrictEqual(sorted(written), sorted(found))) return false
+      if (isDeepStrictEqual(written, sorted(found))) return false
       const names = found.map(({ alert }) => alert)
       return sql.begin(async (tx) => {
+        // Not a weaker one: who has locked a row to say that it is seen would wait for us, and we
+        // for him.
+        await tx`lock table alert in exclusive mode`
+        if (!isDeepStrictEqual(written, sorted(await readAlerts(tx)))) return true
         const raised = await tx<Alert>`
           insert into alert (alert, what, since, raised_at)
           select alert, what, since, ${now}
