@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { CALLER } from 'penstock-test/harness/endpoint_calls.ts'
 import type { Fault } from '../../lib/fault.ts'
@@ -109,6 +110,33 @@ test('a stream without a number, or after the last one, tells what is new', asyn
     streams.poke()
     assert.equal((await news).value, `id: ${number}\nevent: order.failed\ndata: order.failed\n\n`)
   }
+})
+
+test('where nothing is kept after the number asked for, what is new is waited for', async (t) => {
+  const { sql } = await withStreams(t)
+  await sql`delete from event`
+  let readings = 0
+  const counting = Object.assign((...of: Parameters<typeof sql>) => {
+    if (of[0].join('').includes('from event where')) readings += 1
+    return sql(...of)
+  }, sql) as typeof sql
+  const needs = { sql: counting, clock: { now: () => NOW }, print: () => 'told' }
+  const of_keys = async (ids: readonly string[]) => new Map(ids.map((id) => [id, undefined]))
+  const rest = { scopesOf: of_keys, openSessions: async () => new Set<string>() }
+  const own = new EventStreams({ ...needs, ...rest })
+  t.after(() => own.close())
+  const wanted = { customer: asks('anna'), after: 0n, tests: false }
+  const lines = (await own.open(wanted, new AbortController().signal))[Symbol.asyncIterator]()
+  await lines.next()
+  const news = lines.next()
+  await delay(300)
+  assert.ok(readings < 10, `the log was read ${readings} times`)
+  await sql`
+    insert into event (customer_id, number, id, type, subject, at, test, data)
+    values ('anna', 7, '7', 'order.failed', 'a', ${NOW}, false, '{}')`
+  await sql`update event_counter set last_number = 7`
+  own.poke()
+  assert.equal((await news).value, 'id: 7\nevent: order.failed\ndata: told\n\n')
 })
 
 test('a stream ends an hour after it was begun', async (t) => {

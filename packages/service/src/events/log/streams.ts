@@ -51,6 +51,9 @@ const EVENTS_AT_ONCE = 200
 /** An event, and its lines by the scopes of those who were told. */
 type EventLines = { event: Event; lines: Map<string, string> }
 
+/** The part of the log to read: after a number, up to the newest one that was heard of. */
+type Between = { after: bigint; until: bigint }
+
 type Reader = Pick<Customer, 'customer_id' | 'key_id' | 'scopes' | 'user'> & {
   wake: () => void
   /** Its key, or its session, may not read on as it did. */
@@ -191,8 +194,9 @@ export class EventStreams {
       while (!ended.aborted && clock.now().getTime() < until_ms) {
         const news = this.next(reader)
         const known = this.newest.get(reader.customer_id) ?? 0n
-        if (last < newest || last < known) {
-          const { lines, read_to } = await this.readOn(wanted, last)
+        const until = known > newest ? known : newest
+        if (last < until) {
+          const { lines, read_to } = await this.readOn(wanted, { after: last, until })
           last = read_to
           if (lines !== '') yield lines
         } else if ((await news) === 'beat') yield ': \n\n'
@@ -205,9 +209,9 @@ export class EventStreams {
   /** The lines of what this reader asked for after a number, and how far that was read. */
   private async readOn(
     { customer, types, subject, tests }: StreamOptions,
-    after: bigint,
+    between: Between,
   ): Promise<{ lines: string; read_to: bigint }> {
-    const found = await this.read(customer.customer_id, after)
+    const found = await this.read(customer.customer_id, between)
     const lines = found
       .filter(
         ({ event }) =>
@@ -216,12 +220,13 @@ export class EventStreams {
           (subject === undefined || event.subject === subject),
       )
       .map((reading) => this.linesOf(reading, customer))
-    return { lines: lines.join(''), read_to: found.at(-1)?.event.number ?? after }
+    // Where there is nothing, it is not kept any more: looked for again, it would be so at once.
+    return { lines: lines.join(''), read_to: found.at(-1)?.event.number ?? between.until }
   }
 
-  private read(customer_id: string, after: bigint): Promise<EventLines[]> {
+  private read(customer_id: string, { after, until }: Between): Promise<EventLines[]> {
     // A reading that began before the newest event was heard of may not have it: not joined.
-    const name = `${after} ${this.newest.get(customer_id)} ${customer_id}`
+    const name = `${after} ${until} ${customer_id}`
     const under_way = this.readings.get(name)
     if (under_way) return under_way
     const reading = listEvents(this.needs.sql, { customer_id, after, limit: EVENTS_AT_ONCE })

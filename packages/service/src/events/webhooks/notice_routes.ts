@@ -398,9 +398,10 @@ const noticeRetry = (needs: Needs): Endpoint =>
       const { webhook_id } = body
       const number = BigInt(body.number)
       const now = needs.clock.now()
+      const again = { number, now, readable: readableTypes(needs.kinds) }
       await needs.sql.begin(async (tx) => {
         const webhook = await lockWebhook(tx, { customer_id, id: webhook_id }, 'webhook_id')
-        if (!(await retryNotice(tx, webhook, { number, now }))) throw NoNotice()
+        if (!(await retryNotice(tx, webhook, again))) throw NoNotice()
         requireOn(webhook)
         await recordCustomerAction(tx, now, {
           actor: customer,

@@ -514,7 +514,7 @@ test('one notice is called again whose event is kept, whatever has become of it'
     await notice(sql, { webhook_id: id, number: 3, state: 'dead' })
   }
   const retry = (number: bigint) =>
-    inLocked(sql, (tx, webhook) => retryNotice(tx, webhook, { number, now: LATER }))
+    inLocked(sql, (tx, webhook) => retryNotice(tx, webhook, { number, now: LATER, readable }))
   assert.deepEqual([await retry(1n), await retry(2n), await retry(3n)], [true, false, false])
   assert.deepEqual(await statesOf(sql), ['1 due', '3 dead'])
   assert.deepEqual(await statesOf(sql, 'other'), ['1 dead', '3 dead'])

@@ -23,8 +23,8 @@ export type LeasedWebhook = Webhook & {
   called_at: Date | null
 }
 
-/** An event that is to be called now. */
-export type DueNotice = Event & { calls: number; due_at: Date }
+/** An event that is to be called now. `url`: where the webhook led when this was seen to be due. */
+export type DueNotice = Event & { calls: number; due_at: Date; url: string }
 
 /** From then on another process may have a webhook whose process has died. */
 export const LEASE_MS = 30_000
@@ -144,7 +144,7 @@ export async function dueNotices(
 ): Promise<DueNotice[]> {
   const failing = failed_in_a_row >= FAILED_MAX
   return sql<DueNotice>`
-    select e.${EVENT_COLUMNS}, n.calls, n.due_at from (
+    select e.${EVENT_COLUMNS}, n.calls, n.due_at, w.url from (
       select number, calls, due_at from (
         select distinct on (subject) number, calls, due_at from (
           select number, subject, calls, due_at from notice
@@ -153,6 +153,7 @@ export async function dueNotices(
       where due_at <= ${now} or ${failing}::boolean
       order by number limit ${failing ? 1 : limit}) as n
       join event as e on e.customer_id = ${customer_id} and e.number = n.number
+      join webhook as w on w.id = ${id}
     order by n.number`
 }
 
@@ -345,17 +346,18 @@ export async function replayNotices(
   return Number(again!.count)
 }
 
-/** any -> due, for one. False when there is none, or its event is not kept any more. The webhook is
- *  locked. */
+/** any -> due, for one. False when there is none that the webhook may still read, or its event is
+ *  not kept any more. The webhook is locked. */
 export async function retryNotice(
   tx: Tx,
-  { id, customer_id }: Pick<Webhook, 'id' | 'customer_id'>,
-  { number, now }: { number: bigint; now: Date },
+  { id, customer_id, scopes }: Pick<Webhook, 'id' | 'customer_id' | 'scopes'>,
+  { number, now, readable }: { number: bigint; now: Date; readable: Readable },
 ): Promise<boolean> {
   const again = await tx`
     update notice set state = 'due', calls = 0, due_at = ${now}
-    where webhook_id = ${id} and number = ${number} and exists (
-      select from event as e where e.customer_id = ${customer_id} and e.number = ${number})
+    where webhook_id = ${id} and number = ${number} and type = any(${readable(scopes)})
+      and exists (
+        select from event as e where e.customer_id = ${customer_id} and e.number = ${number})
     returning number`
   return again.length > 0
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { withRace } from 'penstock-test/harness/race.ts'
 import { type ReceivedEvent, TYPES, webhookRig } from 'penstock-test/harness/webhook_rig.ts'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { Errors } from 'typebox/schema'
-import type { Step } from '../../platform/steps/step.ts'
+import { drain, type Step } from '../../platform/steps/step.ts'
 import { listEvents } from '../log/events.ts'
 import { webhookKinds } from './forms.ts'
 import { type Replay, replayNotices } from './notices.ts'
@@ -19,6 +21,22 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
+
+test('what is written once a webhook was led elsewhere is told there alone', async (t) => {
+  const { sql, needs, heard, steps, process, ...on } = await webhookRig(t)
+  const { webhook } = await on.webhook({ url: 'https://before.example/' })
+  await on.note(2)
+  await drain(steps.slice(0, 1))
+  const url = 'https://after.example/'
+  const which = { customer_id: 'anna', id: webhook.id }
+  // Before the process writes what is to be called, and after it has looked where.
+  const lead = () => sql.begin((tx) => changeWebhook(tx, needs, which, { url, scopes: ['read'] }))
+  await process('P3', withRace(sql, lead)).run()
+  assert.deepEqual(
+    heard.map(({ call }) => call.url.host),
+    ['after.example', 'after.example'],
+  )
+})
 
 test('every event reaches the webhook, once, signed so that anybody can verify it', async (t) => {
   const on = await webhookRig(t)
@@ -283,6 +301,22 @@ test('two hundred webhooks of ten customers hold up no webhook of another', asyn
   assert.ok(place >= 0 && place < 25, `called as number ${place}`)
 })
 
+test('who has as many webhooks as a process takes holds up no other for longer', async (t) => {
+  const { heard, sql, webhook, note, steps } = await webhookRig(t, { webhooks_max: 2 })
+  for (const name of ['one', 'two']) await webhook({ url: `https://${name}.example/` })
+  await webhook({ customer_id: 'bert', url: 'https://bert.example/' })
+  // Of one subject a batch has one call.
+  await note(30, () => 'order:1')
+  await sql`
+    insert into event_note (customer_id, type, subject, at, data)
+    select 'bert', type, subject, at, data from event_note limit 1`
+  await drain(steps.slice(0, 2))
+  const hosts = heard.map(({ call }) => call.url.host)
+  assert.equal(hosts.length, 61)
+  const place = hosts.indexOf('bert.example')
+  assert.ok(place >= 0 && place < 10, `called as number ${place}`)
+})
+
 test('64 calls of a customer at once, and of a webhook as many as it allows', async (t) => {
   const on = await webhookRig(t, { patience_ms: 100 })
   for (let i = 0; i < 6; i++) await on.webhook({ url: `https://h${i}.example/`, at_once: 16 })
@@ -301,6 +335,42 @@ test('64 calls of a customer at once, and of a webhook as many as it allows', as
   const left = async () => (await on.states()).filter((state) => state !== 'delivered').length
   for (let i = 0; i < 100 && (await left()) > 0; i++) await on.run()
   assert.equal(on.heard.length, 240)
+})
+
+test('five customers whose receivers hang leave most of what goes on to others', async (t) => {
+  const { heard, sql, webhook, note, steps, answers } = await webhookRig(t, { patience_ms: 100 })
+  const many = Array.from({ length: 5 }, (_, i) => `many-${i}`)
+  for (const customer_id of many.flatMap((one) => Array<string>(4).fill(one)))
+    await webhook({ customer_id, url: `https://${customer_id}.example/`, at_once: 16 })
+  const hanging: (() => void)[] = []
+  const told = () => heard.filter(({ call }) => call.url.host === 'bert.example').length
+  answers(async ({ call }) => {
+    if (call.url.host.startsWith('many')) await new Promise<void>((go) => hanging.push(go))
+    return {}
+  })
+  const tell = async (names: readonly string[]) => {
+    await note(30)
+    await sql`
+      insert into event_note (customer_id, type, subject, at, data)
+      select other.customer_id, type, subject, at, data from event_note,
+        unnest(${names}::text[]) as other (customer_id)`
+  }
+  const run = () => drain(steps.slice(0, 2))
+  await tell(many)
+  for (let i = 0; i < 100 && hanging.length < 256; i++) await run()
+  await webhook({ customer_id: 'bert', url: 'https://bert.example/' })
+  await tell(['bert'])
+  for (let i = 0; i < 5; i++) await run()
+  assert.deepEqual([hanging.length, told()], [256, 0])
+  let answered = 0
+  for (; answered < 100 && told() < 30; answered++) {
+    hanging.shift()!()
+    await delay(5)
+  }
+  assert.ok(told() === 30 && answered < 10, `${told()} calls after ${answered} answers`)
+  answers(() => ({}))
+  for (const go of hanging) go()
+  for (let i = 0; i < 100 && heard.length < 20 * 30 + 30; i++) await run()
 })
 
 test('per_second spreads the calls, and 502 halves that for five minutes', async (t) => {

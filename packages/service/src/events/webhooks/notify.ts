@@ -53,15 +53,19 @@ export type Needs = {
   wait(ms: number): Promise<void>
   /** How long a run waits for those that it has begun with; a moment when left out. */
   patience_ms?: number | undefined
+  /** Webhooks that one process has at the same time; as many as it can when left out. */
+  webhooks_max?: number | undefined
   wake(step: StepName): void
   user_agent: string
   /** Our own public host, which is never called. */
   own_host?: string | undefined
 }
 
-/** Webhooks that one process has at the same time. */
+/** Of one process. Once it took as many as it may, each is given back after a batch, so that a slow
+ *  receiver keeps no other waiting for longer than that. */
 const WEBHOOKS_AT_ONCE = 256
-/** Calls under way: of one process, and of one customer, so that there is room for others. */
+/** Calls under way: of one process, and of one customer, so that there is room for others. Of those
+ *  that wait, the one whose customer has fewest is next. */
 const CALLS_AT_ONCE = 256
 const CALLS_OF_CUSTOMER = 64
 /** Statements and transactions about webhooks under way: customers take turns, so that two hundred
@@ -80,15 +84,19 @@ const GONE = 410
 /** notice: due -> delivered or dead; webhook: on -> disabled. */
 export function notifyStep(needs: Needs): Step {
   const { sql, clock, process, log, patience_ms = PATIENCE_MS } = needs
+  const { webhooks_max = WEBHOOKS_AT_ONCE } = needs
   const active = new Map<string, Promise<void>>()
   const turns = new Turns({
     running_max: CALLS_AT_ONCE,
     lane_waiting_max: Number.POSITIVE_INFINITY,
     waiting_max: Number.POSITIVE_INFINITY,
+    fewest_first: true,
   })
   const inTurn = takingTurns()
+  // Not by how many it has at this moment: of two that end together, one would see the other gone.
+  let is_full = false
   const begin = (webhook: LeasedWebhook) => {
-    const told = tellAll(needs, webhook, { turns, inTurn })
+    const told = tellAll(needs, webhook, { turns, inTurn, isFull: () => is_full })
       .catch((thrown: unknown) =>
         log('webhook_failed', { ...thrownFields(thrown), id: webhook.id }),
       )
@@ -106,8 +114,9 @@ export function notifyStep(needs: Needs): Step {
     after: ['publish'],
     before: ['publish'],
     async run() {
-      const limit = WEBHOOKS_AT_ONCE - active.size
+      const limit = webhooks_max - active.size
       const leased = limit > 0 ? await leaseWebhooks(sql, { process, now: clock.now(), limit }) : []
+      if (limit > 0) is_full = leased.length === limit
       for (const webhook of leased) begin(webhook)
       if (active.size > 0) {
         await Promise.race([Promise.all(active.values()), needs.wait(patience_ms)])
@@ -137,7 +146,7 @@ function takingTurns(): InTurn {
 async function tellAll(
   needs: Needs,
   webhook: LeasedWebhook,
-  { turns, inTurn }: { turns: Turns; inTurn: InTurn },
+  { turns, inTurn, isFull }: { turns: Turns; inTurn: InTurn; isFull: () => boolean },
 ): Promise<void> {
   const { sql, clock, process, readable } = needs
   const { id } = webhook
@@ -148,10 +157,12 @@ async function tellAll(
     )
   await take()
   for (let current: LeasedWebhook | undefined = webhook; current; ) {
-    const asked: LeasedWebhook = current
+    const kept: LeasedWebhook = current
     const due = await inTurn(webhook, () =>
-      dueNotices(sql, asked, { now: clock.now(), limit: NOTICES_AT_ONCE }),
+      dueNotices(sql, kept, { now: clock.now(), limit: NOTICES_AT_ONCE }),
     )
+    // Where it led before, others may read less than was written since.
+    const asked = { ...kept, url: due[0]?.url ?? kept.url }
     if (due.length === 0) {
       if ((await take()) || (await inTurn(webhook, () => passForgotten(sql, asked)))) continue
       break
@@ -166,6 +177,7 @@ async function tellAll(
     if (taken.status === 'rejected') throw taken.reason
     const calls: readonly CallRecord[] = made.value
     current = await inTurn<LeasedWebhook | undefined>(webhook, () => noted(needs, asked, calls))
+    if (isFull()) break
   }
   await inTurn(webhook, () => releaseWebhook(sql, { id, process }))
 }

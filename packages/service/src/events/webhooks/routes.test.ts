@@ -133,6 +133,42 @@ test('a webhook is asked for by its own customer alone', async (t) => {
   assert.equal(await refusal(key, '/v1/webhook/check', { id }), undefined)
 })
 
+test('who leads a webhook elsewhere is told nothing there that only others may read', async (t) => {
+  const { sql, ask, refusal, key, make, issue } = await withRoutes(t)
+  const scopes: readonly Scope[] = ['read', 'webhooks', 'manage']
+  const owner = { ...asks(await issue({ scopes })), scopes }
+  const open: Record<string, string> = {}
+  for (const name of ['same', 'led', 'asked']) {
+    const id = await make({}, owner)
+    open[name] = id
+    await sql`
+      insert into notice (webhook_id, number, event_id, type, subject, state, due_at)
+      select ${id}, n, n::text, case when n < 3 then ${TEST!} else ${ENDING!} end, 'a',
+        case when n % 2 = 0 then 'due' else 'delivered' end, ${NOW}
+      from generate_series(1, 4) as n`
+  }
+  await sql`
+    insert into event (customer_id, number, id, type, subject, at, test, data)
+    select 'alpha', n, n::text, case when n < 3 then ${TEST!} else ${ENDING!} end, 'a', ${NOW},
+      false, '{}' from generate_series(1, 4) as n`
+  const [same, led, asked] = [open.same!, open.led!, open.asked!]
+  await ask(key, '/v1/webhook/change', { id: same, description: 'the same' })
+  await ask(key, '/v1/webhook/change', { id: led, url: 'https://elsewhere.example/' })
+  await ask(owner, '/v1/webhook/change', { id: asked, url: 'https://elsewhere.example/' })
+  const retried = async (webhook_id: string) => {
+    const rows = await sql<{ state: string }>`
+      select state from notice where webhook_id = ${webhook_id} order by number`
+    const before = rows.map(({ state }) => state).join(' ')
+    const retry = (number: number) => refusal(key, '/v1/notice/retry', { webhook_id, number })
+    return [before, await retry(1), await retry(3), await retry(4)]
+  }
+  const AS_IT_WAS = ['delivered due delivered due', undefined, undefined, undefined]
+  assert.deepEqual(await retried(same), AS_IT_WAS)
+  assert.deepEqual(await retried(asked), AS_IT_WAS)
+  const none = 'not_found.notice'
+  assert.deepEqual(await retried(led), ['delivered due delivered passed', undefined, none, none])
+})
+
 type Trial = { event: { number: number; test: boolean }; call: { status: number | null } }
 
 test('a trial is kept as delivered or dead, and success calls at once what is due', async (t) => {

@@ -238,9 +238,10 @@ const webhookChange = (needs: Needs): Endpoint =>
       const { customer_id, key_id, scopes = UNNAMED_SCOPES } = customer
       const given = { ...readFields(change), scopes, by_key: key_id }
       const which = { customer_id, id }
+      const changing = { ...needs, readable: readableTypes(needs.kinds) }
       await needs.sql.begin(async (tx) => {
         const before = await lockWebhook(tx, which)
-        const after = await changeWebhook(tx, needs, which, given, needs)
+        const after = await changeWebhook(tx, changing, which, given, needs)
         const elsewhere = after.url !== before.url && { url_changed: true }
         await record(tx, needs, customer, {
           action: 'webhook/change',

@@ -6,7 +6,7 @@ import { firstIdAt, type NewId, type Random } from '../../lib/ids.ts'
 import { columnsOf } from '../../platform/database/columns.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import { Conflict, LimitReached, NotFound } from '../../platform/wire/endpoint.ts'
-import type { EventScope } from '../log/kinds.ts'
+import type { EventScope, Readable } from '../log/kinds.ts'
 import { noteEvents } from '../log/notes.ts'
 import { newWebhookSecret } from './signing.ts'
 import { type Rules, readTarget } from './targets.ts'
@@ -204,10 +204,11 @@ export type WebhookChange = {
   from_now?: boolean | undefined
 }
 
-/** Changes a webhook of a customer. Throws NotFound and UrlRefused. */
+/** Changes a webhook of a customer. `readable`: needed where it may be led elsewhere. Throws
+ *  NotFound and UrlRefused. */
 export async function changeWebhook(
   tx: Tx,
-  needs: Pick<Needs, 'clock'>,
+  needs: Pick<Needs, 'clock'> & { readable?: Readable | undefined },
   which: { customer_id: string; id: string },
   change: WebhookChange,
   rules: Pick<Rules, 'own_host'> = {},
@@ -241,6 +242,8 @@ export async function changeWebhook(
     where id = ${which.id} returning ${WEBHOOK_COLUMNS}`
   if (begins && from_now) await passDue(tx, which.id, null)
   else if (types !== null && change.types !== undefined) await passDue(tx, which.id, types)
+  // Calls that were written for others to read may be open still.
+  if (led_elsewhere && needs.readable) await passDue(tx, which.id, needs.readable(webhook!.scopes))
   if (begins) {
     await makeDue(tx, which.id, now)
     // What its owner puts off and on again, as often as may be, is no news.
