@@ -176,6 +176,54 @@ test('after a restore nothing of ours that the chain has is sent once more', asy
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
 })
 
+test('what was confirmed and not read yet at the moment is held: it may be done', async (t) => {
+  const world = await makeWorld(t)
+  await world.settle()
+  await world.solidify()
+  const at = await operatorOf(t, world)
+  // The restored database has the block of the payment, and has not come to read it; the lost one
+  // went on, and delivered.
+  const paid = world.pay(world.recharge.address, 3_000_000n)
+  world.mine(25)
+  await run(world, 'follow', 'confirm')
+  await at.json('restore', 'begin', ...reason)
+  world.mine(60)
+  await follow(world)
+  const { out } = await at.type('restore', 'reconcile', ...node, '--apply', '--json')
+  const { recharges, denied } = JSON.parse(out) as Reconciliation
+  assert.deepEqual(
+    [recharges.map(({ tx_id }) => tx_id), denied],
+    [[paid], [world.person('payer').address]],
+  )
+  await world.drain()
+  const [deposit] = await world.sql<{ state: string; orders: bigint }>`
+    select state, (select count(*) from orders) as orders from deposit where tx_id = ${paid}`
+  assert.deepEqual(deposit, { state: 'held', orders: 0n })
+})
+
+test('a payment that the restored database has dealt with denies nobody', async (t) => {
+  const world = await makeWorld(t)
+  await world.settle()
+  await world.solidify()
+  const at = await operatorOf(t, world)
+  const paid = world.pay(world.recharge.address, 3_000_000n, world.person('sam', 1_000))
+  world.mine()
+  await world.drain()
+  await world.settle()
+  await world.solidify()
+  const [deposit] = await world.sql<{ state: string; block_number: bigint }>`
+    select state, block_number from deposit where tx_id = ${paid}`
+  assert.equal(deposit!.state, 'delivered')
+  // As of the moment at which its block was the last one that was read.
+  await world.sql`update cursor set number = ${deposit!.block_number} where name = 'deposits'`
+  await at.json('restore', 'begin', ...reason)
+  world.mine(60)
+  await follow(world)
+  const { out } = await at.type('restore', 'reconcile', ...node, '--apply', '--json')
+  const { recharges, denied } = JSON.parse(out) as Reconciliation
+  assert.deepEqual([recharges, denied], [[], []])
+})
+
 test('votes and rewards that the lost database saw to are noted, and not done again', async (t) => {
   const world = await makeWorld(t, { votes: true, pool_trx: [30_000_000, 10_000_000] })
   const at = await operatorOf(t, world)

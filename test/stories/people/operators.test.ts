@@ -84,6 +84,34 @@ test('sealed again with another key, the codes of a phone are known as before', 
   assert.equal(seal.open(row!.sealed_totp, totpContext(user_id)), secret)
 })
 
+test('who seals anew learns until when what waits needs the older key', async (t) => {
+  const world = await makeWorld(t)
+  const { type, json, io } = await worldOperator(world)
+  const { id: customer_id } = await world.customer()
+  const [key] = await json<{ id: string }[]>('keys', 'list', customer_id)
+  io.env.PENSTOCK_SECRET_KEY = `k2:${'08'.repeat(32)},k1:${SEALING_KEY}`
+  const noted = async () => / until (\S+Z), /.exec((await type('keys', 'reseal')).out)?.[1]
+  assert.equal(await noted(), undefined)
+  const later = (minutes: number) => new Date(world.now.getTime() + 60_000 * minutes)
+  const pairing = async (id: string, sealed: string | null, ends_at: Date) => world.sql`
+    insert into pairing (id, code_hash, poll_hash, name, ip, network, made_at, ends_at,
+      approved_at, customer_id, key_id, sealed_key)
+    values (${id}, ${id}, ${id}, ${id}, '192.0.2.1', '192.0.2.1', ${world.now}, ${ends_at},
+      ${world.now}, ${customer_id}, ${key!.id}, ${sealed})`
+  await pairing('before', 'k1.sealed', later(5))
+  await pairing('anew', 'k2.sealed', later(9))
+  await pairing('over', 'k1.sealed', later(-1))
+  assert.equal(await noted(), later(5).toISOString())
+  await world.sql`
+    insert into sign_up (id, email, language, network, made_at, ends_at, token_hash, sealed_token,
+      due_at)
+    values ('a', 'a@b.example', 'en', '192.0.2.1', ${world.now}, ${later(600)}, 'a', 'k1.sealed',
+      ${world.now})`
+  assert.equal(await noted(), later(600).toISOString())
+  await world.sql`update sign_up set sealed_token = null`
+  assert.equal(await noted(), later(5).toISOString())
+})
+
 test('whose sealing key is lost gets a new link, and the old password is gone', async (t) => {
   const world = await makeWorld(t)
   const { id: customer_id } = await world.customer()

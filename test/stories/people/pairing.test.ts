@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { beginPairing } from 'penstock-service/people/pairing/pairings.ts'
 import { drain } from 'penstock-service/platform/steps/step.ts'
+import { eventually } from '../../harness/eventually.ts'
 import { signedIn } from '../../harness/users.ts'
 import { Customer, makeWorld, type World } from '../../harness/world.ts'
 
@@ -216,6 +217,33 @@ test('strangers with many networks push out their own codes, and nobody else', a
     from pairing`
   assert.deepEqual([count!.all, count!.first], [1000n, 0n])
   assert.equal((await user.call('/v1/pairing/check', { code: honest.code })).code, 0)
+})
+
+test('a code that is approved while another is asked for is not pushed out', async (t) => {
+  const { world, user } = await setUp(t)
+  const begun = await begin(world, 'mine', '198.51.100.1')
+  // All places are taken, and of the network that has most of them this one is the oldest.
+  await world.sql`update pairing set network = '203.0.0.1'`
+  await strangers(world, 'zo', (i) => `203.0.${i % 256}.${Math.floor(i / 256)}`, 900)
+  await strangers(world, 'zp', (i) => `2001:db8:${i.toString(16)}::/64`, 99)
+  let asked: Promise<Reply> | undefined
+  await world.sql.begin(async (tx) => {
+    await tx`select 1 from pairing where name = 'mine' for no key update`
+    asked = ask(world, 'new', { name: 'late' }, '192.0.2.1')
+    await eventually('the other waits', async () => {
+      const [waits] = await world.sql`
+        select 1 from pg_stat_activity
+        where wait_event_type = 'Lock' and query like '%delete from pairing%'`
+      return waits
+    })
+    await tx`
+      update pairing set approved_at = ${world.now}, customer_id = k.customer_id, key_id = k.id,
+        sealed_key = 'sealed'
+      from api_key as k where pairing.name = 'mine' and k.id = ${user.user_id}`
+  })
+  assert.equal((await asked)?.code, 0)
+  const [kept] = await world.sql`select 1 from pairing where name = 'mine'`
+  assert.ok(kept, begun.code)
 })
 
 /** Codes that wait, each of another network. */

@@ -127,9 +127,14 @@ test('a moment between is restored by the archived log, and marked as restored',
   await rm(backups(), { recursive: true, force: true })
   await at.json('backup', backups())
   await give(at, 'Carl')
-  const [{ now, last } = { now: '', last: 0n }] = await sql<{ now: string; last: bigint }>`
-    select clock_timestamp()::text as now, (select max(number) from transfer) as last`
-  const moment = new Date(now).toISOString()
+  // A moment has whole milliseconds: the first that has not begun when Carl was given something,
+  // and is over before Dora is.
+  const [row] = await sql<{ at: Date; last: bigint }>`
+    select date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond' as at,
+      (select max(number) from transfer) as last`
+  const { at: next_ms, last } = row!
+  await sql`select pg_sleep_until(${next_ms}::timestamptz + interval '1 millisecond')`
+  const moment = next_ms.toISOString()
   await give(at, 'Dora')
   await sql`select pg_switch_wal()`
   await untilArchived()

@@ -122,10 +122,12 @@ async function loginOf({ databaseUrl }: LocalNeeds) {
 
 const firstHost = (url: string) => url.replace(/,[^/?]*/, '')
 
-/** From here on the database says that it was restored, whatever is started on it. */
+/** From here on the database says that it was restored, whatever is started on it. The lost one may
+ *  have acted on payments of all blocks after the last one that this one has read, if it has it. */
 async function mark(sql: Query, found_at: Date): Promise<{ from_block: bigint }> {
   const [row] = await sql<{ from_block: bigint; restored_to: Date | null }>`
-    select coalesce((select confirmed_number from chain), 0) as from_block,
+    select coalesce(least((select confirmed_number from chain),
+        (select number from cursor where name = 'deposits')), 0) as from_block,
       coalesce(pg_last_xact_replay_timestamp(), (select max(seen_at) from process)) as restored_to`
   const { from_block, restored_to } = row!
   await insertRestored(sql, {

@@ -43,6 +43,7 @@ import { type Answer, change, LIMIT, limit, look, readTrx } from '../table/opera
 const RESOURCES: readonly Resource[] = ['energy', 'bandwidth']
 const resource = oneOf(RESOURCES, 'the resource')
 const yes = flag('also a price that leaves the bounds')
+const leavesBounds = ({ body }: { body: { yes?: boolean | undefined } }) => body.yes === true
 
 const RANGE = {
   min_amount: Type.Integer({ minimum: 0 }),
@@ -151,7 +152,7 @@ const prices = [
     }),
     reply: Tiers,
     cli: { operands: ['resource', 'tiers'], read: { tiers: readTier } },
-    second: ({ body }) => body.yes === true,
+    second: leavesBounds,
     async handle({ tx, body, by, at }) {
       const { resource, tiers = [], replace = false, yes = false } = body
       if (tiers.length === 0)
@@ -230,6 +231,7 @@ const fees = [
     body: Type.Object({ name: text('NAME', 'which one'), price_sun: sun('TRX', 'the price'), yes }),
     reply: ListOf(Fee),
     cli: { operands: ['name', 'price_sun'] },
+    second: leavesBounds,
     async handle({ tx, at, by, body: { name, price_sun, yes = false } }) {
       const wanted = { name, price_sun: BigInt(price_sun), confirmed: yes, at, changed_by: by }
       return changed(await setFee(tx, wanted))
@@ -297,6 +299,7 @@ const plans = [
     }),
     reply: ListOf(PlanVersion),
     cli: { operands: ['plan'] },
+    second: leavesBounds,
     async handle({ tx, by, at, body }) {
       const { plan: key, yes = false, energy, ...given } = body
       if (!/^[\w-]{1,64}$/.test(key))

@@ -7,7 +7,7 @@ import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import { resealWebhookSecrets } from '../../events/webhooks/webhooks.ts'
 import type { Change } from '../../ledger/accounts/actions.ts'
-import { DAY_MS, readMoment } from '../../lib/clock.ts'
+import { DAY_MS, dayOf, readMoment } from '../../lib/clock.ts'
 import { Fault, misuse, refusal } from '../../lib/fault.ts'
 import { resealSigningKey } from '../../market/receipts/signing_keys.ts'
 import { endAll } from '../../market/subscriptions/ending.ts'
@@ -16,7 +16,8 @@ import {
   requireCustomer,
   requireLockedCustomer,
 } from '../../people/customers/customers.ts'
-import { Key } from '../../people/keys/forms.ts'
+import { Key, reportKeys } from '../../people/keys/forms.ts'
+import { givenOf, isWider } from '../../people/keys/grants.ts'
 import {
   changeKey,
   issueKey,
@@ -30,7 +31,9 @@ import {
   sealingKeysMissing,
 } from '../../people/keys/keys.ts'
 import { KEY_REVOKED, MadeForm, type MakerEnd } from '../../people/keys/made.ts'
+import { keysSealedOtherwise } from '../../people/pairing/pairings.ts'
 import { resealTotpSecrets } from '../../people/sign_in/codes.ts'
+import { lettersSealedOtherwise } from '../../people/sign_up/sign_up.ts'
 import type { Sql, Tx } from '../../platform/database/sql.ts'
 import type { Seal } from '../../platform/seal/seal.ts'
 import { SCOPES, type Scope, UNNAMED_SCOPES } from '../../platform/wire/endpoint.ts'
@@ -253,6 +256,12 @@ async function ownerOf(tx: Tx, key_id: string): Promise<{ customer_id: string }>
   return owner
 }
 
+/** Whether a key could do more with these limits than it can now. */
+async function becomesWider(sql: Sql, typed: LimitsBody & { key: string }, at: Date) {
+  const [now] = await reportKeys(sql, { ids: [typed.key], limit: 1, day: dayOf(at) })
+  return now !== undefined && isWider({ ...now, ...givenOf(readLimits(typed, at)) }, now)
+}
+
 /** Puts other limits on a key that is not revoked. */
 async function alterKey(
   tx: Tx,
@@ -338,6 +347,20 @@ async function renewSecret(
   return { result: { value: { key_id, secret, old_secret_until }, note }, actions: [action] }
 }
 
+/** Until when an older key is needed for secrets that are not sealed again, as they end soon. */
+async function neededUntil(tx: Tx, seal: Seal, at: Date): Promise<string | undefined> {
+  const ends = [
+    ...(await keysSealedOtherwise(tx, seal, at)),
+    ...(await lettersSealedOtherwise(tx, seal, at)),
+  ]
+  if (ends.length === 0) return undefined
+  const until = new Date(Math.max(...ends.map((end) => end.getTime()))).toISOString()
+  return (
+    `Keep the older keys until ${until}, or until this says so no more: programs wait for a key, ` +
+    'or letters are to be sent, that they have sealed.'
+  )
+}
+
 const customer = text('CUSTOMER', 'the id of the customer')
 const key = text('KEY', 'the id of the key')
 
@@ -377,6 +400,7 @@ export const keyOperations = [
     body: Type.Object({ key, ...LIMITS }),
     reply: ShownKey,
     cli: { operands: ['key'] },
+    second: ({ sql, at, body }) => becomesWider(sql, body, at),
     handle: async ({ tx, at, body }) => alterKey(tx, { ...body, at }),
   }),
   change({
@@ -420,7 +444,7 @@ export const keyOperations = [
     summary: 'seal every secret with the current sealing key, so that older ones can be given up',
     body: NOTHING,
     reply: Type.Object({ resealed: Count }),
-    async handle({ tx, seal }) {
+    async handle({ tx, at, seal }) {
       const sealing = await seal()
       const resealed =
         (await resealSecrets(tx, sealing)) +
@@ -428,7 +452,8 @@ export const keyOperations = [
         (await resealSigningKey(tx, sealing)) +
         (await resealTotpSecrets(tx, sealing))
       const action = { subject: 'key', before: null, after: { resealed } }
-      return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
+      const note = await neededUntil(tx, sealing, at)
+      return { result: { value: { resealed }, note }, actions: resealed > 0 ? [action] : [] }
     },
   }),
 ]

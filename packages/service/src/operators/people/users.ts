@@ -77,11 +77,14 @@ const inWords = (thrown: unknown): never => {
   throw thrown instanceof Fault ? refusal(`${thrown.message}.`) : thrown
 }
 
-/** Whether a user may let others in: who becomes one takes all that is there. */
-async function isHighest(sql: Sql, id: string): Promise<boolean> {
-  const [found] = await sql`
-    select 1 from service_user where id = ${id} and role in ('owner', 'admin')`
-  return found !== undefined
+/** Who becomes one of these spends what a customer has, or agrees to what another operator does;
+ *  the higher ones let others in, too. */
+const TRUST: Readonly<Record<string, number>> = { developer: 1, operator: 1, owner: 2, admin: 2 }
+const trustIn = (role: string | undefined): number => TRUST[role ?? ''] ?? 0
+
+async function roleOf(sql: Sql, id: string): Promise<string | undefined> {
+  const [found] = await sql<{ role: string }>`select role from service_user where id = ${id}`
+  return found?.role
 }
 
 async function requireUser(tx: Tx, id: string, of_house: boolean): Promise<UserReport> {
@@ -132,6 +135,7 @@ const operationsOf = (of_house: boolean) => {
       }),
       reply: UserRow,
       cli: { operands: ['user'] },
+      second: async ({ sql, body }) => trustIn(body.role) > trustIn(await roleOf(sql, body.user)),
       async handle({ tx, at, body }) {
         const before = await requireUser(tx, body.user, of_house)
         const given = { user: before, change: { name: body.name, role: body.role }, at }
@@ -148,7 +152,7 @@ const operationsOf = (of_house: boolean) => {
       body: Type.Object({ user }),
       reply: WithLink,
       cli: { operands: ['user'] },
-      second: ({ sql, body }) => isHighest(sql, body.user),
+      second: async ({ sql, body }) => trustIn(await roleOf(sql, body.user)) > 0,
       async handle({ tx, body, ...needs }) {
         const found = await requireUser(tx, body.user, of_house)
         await forgetProofs(tx, found.id)
@@ -253,6 +257,7 @@ export const userOperations = [
     }),
     reply: WithLink,
     cli: { operands: ['customer', 'name'] },
+    second: ({ body: { role = 'owner' } }) => trustIn(role) > 0,
     async handle({ tx, body: { customer, name, role = 'owner' }, by, ...needs }) {
       const { id: customer_id } = await requireCustomer(tx, customer)
       return invite(tx, needs, { customer_id, name, role, by, base: portalBase(needs) })
@@ -284,6 +289,7 @@ export const operatorOperations = [
     }),
     reply: WithLink,
     cli: { operands: ['name'] },
+    second: ({ body: { role } }) => trustIn(role) > 0,
     handle: ({ tx, body: { name, role = 'auditor' }, by, ...needs }) =>
       invite(tx, needs, { customer_id: null, name, role, by, base: consoleBase(needs) }),
   }),

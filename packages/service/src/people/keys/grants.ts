@@ -13,8 +13,10 @@ import {
   type Customer,
   Forbidden,
   LimitReached,
+  mayDo,
   NotFound,
   refuses,
+  type Scope,
   UNNAMED_SCOPES,
   unauthenticated,
 } from '../../platform/wire/endpoint.ts'
@@ -114,6 +116,21 @@ function requireNarrow(limits: LimitsInForce, asking: KeyRow, param?: string): v
   )
 }
 
+/** Purchases and screenings are paid for. */
+const SPENDING: readonly Scope[] = ['buy', 'aml']
+
+/** Throws Forbidden when one with a cap would be shown how to sign as another that spends from
+ *  another sum: it could spend both. */
+export function requireSameSum(key: KeyRow, asking: KeyRow): void {
+  const sumOf = ({ id, spends_from }: KeyRow) => spends_from ?? id
+  const spends = key.daily_cap_sun !== 0n && mayDo({ scopes: key.scopes ?? undefined }, SPENDING)
+  if (asking.daily_cap_sun === null || !spends || sumOf(key) === sumOf(asking)) return
+  throw Forbidden('wider', 'Both together could spend more than the one that asks').because(
+    'its daily_cap is not that of the one that asks',
+    'id',
+  )
+}
+
 /** Makes a key; what is not given is as the asking key has it. Throws InvalidParams, Forbidden and
  *  LimitReached. */
 export async function grantKey(
@@ -200,6 +217,7 @@ export async function rotateKey(
   { id, overlap_hours }: { id: string; overlap_hours: number },
 ): Promise<{ secret: string }> {
   const [asking, key] = await lockOther(tx, asks, id)
+  requireSameSum(key, asking)
   const wanted = { key, overlap_hours, shown_to: asking.id }
   const rotated = await rotateSecret(tx, needs, wanted)
   const change = { action: 'key/rotate', id, before: key, at: needs.clock.now() }
@@ -270,5 +288,6 @@ export async function requireSeen(
   if (!seen) throw NotFound('key', 'There is no such key').absent('id', 'key of yours')
 }
 
-const givenOf = (limits: KeyLimits): Partial<LimitsInForce> =>
+/** Those of the limits that are to be others. */
+export const givenOf = (limits: KeyLimits): Partial<LimitsInForce> =>
   Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))

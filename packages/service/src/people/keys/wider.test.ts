@@ -214,3 +214,34 @@ test('a key that is revoked or unknown by now makes and ends nothing', async (t)
   assert.equal((await sql`select 1 from api_key where revoked_at is null`).length, 1)
   assert.equal((await sql`select 1 from customer_action`).length, 0)
 })
+
+test('a key with a cap is shown no secret of what spends beside it', async (t) => {
+  const { needs, issue, refusal } = await withKeysAndUsers(t)
+  const asking = await issue({ scopes: ['read', 'buy', 'aml', 'manage'], daily_cap_sun: 5n })
+  const parent = await issue({ daily_cap_sun: 5n })
+  for (const [limits, expected] of [
+    [{ daily_cap_sun: 5n }, 'forbidden.wider'],
+    [{ daily_cap_sun: 1n, scopes: ['aml'] }, 'forbidden.wider'],
+    [{ daily_cap_sun: 5n, spends_from: parent }, 'forbidden.wider'],
+    [{ daily_cap_sun: 5n, spends_from: asking }, undefined],
+    [{ daily_cap_sun: 0n }, undefined],
+    [{ daily_cap_sun: 5n, scopes: ['read', 'manage'] }, undefined],
+  ] as const) {
+    const id = await issue(limits)
+    const rotate = (by: string) => (tx: Tx) =>
+      rotateKey(tx, needs, asks(by), { id, overlap_hours: 0 })
+    assert.equal(await refusal(rotate(asking)), expected, JSON.stringify(limits, printed))
+    const change = (tx: Tx) => alterKey(tx, asks(asking), { id, name: 'b', at: NOW })
+    assert.equal(await refusal(change), undefined)
+    const free = await issue({ scopes: ['read', 'buy', 'aml', 'manage'] })
+    assert.equal(await refusal(rotate(free)), undefined)
+    const sibling = await issue({
+      scopes: ['read', 'buy', 'aml', 'manage'],
+      daily_cap_sun: 9n,
+      spends_from: asking,
+    })
+    assert.equal(await refusal(rotate(sibling)), expected)
+  }
+})
+
+const printed = (_name: string, one: unknown) => (typeof one === 'bigint' ? String(one) : one)

@@ -102,7 +102,8 @@ async function makeRoom(
     .sort((one, other) => other.length - one.length)
   if (most.length === 0)
     throw LimitReached('pairing', 'Too many codes wait: try again in some minutes')
-  await tx`delete from pairing where id = ${most[0]!.id}`
+  // One that is approved at this moment has a key, which somebody waits for.
+  await tx`delete from pairing where id = ${most[0]!.id} and approved_at is null`
 }
 
 /** Begins a pairing. Throws LimitReached. */
@@ -186,6 +187,13 @@ export async function refusePairing(
   const change = { subject: `pairing:${id}`, before: { name }, after: null }
   await recordCustomerAction(tx, now, { actor: asks, action: 'pairing/refuse', ...change })
   return { name }
+}
+
+/** Until when keys wait for programs that another sealing key than the current one has sealed. */
+export async function keysSealedOtherwise(tx: Tx, seal: Seal, now: Date): Promise<Date[]> {
+  const waiting = await tx<{ sealed_key: string; ends_at: Date }>`
+    select sealed_key, ends_at from pairing where sealed_key is not null and ends_at > ${now}`
+  return waiting.flatMap(({ sealed_key, ends_at }) => (seal.isCurrent(sealed_key) ? [] : [ends_at]))
 }
 
 type WaitingRow = {

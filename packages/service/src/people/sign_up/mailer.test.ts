@@ -10,8 +10,8 @@ import { createServer, connect as toServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { eventually } from 'penstock-test/harness/eventually.ts'
 import { type SeenLetter, startMailServer } from 'penstock-test/harness/mail_server.ts'
 import { Misuse, Outage } from '../../lib/fault.ts'
 import { isEmail, readSmtpUrl, smtpMailer } from './mailer.ts'
@@ -141,13 +141,12 @@ test('exim takes a letter and delivers it', {
   const send = smtpMailer(local(port), FROM)
   assert.equal(await send({ ...LETTER, to: 'nobody@elsewhere.example' }), 'refused')
   assert.equal(await send(LETTER), 'sent')
-  const box = join(folder, 'box')
-  let files = await readdir(join(box, 'new')).catch(() => [])
-  for (let i = 0; i < 100 && files.length === 0; i++) {
-    await delay(100)
-    files = await readdir(join(box, 'new')).catch(() => [])
-  }
-  const delivered = await readFile(join(box, 'new', files[0]!), 'utf8')
+  const box = join(folder, 'box', 'new')
+  const file = await eventually('the letter is delivered', async () => {
+    const files = await readdir(box).catch(() => [])
+    return files[0]
+  })
+  const delivered = await readFile(join(box, file), 'utf8')
   assert.match(delivered, /^Return-path: <penstock@example\.com>$/m)
   assert.match(delivered, /^one\n\.\nhttps:\/\/x\.example\/#a$/m)
 })
@@ -193,16 +192,13 @@ async function freePort(): Promise<number> {
   return port
 }
 
-async function answering(port: number): Promise<void> {
-  for (let i = 0; i < 100; i++) {
+const answering = (port: number): Promise<boolean> =>
+  eventually('exim answers', async () => {
     const socket = toServer(port, '127.0.0.1')
     const answered = await Promise.race([
       once(socket, 'data').then(() => true),
       once(socket, 'error').then(() => false),
     ]).catch(() => false)
     socket.destroy()
-    if (answered) return
-    await delay(100)
-  }
-  throw new Error('exim does not answer')
-}
+    return answered
+  })

@@ -49,6 +49,17 @@ export async function askToSignUp(
   })
 }
 
+/** Until when a letter may still be written whose link another sealing key than the current one has
+ *  sealed. */
+export async function lettersSealedOtherwise(tx: Tx, seal: Seal, now: Date): Promise<Date[]> {
+  const waiting = await tx<{ sealed_token: string; ends_at: Date }>`
+    select sealed_token, ends_at from sign_up
+    where state = 'asked' and sealed_token is not null and ends_at > ${now}`
+  return waiting.flatMap(({ sealed_token, ends_at }) =>
+    seal.isCurrent(sealed_token) ? [] : [ends_at],
+  )
+}
+
 type Counts = { network: bigint; email: bigint; all: bigint }
 
 /** False: this e-mail was sent as many as it may. */

@@ -168,6 +168,23 @@ test('an owner who has joined gets no new link from others, anybody else does', 
   }
 })
 
+test('a key with a cap is shown no link of a user who spends beside it', async (t) => {
+  const { needs, issue, invite, refusal } = await withKeysAndUsers(t)
+  const scopes = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'] as const
+  const [capped, free] = [await issue({ scopes, daily_cap_sun: 5n }), await issue({ scopes })]
+  for (const [user, expected] of [
+    [{ role: 'developer', daily_cap_sun: 5n }, 'forbidden.wider'],
+    [{ role: 'developer', daily_cap_sun: 5n, spends_from: capped }, undefined],
+    [{ role: 'developer', daily_cap_sun: 0n }, undefined],
+    [{ role: 'finance', daily_cap_sun: 5n }, undefined],
+  ] as const) {
+    const id = await invite(user)
+    const recover = (by: string) => (tx: Tx) => recoverByCustomer(tx, needs, asks(by), id)
+    assert.equal(await refusal(recover(capped)), expected)
+    assert.equal(await refusal(recover(free)), undefined)
+  }
+})
+
 test('the record says of a user what limits it, and whether it has ended', async (t) => {
   const { begin, invite } = await withKeysAndUsers(t)
   const id = await invite({ daily_cap_sun: 5_000_000n, receivers: [ANNA] })

@@ -5,6 +5,7 @@
 // limits the one who asks is read under its lock, not as it was when the request was let in.
 
 import { recordCustomerAction } from '../../ledger/accounts/customer_actions.ts'
+import { dayOf } from '../../lib/clock.ts'
 import { money } from '../../lib/json.ts'
 import type { Tx } from '../../platform/database/sql.ts'
 import {
@@ -15,8 +16,8 @@ import {
   NotFound,
   unauthenticated,
 } from '../../platform/wire/endpoint.ts'
-import type { KeyRow } from '../keys/forms.ts'
-import { isWider } from '../keys/grants.ts'
+import { type KeyRow, reportKeys } from '../keys/forms.ts'
+import { isWider, requireSameSum } from '../keys/grants.ts'
 import { lockKey } from '../keys/keys.ts'
 import { type CustomerRole, keyScopesOf } from './roles.ts'
 import {
@@ -175,9 +176,12 @@ export async function recoverByCustomer(
   asks: Customer,
   id: string,
 ): Promise<MadeLink> {
-  const [user] = await lockBoth(tx, asks, id)
+  const [user, asking] = await lockBoth(tx, asks, id)
   if (user.role === 'owner' && user.joined_at !== null)
     throw Forbidden('owner', 'An owner gets a new link from the operator')
+  // Whoever changes what it spends from locks its customer first.
+  const [key] = await reportKeys(tx, { ids: [id], limit: 1, day: dayOf(needs.clock.now()) })
+  requireSameSum(key!, asking)
   await needs.forgetProofs(tx, id)
   const link = await recoverUser(tx, needs, user, asks.key_id)
   const change = { action: 'user/recover', before: user, after: user, at: needs.clock.now() }
