@@ -4,8 +4,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Turns } from './turns.ts'
 
 /** Begins calls of lanes and remembers in which order they had their turns. */
-function counter(running_max: number, { lane_waiting_max = 10, waiting_max = 20 } = {}) {
-  const turns = new Turns({ running_max, lane_waiting_max, waiting_max })
+function counter(
+  running_max: number,
+  { lane_waiting_max = 10, waiting_max = 20, fewest_first = false } = {},
+) {
+  const turns = new Turns({ running_max, lane_waiting_max, waiting_max, fewest_first })
   const began: string[] = []
   const begin = (lane: string, lane_max: number) => {
     const result = turns.begin(lane, lane_max)
@@ -38,6 +41,15 @@ test('when all are busy, lanes that wait take turns', async () => {
   for (const lane of ['a', 'a', 'a', 'a', 'a', 'b', 'c']) begin(lane, 2)
   for (let i = 0; i < 5; i++) await end(began[i]!)
   assert.deepEqual(began, ['a', 'a', 'a', 'b', 'c', 'a', 'a'])
+})
+
+test('where the fewest come first, one who is quick keeps the place that it has got', async () => {
+  const { begin, end, began } = counter(3, { fewest_first: true })
+  for (const lane of ['a', 'a', 'b', 'a', 'c', 'c', 'b']) begin(lane, 3)
+  await end('a')
+  for (let i = 0; i < 2; i++) await end('c')
+  await end('a')
+  assert.deepEqual(began, ['a', 'a', 'b', 'c', 'c', 'a', 'b'])
 })
 
 test('a lane in which nobody waits any more keeps no place before others', async () => {

@@ -13,6 +13,9 @@ export type TurnLimits = {
   /** Waiting, in one lane and in all. */
   lane_waiting_max: number
   waiting_max: number
+  /** A lane that has fewer running has its turn before others: those who take long do not also get
+   *  the places of those who are quick. */
+  fewest_first?: boolean
 }
 
 /** The lane has too many waiting requests, or all lanes together have. */
@@ -62,17 +65,27 @@ export class Turns {
   }
 
   private startNext(): void {
-    for (const lane of this.queue) {
-      if (this.running >= this.limits.running_max) return
-      if (lane.running >= lane.running_max) continue
+    for (let lane = this.nextLane(); lane; lane = this.nextLane()) {
       this.queue.delete(lane)
       const next = lane.waiting.shift()
       if (!next) continue
       this.waiting -= next.room
-      // At the end of the queue, where this loop comes by once more while there is room.
+      // At the end of the queue: the others have their turn first.
       if (lane.waiting.length > 0) this.queue.add(lane)
       this.start(lane, next.room)
       next.go()
     }
+  }
+
+  /** Undefined while there is no room, or none that waits may begin. */
+  private nextLane(): Lane | undefined {
+    if (this.running >= this.limits.running_max) return undefined
+    let first: Lane | undefined
+    for (const lane of this.queue) {
+      if (lane.running >= lane.running_max) continue
+      if (!this.limits.fewest_first) return lane
+      if (first === undefined || lane.running < first.running) first = lane
+    }
+    return first
   }
 }
