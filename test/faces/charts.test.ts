@@ -1,6 +1,7 @@
 // Charts answer to a pointer, a finger and the keys, over the range that is chosen.
 
 import assert from 'node:assert/strict'
+import { eventually } from '../harness/eventually.ts'
 import { newPortal } from '../harness/portal.ts'
 
 const portal = newPortal()
@@ -67,7 +68,8 @@ portal.test('the range is chosen, and stands in the address', async () => {
   await page.waitForURL(/range=24h/)
   await page.reload()
   await page.getByRole('button', { name: '24 h', pressed: true }).waitFor()
-  await page.waitForFunction('document.querySelectorAll(".plot .bar").length <= 25')
+  const areHours = async () => (await page.locator('.plot .bar').count()) <= 25
+  await eventually('hours are drawn', areHours)
   const hours = await shown()
   assert.ok(hours >= 23 && hours <= 25, `${hours} hours`)
 })

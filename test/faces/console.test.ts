@@ -60,6 +60,8 @@ test('an operator takes off sale, changes a price, reads the record', {
 }, async (t) => {
   const { sql, url, page, misdeeds } = await consolePage(t, { role: 'admin' })
   await watchAlertsStep({ sql, clock: systemClock }).run()
+  // A house that does not sell all can stop all the same.
+  await sql`update service set on_sale = false where name = 'bandwidth'`
   const scripts = new Set<string>()
   page.on('request', (request) => {
     if (request.resourceType() === 'script') scripts.add(request.url())
@@ -79,6 +81,7 @@ test('an operator takes off sale, changes a price, reads the record', {
   await page.getByRole('button', { name: 'Take off sale' }).click()
   await sayWhy()
   await page.getByRole('button', { name: 'Put on sale' }).waitFor()
+  assert.deepEqual(await sql`select 1 from service where on_sale`, [])
   await page.getByRole('link', { name: 'Prices' }).click()
   await page.getByRole('button', { name: 'Change' }).first().click()
   await page.getByLabel('New price, TRX').fill('0.09')

@@ -9,9 +9,11 @@ import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { createCustomer } from 'penstock-service/people/customers/customers.ts'
 import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { correctOrPropose } from 'penstock-service/treasury/corrections/approvals.ts'
+import { proposeOperation } from 'penstock-service/treasury/corrections/second_operators.ts'
 import type { Page } from 'playwright-core'
 import { focusOn, giveAuthenticator, noBrowser } from '../harness/browser.ts'
 import { consolePage } from '../harness/console_page.ts'
+import { eventually } from '../harness/eventually.ts'
 import { faultsOfLooks } from '../harness/looks.ts'
 
 const PART_NAMES = ['', '?part=people', '?part=approvals', '?part=public', '?part=data']
@@ -53,6 +55,7 @@ test('an admin adds a passkey, sets two rules, approves, lets in and takes out',
       'events set',
       'approvals set',
       'approvals give',
+      'approvals allow',
       'operators invite',
       'operators recover',
       'operators remove',
@@ -120,7 +123,9 @@ test('an operator tells of an incident, hides the pool, and names the house', {
   const footer = page.getByRole('contentinfo')
   // What was read before is good for five seconds.
   while (!(await footer.isVisible())) await page.reload()
-  await page.waitForFunction("document.title === 'Settings · Example Energy'")
+  // The policy of the document lets no text be waited for as a program.
+  const isNamed = async () => (await page.title()) === 'Settings · Example Energy'
+  await eventually('the page is called after the house', isNamed)
   await footer.getByText('help@example.com, day and night').waitFor()
   const terms = footer.getByRole('link', { name: 'Terms' })
   assert.equal(await terms.getAttribute('href'), 'https://example.com/terms')
@@ -180,11 +185,11 @@ async function setRules(page: Page): Promise<void> {
   await page.getByLabel('Who must approve').selectOption('name')
   await page.getByLabel('From, TRX').fill('5')
   await sayWhy(page)
-  const sentence = "Corrections of 5 TRX or more need another operator's approval."
+  const sentence = /Corrections of 5 TRX or more need another operator's approval; so do new keys/
   await page.getByText(sentence).waitFor()
 }
 
-/** A customer, and 7 TRX for it that another operator has asked for. */
+/** A customer, and 7 TRX and a key for it that another operator has asked for. */
 async function propose(sql: Sql): Promise<string> {
   const clock = systemClock
   const new_id = idMaker(clock, systemRandom)
@@ -195,6 +200,9 @@ async function propose(sql: Sql): Promise<string> {
     const asked = { id: 'ticket 7', customer_id, amount_sun: 7_000_000n, reason: 'goodwill' }
     const by_bea = { made_at: clock.now(), made_by: 'bea', invoice_number: null }
     await correctOrPropose(tx, { ...asked, ...by_bea })
+    const intention = { action: 'keys issue', body: JSON.stringify({ customer: customer_id }) }
+    const proposal = { id: new_id(), reason: 'a new shop', at: clock.now() }
+    await proposeOperation(tx, { ...intention, by: 'bea' }, proposal)
     return customer_id
   })
 }
@@ -204,6 +212,11 @@ async function approve(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Approve ticket 7' }).click()
   await sayWhy(page)
   await page.getByText('No corrections waiting.').waitFor()
+  await page.getByText(/^\{"customer":/).waitFor()
+  await page.getByRole('button', { name: 'Allow keys issue' }).click()
+  await page.getByText('bea can then do exactly this, once').waitFor()
+  await sayWhy(page)
+  await page.getByText('Allowed by olga').waitFor()
 }
 
 async function inviteAndRemove(page: Page): Promise<void> {

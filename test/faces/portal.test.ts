@@ -180,6 +180,31 @@ portal.test('a lost answer is said to be unknown, and never buys twice', async (
   assert.equal(await portal.page.evaluate<number>(countOrders), before + 1)
 })
 
+portal.test('a refusal of the next try leaves what the first may have bought unknown', async () => {
+  const { page } = portal
+  const failed = { code: 500, key: 'internal_server_error', error: 'Internal server error' }
+  const busy = { code: 429, key: 'rate_limit', error: 'Too many requests' }
+  await visit(`/portal/buy?address=${someone()}`)
+  await button('Buy').click()
+  const before = await page.evaluate<number>(countOrders)
+  let tries = 0
+  await page.route('**/v1/quote/accept', async (route) => {
+    tries += 1
+    if (tries === 1) await route.fetch()
+    await route.fulfill({ json: tries === 1 ? failed : busy })
+  })
+  for (const { error } of [failed, busy]) {
+    await button('Confirm').click()
+    await page.getByText(error).waitFor()
+    await page.getByText(/we can't tell whether this was bought/).waitFor()
+  }
+  await page.unroute('**/v1/quote/accept')
+  await field('Energy').fill('70000')
+  await button('Confirm').click()
+  await heading(/ energy → T/).waitFor()
+  assert.deepEqual([tries, await page.evaluate<number>(countOrders)], [2, before + 1])
+})
+
 /** In the page, with its session. */
 const countOrders = `fetch('/portal/v1/transactions/list', {
   method: 'POST',

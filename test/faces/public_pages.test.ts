@@ -143,6 +143,9 @@ test('anybody calls with a pasted key, whose secret is sent to nobody', { skip }
   await context.close()
 })
 
+const BUSY = { code: 429, key: 'rate_limit', error: 'Too many requests' }
+const FAILED = { code: 500, key: 'internal_server_error', error: 'Internal server error' }
+
 test('a purchase sent again from the reference is made once', { skip }, async () => {
   const { token, secret } = sandbox.customer
   const context = await newContext(await sharedBrowser())
@@ -150,9 +153,10 @@ test('a purchase sent again from the reference is made once', { skip }, async ()
   const keys: (string | undefined)[] = []
   await page.route('**/v1/transaction/new', async (route) => {
     keys.push(route.request().headers()['idempotency-key'])
-    if (keys.length > 1) return route.continue()
-    await route.fetch()
-    await route.abort()
+    if (keys.length > 3) return route.continue()
+    if (keys.length === 1) await route.fetch()
+    if (keys.length === 1) return route.abort()
+    await route.fulfill({ json: keys.length === 2 ? BUSY : FAILED })
   })
   await page.goto(`${sandbox.api_url}/docs/transaction_new`)
   await page.getByLabel('Token', { exact: true }).first().fill(token)
@@ -161,12 +165,13 @@ test('a purchase sent again from the reference is made once', { skip }, async ()
   const params = { address: account!.address, amount: 65_000, duration: 1 }
   const body = JSON.stringify({ service: 'energy', params })
   await page.getByLabel('Body', { exact: true }).fill(body)
-  for (const what of [/No answer: the call/, 'Done.']) {
+  for (const what of [/No answer: the call/, BUSY.error, FAILED.error, 'Done.']) {
     await page.getByRole('checkbox').check()
     await page.getByRole('button', { name: 'Send', exact: true }).click()
     await page.getByText(what).waitFor()
   }
-  assert.ok(keys[0] !== undefined && keys[0] === keys[1])
+  assert.ok(keys[0] !== undefined && keys.length === 4)
+  assert.equal(new Set(keys).size, 1)
   await context.close()
 })
 

@@ -223,6 +223,22 @@ test('a list is read page by page, and what is added meanwhile is not given twic
   assert.equal(calls.length, 4, 'who stops reading asks no more')
 })
 
+test('however many are added while a list is read, none of the others is given twice', async () => {
+  const all = Array.from({ length: 130 }, (_, i) => ({ id: `c-${i}` }))
+  const added = Array.from({ length: 70 }, (_, i) => ({ id: `new-${i}` }))
+  const { penstock } = answered(({ body }) => {
+    const { page, per_page } = body as { page: number; per_page: number }
+    const now = page === 1 ? all : [...added, ...all]
+    const items = now.slice((page - 1) * per_page, page * per_page)
+    return { page, per_page, total: now.length, items }
+  })
+  const read = (await Array.fromAsync(penstock.aml.list())).map(({ id }) => id)
+  assert.deepEqual(
+    read.filter((id) => !id.startsWith('new')),
+    all.map(({ id }) => id),
+  )
+})
+
 const delegation = (more = {}) => ({ resource: 'energy', amount: 65_000, hash: 'ab', ...more })
 
 test('an order is waited for until it is delivered, or until its hour is over', async () => {

@@ -22,6 +22,7 @@ import {
   toSun,
 } from '../../../packages/sdk/src/penstock.ts'
 import { ROOT } from '../../../tools/source.ts'
+import { eventually } from '../../harness/eventually.ts'
 import { startSandbox } from '../../harness/sandbox.ts'
 import { freePort, onNode, prepareFolder } from '../../runtimes/runtimes.ts'
 import { buyUnreliably } from '../../torture/sdk.ts'
@@ -266,6 +267,7 @@ test('the sample of a webhook takes what is signed, and nothing else', async (t)
   const body = '{"type":"order.succeeded","subject":"order:o-1"}'
   assert.equal(await call(body), 204)
   assert.equal(await call(body.replace('o-1', 'o-2'), body), 400)
+  await eventually('it has printed', async () => printed.includes('\n'))
   assert.equal(printed, 'order.succeeded order:o-1\n')
 })
 

@@ -42,20 +42,23 @@ export async function* items<Path extends ListPath>(
   } while (before !== undefined)
 }
 
-/** Every item of a list whose pages have numbers. What is added meanwhile moves the others one
- *  place on: what was on the page before is not given twice. */
+/** Every item of a list whose pages have numbers. What is added meanwhile moves the others on, by
+ *  any number of places: what was on a page before is not given twice. */
 export async function* numberedItems<Path extends NumberedPath>(
   caller: Caller,
   path: Path,
   filter: Filter<Path>,
   options?: CallOptions,
 ): AsyncGenerator<Item<Path>, void, void> {
-  let last = new Set<string>()
+  const given = new Set<string>()
   for (let page = 1; ; page++) {
     const body = { ...filter, page, per_page: PER_PAGE } as Endpoints[Path]['body']
     const { items, per_page, total } = await caller.post(path, body, options)
-    for (const item of items) if (!last.has(item.id)) yield item
+    for (const item of items) {
+      if (given.has(item.id)) continue
+      given.add(item.id)
+      yield item
+    }
     if (items.length === 0 || page * per_page >= total) return
-    last = new Set(items.map(({ id }) => id))
   }
 }

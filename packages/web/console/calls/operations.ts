@@ -96,6 +96,12 @@ export type Operations = {
   'approvals give': { body: { id: string; reason: string }; reply: { id: string;
     customer_id: string; amount_sun: number; made_at: string; made_by: string; reason: string;
     invoice_number: number | null } }
+  'approvals operations': { body: { limit?: number }; reply: { id: string; action: string;
+    body: string; reason: string | null; proposed_at: string; proposed_by: string; ends_at: string;
+    approved_at: string | null; approved_by: string | null; used_at: string | null }[] }
+  'approvals allow': { body: { id: string; reason: string }; reply: { id: string; action: string;
+    body: string; reason: string | null; proposed_at: string; proposed_by: string; ends_at: string;
+    approved_at: string | null; approved_by: string | null; used_at: string | null } }
   'earnings list': { body: { days?: number }; reply: { day: string; service: string;
     charges: number; earned_sun: number }[] }
   'prices list': { body: object; reply: { resource: 'energy' | 'bandwidth'; min_amount: number;

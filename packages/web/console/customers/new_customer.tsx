@@ -20,7 +20,8 @@ export function NewCustomer({ onClose, onDone }: NewCustomerProps) {
     const given = { name: name.value.trim(), reason }
     customer_id.value ??= (await run('customers create', given)).id
     const id = customer_id.value
-    const invite = { customer: id, name: owner.value.trim(), reason }
+    // As the page of a customer says it: a second operator has allowed the same then.
+    const invite = { customer: id, name: owner.value.trim(), role: 'owner' as const, reason }
     const { link } = await run('users invite', invite)
     return { id, name: invite.name, link }
   }

@@ -1,4 +1,5 @@
-// The switch in the header of every page: takes everything off sale, and puts it on again.
+// The switch in the header of every page: takes everything off sale, and puts it on again. Where
+// some is off, either can be meant: one that is never sold must not keep others on sale.
 
 import { useSignal } from '@preact/signals'
 import { Icon } from '../../shared/icons/icon.tsx'
@@ -13,21 +14,24 @@ export function OffSale() {
   const asked = useSignal<'on' | 'off' | undefined>(undefined)
   const off = figures.answer.value?.off_sale
   if (off === undefined) return null
-  const next = off.length > 0 ? 'on' : 'off'
-  const title = titleOf(next)
+  const ways = off.length > 0 ? (['on', 'off'] as const) : (['off'] as const)
   return (
     <>
-      <button
-        type="button"
-        class="switch"
-        disabled={!mayChange()}
-        title={mayChange() ? title : say('role.needed')}
-        onClick={() => {
-          asked.value = next
-        }}
-      >
-        <Icon name={next === 'on' ? 'check' : 'ban'} /> <span class="wide-only">{title}</span>
-      </button>
+      {ways.map((way) => (
+        <button
+          key={way}
+          type="button"
+          class="switch"
+          disabled={!mayChange()}
+          title={mayChange() ? titleOf(way) : say('role.needed')}
+          onClick={() => {
+            asked.value = way
+          }}
+        >
+          <Icon name={way === 'on' ? 'check' : 'ban'} />{' '}
+          <span class="wide-only">{titleOf(way)}</span>
+        </button>
+      ))}
       {asked.value && (
         <Reason
           title={titleOf(asked.value)}

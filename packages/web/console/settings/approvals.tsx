@@ -1,14 +1,16 @@
-// Which corrections of customers' money want a second operator, and those that wait for one.
+// Corrections of customers' money and other changes that want a second operator, and those of both
+// that wait for one.
 
 import { useSignal } from '@preact/signals'
-import { Answer } from '../../shared/parts/answer.tsx'
+import { Answer, Empty } from '../../shared/parts/answer.tsx'
 import { Block } from '../../shared/parts/block.tsx'
 import { ChoiceField, TextField } from '../../shared/parts/field.tsx'
 import { Money } from '../../shared/parts/money.tsx'
-import { Time } from '../../shared/parts/time.tsx'
+import { Table } from '../../shared/parts/table.tsx'
+import { now_ms, Time } from '../../shared/parts/time.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { count, type Key, say } from '../../shared/words/words.ts'
-import { type Reply, sunOf, trx, useRun } from '../calls/calls.ts'
+import { type Reply, type Row, sunOf, trx, useRun } from '../calls/calls.ts'
 import { ReasonButton } from '../calls/reason_button.tsx'
 import { Rows } from '../calls/rows.tsx'
 
@@ -128,3 +130,65 @@ export function Proposals() {
     </Block>
   )
 }
+
+type OperationProposal = Row<'approvals operations'>
+
+/** Other changes: whoever proposed one makes it, once another has allowed that. */
+export function OperationProposals() {
+  const proposals = useRun(
+    'approvals operations',
+    { limit: 100 },
+    { patch: (known, { type }) => (type === 'action.made' ? 'again' : known) },
+  )
+  const isOpen = ({ used_at, ends_at }: OperationProposal) =>
+    used_at === null && new Date(ends_at).getTime() > now_ms.value
+  return (
+    <Block title={say('approvals.operations')} why={say('approvals.operations.why')}>
+      <Answer question={proposals} lines={3}>
+        {(all) =>
+          all.some(isOpen) ? (
+            <OpenOperations rows={all.filter(isOpen)} onDone={() => void proposals.again()} />
+          ) : (
+            <Empty>
+              <p>{say('approvals.operations.none')}</p>
+            </Empty>
+          )
+        }
+      </Answer>
+    </Block>
+  )
+}
+
+type OpenOperationsProps = { rows: readonly OperationProposal[]; onDone: () => void }
+
+const OpenOperations = ({ rows, onDone }: OpenOperationsProps) => (
+  <Table
+    caption={say('approvals.operations')}
+    keyOf={({ id }) => id}
+    rows={rows}
+    columns={[
+      { title: say('approvals.what'), cell: ({ action }) => <code>{action}</code> },
+      { title: say('approvals.body'), cell: ({ body }) => <code>{body}</code> },
+      { title: say('reason'), cell: ({ reason }) => reason },
+      { title: say('approvals.by'), cell: ({ proposed_by }) => proposed_by },
+      { title: say('approvals.until'), cell: ({ ends_at }) => <Time at={ends_at} relative /> },
+      {
+        title: say('approvals.allow'),
+        cell: ({ id, action, proposed_by, approved_by }) =>
+          approved_by === null ? (
+            <ReasonButton
+              text={say('approvals.allow')}
+              about={action}
+              words="approvals allow"
+              body={{ id }}
+              onDone={onDone}
+            >
+              <p>{say('approvals.allow.sentence', { by: proposed_by })}</p>
+            </ReasonButton>
+          ) : (
+            say('approvals.allowed', { by: approved_by })
+          ),
+      },
+    ]}
+  />
+)

@@ -6,7 +6,7 @@ import { Title } from '../../shared/frame/title.tsx'
 import { Tabs } from '../../shared/parts/tabs.tsx'
 import { path } from '../../shared/paths/console.ts'
 import { say } from '../../shared/words/words.ts'
-import { ApprovalRule, Proposals } from './approvals.tsx'
+import { ApprovalRule, OperationProposals, Proposals } from './approvals.tsx'
 import { BrandSettings } from './brand.tsx'
 import { Incidents, StatusPage } from './incidents.tsx'
 import { Operators } from './operators.tsx'
@@ -33,6 +33,7 @@ const Approvals = () => (
   <>
     <ApprovalRule />
     <Proposals />
+    <OperationProposals />
   </>
 )
 

@@ -3,7 +3,8 @@
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
 import type { ComponentChildren } from 'preact'
-import { ask } from '../../shared/calls/ask.ts'
+import { ask, NOT_ANSWERED } from '../../shared/calls/ask.ts'
+import { isUnknown } from '../../shared/calls/outcome.ts'
 import { useQuestion } from '../../shared/calls/question.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import { FaultNote, Progress } from '../../shared/parts/answer.tsx'
@@ -43,7 +44,8 @@ export function QuotePanel(props: QuotePanelProps) {
       const { id } = await ask('/v1/quote/accept', { id: quote.id, external_id })
       onBought(id)
     })
-    is_unknown.value = !is_done && submission.fault.value?.key === 'offline'
+    const { code } = submission.fault.value ?? { code: 0 }
+    is_unknown.value = isUnknown(is_unknown.value, code)
     onTried(is_done || is_unknown.value)
   }
   const left_ms = new Date(quote.expires_at).getTime() - now_ms.value
@@ -51,6 +53,7 @@ export function QuotePanel(props: QuotePanelProps) {
   const has = balance.answer.value?.balance
   const lacks = has === undefined ? 0 : Math.max(0, lessBy(quote.amount, has))
   const is_busy = submission.is_busy.value
+  const fault = submission.fault.value
   return (
     <section class="panel" aria-label={say('quote')}>
       <h2>{say('quote')}</h2>
@@ -62,7 +65,7 @@ export function QuotePanel(props: QuotePanelProps) {
       <Room quote={quote} />
       {lacks > 0 && !is_unknown.value && <Lacking trx={lacks} />}
       {is_unknown.value && <p class="note warn">{say('quote.unknown')}</p>}
-      {submission.fault.value && !is_unknown.value && <FaultNote fault={submission.fault.value} />}
+      {fault && fault.code !== NOT_ANSWERED && <FaultNote fault={fault} />}
       <p class="actions">
         {is_over ? (
           <>

@@ -5,6 +5,7 @@ import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { type Envelope, exchange, NOT_ANSWERED } from '../../shared/calls/ask.ts'
 import { newExternalId } from '../../shared/calls/ids.ts'
+import { isUnknown } from '../../shared/calls/outcome.ts'
 import { session } from '../../shared/calls/session.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import { CheckField, Form, Submit } from '../../shared/parts/field.tsx'
@@ -21,8 +22,9 @@ export function SendForm({ endpoint, body, is_json }: SendFormProps) {
   const answer = useSignal<Envelope | undefined>(undefined)
   const submission = useSubmission()
   const key = useKey()
-  // Kept until something is answered: what may have been done is not done twice.
+  // Kept until an answer tells: what may have been done is not done twice.
   const idempotency_key = useRef(newExternalId())
+  const is_unknown = useRef(false)
   if (is_stream) return <p>{say('reference.programs_only')}</p>
   const asks_key = !is_public && !session.value
   const call = is_public || asks_key ? key.call : exchange
@@ -33,7 +35,8 @@ export function SendForm({ endpoint, body, is_json }: SendFormProps) {
       const options = adds_id ? { idempotency_key: idempotency_key.current } : {}
       answer.value = undefined
       const said = await call(endpoint.path, parsed, options)
-      if (said.code !== NOT_ANSWERED) idempotency_key.current = newExternalId()
+      is_unknown.current = isUnknown(is_unknown.current, said.code)
+      if (!is_unknown.current) idempotency_key.current = newExternalId()
       answer.value = said
       is_understood.value = false
     })

@@ -6,6 +6,7 @@ import type { Body } from 'penstock-sdk'
 import { useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { ask } from '../../shared/calls/ask.ts'
+import { idsBy } from '../../shared/calls/ids.ts'
 import { useQuestion } from '../../shared/calls/question.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import { Answer } from '../../shared/parts/answer.tsx'
@@ -41,20 +42,20 @@ export function NewCheck() {
   const { route } = useLocation()
   const prices = useQuestion('/v1/aml-checks', {})
   const wish = useSignal<Wish>({ network: 'TRX', subject: '', receiver: '', direction: 'deposit' })
-  const idempotency_key = useRef(crypto.randomUUID())
+  const keyOf = useRef(idsBy(() => crypto.randomUUID())).current
   const wrong = useSignal<string | undefined>(undefined)
   const submission = useSubmission()
   const set = (change: Partial<Wish>) => {
     wish.value = { ...wish.value, ...change }
     wrong.value = undefined
-    idempotency_key.current = crypto.randomUUID()
   }
   const check = () => {
     wrong.value = wish.value.subject === '' ? say('check.nothing') : undefined
     if (wrong.value !== undefined) return
     void submission.run(async () => {
-      const options = { idempotency_key: idempotency_key.current }
-      const { id } = await ask('/v1/aml-checks/new', bodyOf(wish.value), options)
+      const body = bodyOf(wish.value)
+      const options = { idempotency_key: keyOf(body) }
+      const { id } = await ask('/v1/aml-checks/new', body, options)
       route(path.check(id))
     })
   }

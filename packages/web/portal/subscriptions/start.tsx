@@ -2,8 +2,9 @@
 
 import { useSignal } from '@preact/signals'
 import type { Result } from 'penstock-sdk'
+import { useRef } from 'preact/hooks'
 import { ask } from '../../shared/calls/ask.ts'
-import { newExternalId } from '../../shared/calls/ids.ts'
+import { idsBy, newExternalId } from '../../shared/calls/ids.ts'
 import { useSubmission } from '../../shared/calls/submission.ts'
 import { Dialog } from '../../shared/parts/dialog.tsx'
 import { CheckField, Form, Submit, TextField } from '../../shared/parts/field.tsx'
@@ -20,18 +21,19 @@ type StartProps = { plan_key: string; plan: Plan; onDone: () => void; onClose: (
 
 export function StartSubscription({ plan_key, plan, onDone, onClose }: StartProps) {
   // The id belongs to what is asked for: trying again never starts it twice.
-  const wish = useSignal({ address: '', activate_address: false, external_id: newExternalId() })
+  const idOf = useRef(idsBy(newExternalId)).current
+  const wish = useSignal({ address: '', activate_address: false })
   const wrong = useSignal<string | undefined>(undefined)
   const submission = useSubmission()
   const set = (change: { address: string } | { activate_address: boolean }) => {
-    wish.value = { ...wish.value, ...change, external_id: newExternalId() }
+    wish.value = { ...wish.value, ...change }
     wrong.value = undefined
   }
   const start = async () => {
-    const { external_id, ...params } = wish.value
+    const params = wish.value
     wrong.value = ADDRESS.test(params.address) ? undefined : say('buy.wrong_address')
     if (wrong.value !== undefined) return
-    const body = { subscription_id: plan_key, params, external_id }
+    const body = { subscription_id: plan_key, params, external_id: idOf(params) }
     if (!(await submission.run(() => ask('/v1/subscription/start', body)))) return
     onDone()
     onClose()

@@ -58,7 +58,8 @@ export function startLive(after: number | null | undefined): void {
   const hear = (passed: Message) => {
     if ('ended' in passed) return forgetSession()
     if ('event' in passed) {
-      last = passed.number
+      // A message between the events, as a tick, has none.
+      if (passed.number !== '') last = passed.number
       for (const listener of listeners) listener(passed.event)
     }
     if ('state' in passed) change(passed.state)
