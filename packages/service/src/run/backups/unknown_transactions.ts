@@ -57,7 +57,16 @@ export async function unknownTransactions(
     }
     tell(end, last)
   }
-  return { to_block: BigInt(last), unknown, recharges }
+  return { to_block: BigInt(last), unknown, recharges: await undecided(sql, recharges) }
+}
+
+/** Without those whose fate the rows have: they are of the last block that was read. */
+async function undecided(sql: Sql, payments: readonly Payment[]): Promise<Payment[]> {
+  const decided = await sql<{ tx_id: string }>`
+    select tx_id from deposit
+    where tx_id = any(${payments.map(({ tx_id }) => tx_id)}) and state not in ('seen', 'unproven')`
+  const known = new Set(decided.map(({ tx_id }) => tx_id))
+  return payments.filter(({ tx_id }) => !known.has(tx_id))
 }
 
 /** What a block has of our wallets that no attempt is for. */
