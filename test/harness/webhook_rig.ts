@@ -8,6 +8,7 @@ import { notifyStep } from 'penstock-service/events/webhooks/notify.ts'
 import { createWebhook, type NewWebhook } from 'penstock-service/events/webhooks/webhooks.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
+import type { Sql } from 'penstock-service/platform/database/sql.ts'
 import { drain } from 'penstock-service/platform/steps/step.ts'
 import { freshDatabase } from './database.ts'
 
@@ -26,7 +27,10 @@ export type ReceivedEvent = {
 
 /** A service of webhooks alone, on a clock that the test turns, and a receiver that answers what it
  *  is told to. */
-export async function webhookRig(t: TestContext, { patience_ms = 60_000 } = {}) {
+export async function webhookRig(
+  t: TestContext,
+  { patience_ms = 60_000, webhooks_max = 256 } = {},
+) {
   const { sql } = await freshDatabase(t)
   let now_ms = Date.UTC(2026, 10, 22)
   const clock = { now: () => new Date(now_ms) }
@@ -45,9 +49,10 @@ export async function webhookRig(t: TestContext, { patience_ms = 60_000 } = {}) 
     close() {},
   }
   const needs = { sql, clock, new_id, random: systemRandom, seal }
-  const process = (name: string) =>
+  const process = (name: string, on: Sql = sql) =>
     notifyStep({
       ...needs,
+      sql: on,
       log: silentLog,
       caller,
       process: name,
@@ -61,6 +66,7 @@ export async function webhookRig(t: TestContext, { patience_ms = 60_000 } = {}) 
         return Promise.resolve()
       },
       patience_ms,
+      webhooks_max,
       wake: () => {},
       user_agent: 'Penstock/test',
     })
@@ -72,6 +78,7 @@ export async function webhookRig(t: TestContext, { patience_ms = 60_000 } = {}) 
     waits,
     needs,
     steps,
+    process,
     answers(how: typeof answer) {
       answer = how
     },
