@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'penstock-service/platform/database/sql.ts'
 import pg from 'pg'
+import { bareTables } from './bare_tables.ts'
 import {
   createDatabase,
   dropDatabase,
@@ -87,6 +88,15 @@ test('a database whose schema a test has changed is not given to another', async
   const first = pretend(true)
   const { sql, name } = await freshDatabase(first.t)
   await sql`alter table account add column extra int`
+  await first.end()
+  assert.notEqual((await freshDatabase(t)).name, name)
+  assert.equal(await exists(name), false)
+})
+
+test('a database whose tables were made bare is not given to another', async (t) => {
+  const first = pretend(true)
+  const sql = await bareTables(first.t, [{ table: 'pool', columns: 'resource', rows: [] }])
+  const [{ name } = { name: '' }] = await sql<{ name: string }>`select current_database() as name`
   await first.end()
   assert.notEqual((await freshDatabase(t)).name, name)
   assert.equal(await exists(name), false)

@@ -397,4 +397,6 @@ create function test_harness.note_schema_change() returns event_trigger language
   $$ begin insert into test_harness.schema_change values (tg_tag); end $$;
 create event trigger test_harness_schema_change on ddl_command_end
   execute function test_harness.note_schema_change();
+-- Also where a test has turned triggers off to take constraints away.
+alter event trigger test_harness_schema_change enable always;
 analyze`
