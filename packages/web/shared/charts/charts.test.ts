@@ -88,3 +88,13 @@ test('a pointer reads the time that is the nearest to it, and bars stand over th
   for (const [i, { x, width }] of barsOf(for_bars, points).entries())
     assert.equal(x + width / 2, for_bars.across(times[i]!))
 })
+
+test('an axis of few is marked by whole numbers, and one of nothing by zero alone', () => {
+  const marksOf = (...values: number[]) =>
+    ticksUp(scalesOf([at(1)], values)).map(({ value }) => value)
+  assert.deepEqual(marksOf(1), [0, 1])
+  assert.deepEqual(marksOf(2), [0, 1, 2])
+  assert.deepEqual(marksOf(0, 0), [0])
+  assert.deepEqual(marksOf(), [0])
+  assert.deepEqual(marksOf(-1, 0), [-1, 0])
+})

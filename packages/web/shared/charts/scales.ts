@@ -18,6 +18,8 @@ export type Scales = {
   /** From the value at the foot to that at the top: round numbers. */
   range: readonly [least: number, most: number]
   times: readonly Date[]
+  /** All values are zero, or there are none. */
+  is_zero: boolean
 }
 
 /** Time from left to right; values from zero, or the least of them, upwards. `for_bars`: half a bar
@@ -35,7 +37,8 @@ export function scalesOf(
   const half = for_bars ? (box.width - box.left - box.right) / (2 * Math.max(1, times.length)) : 0
   const across = linear([first, last], [box.left + half, box.width - box.right - half])
   const up = linear(range, [box.height - box.bottom, box.top])
-  return { across: (at) => across(at.getTime()), up, range, times }
+  const is_zero = values.every((value) => value === 0)
+  return { across: (at) => across(at.getTime()), up, range, times, is_zero }
 }
 
 /** From one range to another, as a line goes. A range of one value stands in the middle. */
@@ -46,8 +49,12 @@ function linear([from, to]: readonly [number, number], [begin, end]: readonly [n
 
 export type Tick<Value> = { value: Value; place: number }
 
-export const ticksUp = ({ up, range: [least, most] }: Scales): Tick<number>[] =>
-  ticks(least, most, TICKS_UP).map((value) => ({ value, place: rounded(up(value)) }))
+/** Round values. A short axis has whole ones alone, since nothing that is drawn comes in parts; one
+ *  on which nothing is more than zero has that alone. */
+export const ticksUp = ({ up, range: [least, most], is_zero }: Scales): Tick<number>[] =>
+  ticks(least, most, TICKS_UP)
+    .filter((value) => (most - least > TICKS_UP || Number.isInteger(value)) && !(is_zero && value))
+    .map((value) => ({ value, place: rounded(up(value)) }))
 
 /** Some of the times that are drawn, at even distances. */
 export function ticksAcross({ across, times }: Scales): Tick<Date>[] {
