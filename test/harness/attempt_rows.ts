@@ -26,6 +26,13 @@ const CREATION = contract('AccountCreateContract', {
   account_address: person('bob').hex,
 })
 
+/** A payment whose sum needs 64 bits. */
+export const PAYMENT = contract('TransferContract', {
+  owner_address: person('pool').hex,
+  to_address: person('bob').hex,
+  amount: 2n ** 53n + 1n,
+})
+
 /** Blocks up to the head, as they are when the newest came just now. */
 export async function withChain(sql: Sql): Promise<void> {
   for (let number = CONFIRMED - 3; number <= HEAD; number++)

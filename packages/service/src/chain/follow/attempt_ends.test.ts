@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { person } from 'penstock-devchain/scene.ts'
 import {
   type AttemptFields,
   after,
@@ -16,12 +15,12 @@ import {
   isTaken,
   LATE,
   NOW,
+  PAYMENT,
   putAttempt,
   timeOf,
   withChain,
 } from 'penstock-test/harness/attempt_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
-import { contract } from 'penstock-tron/transaction.ts'
 import { Outage } from '../../lib/fault.ts'
 import type { Receipt } from '../node/node.ts'
 import {
@@ -34,13 +33,6 @@ import {
   makeAttemptsSolid,
   revertAttempts,
 } from './attempts.ts'
-
-/** A payment whose sum needs 64 bits. */
-const PAYMENT = contract('TransferContract', {
-  owner_address: person('pool').hex,
-  to_address: person('bob').hex,
-  amount: 2n ** 53n + 1n,
-})
 
 test('one is dead when the parent of the confirmed block is at its time', async (t) => {
   const { sql } = await freshDatabase(t)

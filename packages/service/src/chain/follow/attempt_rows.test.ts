@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { person } from 'penstock-devchain/scene.ts'
 import {
   after,
   attemptRows,
@@ -12,6 +11,7 @@ import {
   clock,
   isTaken,
   NOW,
+  PAYMENT,
   putAttempt,
   signAll,
   signing,
@@ -19,22 +19,10 @@ import {
 } from 'penstock-test/harness/attempt_rows.ts'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { blockIdOf } from 'penstock-test/harness/made_chain.ts'
-import {
-  contract,
-  decodeRawData,
-  decodeTransaction,
-  transactionId,
-} from 'penstock-tron/transaction.ts'
+import { decodeRawData, decodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 import type { Node } from '../node/node.ts'
 import type { Signer, SignOutcome } from '../signing/signer.ts'
 import { enqueueAttempts, fromRow, sendStep, withdrawAttempts } from './attempts.ts'
-
-/** A payment whose sum needs 64 bits. */
-const PAYMENT = contract('TransferContract', {
-  owner_address: person('pool').hex,
-  to_address: person('bob').hex,
-  amount: 2n ** 53n + 1n,
-})
 
 test('a wish is signed from the moment it is due, once, on a chain that goes on', async (t) => {
   const { sql } = await freshDatabase(t)

@@ -129,7 +129,13 @@ const BATCH_MAX = 256
 /** Longer after it was read nothing is bought by it: the process may have been stopped in between,
  *  the key revoked, and the price changed. Less than the ten seconds in which the signer and the
  *  books take a price that has ended. */
-export const READ_MS_MAX = 8_000
+const READ_MS_MAX = 8_000
+
+/** The refusal of what is bought or started by answers that are old by now. */
+export const refusalOfOld = (read_at: Date, now: Date): Fault | undefined =>
+  now.getTime() - read_at.getTime() > READ_MS_MAX
+    ? ServiceUnavailable().because('it took too long: ask again')
+    : undefined
 
 export type OrderPlacer = {
   /** Places one purchase, or says why not: the refusals of the wire, in its order. Concurrent calls
@@ -378,8 +384,8 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
     return { order: earlier, replayed: true }
   const refusal = purchase.refusal ?? state.gone.get(purchase)
   if (refusal) return refusal
-  if (state.now.getTime() - purchase.read_at.getTime() > READ_MS_MAX)
-    return ServiceUnavailable().because('it took too long: ask again')
+  const old = refusalOfOld(purchase.read_at, state.now)
+  if (old) return old
   if (earlier)
     return InvalidParams('external_id', 'Invalid external_id').because(
       `it is that of the transaction ${earlier.id}, which asked for something else`,

@@ -25,7 +25,7 @@ import {
   Unauthenticated,
 } from '../../platform/wire/endpoint.ts'
 import { InvalidAddress, InvalidDuration } from '../../platform/wire/reading.ts'
-import { notActivated, READ_MS_MAX } from '../orders/placing.ts'
+import { notActivated, refusalOfOld } from '../orders/placing.ts'
 import { isOnSale, offSale, type Prices } from '../prices/prices.ts'
 import { printStarted } from './forms.ts'
 import { findPlan, type Plan } from './plans.ts'
@@ -132,8 +132,8 @@ async function start(
   if (state.revoked) throw Unauthenticated()
   if (state.suspended) return Suspended()
   if (terms.wanted.refusal) return terms.wanted.refusal
-  if (now.getTime() - terms.read_at.getTime() > READ_MS_MAX)
-    return ServiceUnavailable().because('it took too long: ask again')
+  const old = refusalOfOld(terms.read_at, now)
+  if (old) return old
   const plan = judge(terms, state)
   await state.purse.noteRefusals(tx, now)
   if (plan instanceof Fault) return plan

@@ -108,6 +108,9 @@ const contractRefusal = (param: string): Fault =>
     param,
   )
 
+/** Said of an address to which nothing is sold. */
+export const BARRED = 'This address is blacklisted'
+
 /** The refusal of an address that may not receive resources: a contract, a wallet of ours, or a
  *  blacklisted one. `param` names the field. */
 export function refuseReceiver(receiver: Receiver, param = 'params.address'): Fault | undefined {
@@ -118,10 +121,7 @@ export function refuseReceiver(receiver: Receiver, param = 'params.address'): Fa
       param,
     )
   if (receiver === 'barred')
-    return InvalidAddress('blacklisted', 'This address is blacklisted').because(
-      'nothing is sold to it',
-      param,
-    )
+    return InvalidAddress('blacklisted', BARRED).because('nothing is sold to it', param)
   return undefined
 }
 

@@ -3,7 +3,7 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../../platform/database/sql.ts'
-import { BLOCKED } from '../deposits/deposits.ts'
+import { BLOCKED, UNFOLLOWED } from '../deposits/deposits.ts'
 import { COLLECTED, NETWORK_FEES } from './collections.ts'
 
 export type Place = {
@@ -74,7 +74,7 @@ export const tokenPlaces = (sql: Sql): Promise<TokenPlace[]> =>
         sum(token_amount) as known,
         bool_or(reason = ${BLOCKED} and state in ('held', 'ignored')) as blocked
       from deposit, lateral (
-        select reason is distinct from 'a token that is not followed' as is_followed) as kind
+        select reason is distinct from ${UNFOLLOWED} as is_followed) as kind
       where customer_id is not null and solid_at is not null and token ~ '^T'
       group by to_address, token having bool_or(is_followed)
     ), moved as (

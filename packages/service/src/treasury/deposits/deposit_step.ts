@@ -46,6 +46,7 @@ import {
   HIGH_RISK,
   noteArrived,
   placeOf,
+  UNFOLLOWED,
 } from './deposits.ts'
 import { noteScreenings, screeningsAt } from './screenings.ts'
 
@@ -435,7 +436,7 @@ function whatIsAgainst(
   { unfollowed, token, from, owner, position, customer, note }: OwnArrival,
   { recharge, held, reading }: Pick<Knowledge, 'held' | 'reading'> & { recharge: boolean },
 ): string | undefined {
-  if (unfollowed) return 'a token that is not followed'
+  if (unfollowed) return UNFOLLOWED
   if (note !== undefined)
     return `an internal transaction that is not known to move TRX: ${JSON.stringify(note)}`
   if (held.has(from) || (owner !== undefined && held.has(owner))) return BLOCKED

@@ -25,9 +25,8 @@ export const BLOCKED = 'blocked: the sender is blacklisted'
 /** Why money is held that is of high risk by where it came from. */
 export const HIGH_RISK = 'blocked: the money is of high risk'
 
-/** Why what was sent for energy goes back where nothing is sold to its sender: as the refusal of an
- *  order says it. */
-export const BARRED = 'This address is blacklisted'
+/** Why a token is passed over: anybody can make one. */
+export const UNFOLLOWED = 'a token that is not followed'
 
 /** The name of the order that delivers a direct recharge. */
 export const deliveryName = (tx_id: string) => `deposit:${tx_id}`

@@ -7,17 +7,11 @@ import { isAddress } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
 import { type Clock, later } from '../../lib/clock.ts'
 import { printJson } from '../../lib/json.ts'
+import { BARRED } from '../../people/customers/purse.ts'
 import type { Sql } from '../../platform/database/sql.ts'
 import type { Page } from '../../platform/http/pages.ts'
 import { pageRefusal, success } from '../../platform/wire/replies.ts'
-import {
-  BARRED,
-  BLOCKED,
-  type Deposit,
-  findRecharges,
-  HIGH_RISK,
-  rechargesFrom,
-} from './deposits.ts'
+import { BLOCKED, type Deposit, findRecharges, HIGH_RISK, rechargesFrom } from './deposits.ts'
 import { DepositForm, printDeposit } from './forms.ts'
 
 const Found = Type.Object({
